@@ -1,6 +1,6 @@
-import type { PreviewRequest, PromptPreview } from '../agent/prompt/preview.ts';
+import type { PreviewRequest, PromptPreview } from '../agent/turn/plan.ts';
 import type { AgentRegistry } from '../agent/registry/registry.ts';
-import type { ToolUser } from '../agent/tools/tool-caller.ts';
+import type { ToolUser } from '../agent/turn/tool-caller.ts';
 import type { OfferedTool } from '../agent/tools/tools.ts';
 import type {
   Clock,

@@ -1,9 +1,9 @@
 import type { Message } from '../../contract/index.ts';
 import type { StoredMessage } from '../threads/index.ts';
-import { isSummary, summaryMessage } from '../turn/messages.ts';
+import { isSummary, summaryMessage } from '../prompt/messages.ts';
 import { fateOf, keptOf, keptText, type RetainedFate } from './retained.ts';
 import { cutResults } from './shorten.ts';
-import { countTokens, textOf } from './tokens.ts';
+import { countTokens, textOf } from '../prompt/tokens.ts';
 import { transcriptOf } from './transcript.ts';
 
 /** A thread is compacted when it fills this part of the model's window. */

@@ -1,7 +1,7 @@
 import type { Retain } from '../../contract/index.ts';
 import type { StoredMessage } from '../threads/index.ts';
-import { isSummary } from '../turn/messages.ts';
-import { isCut } from './shorten.ts';
+import { isSummary } from '../prompt/messages.ts';
+import { isCut } from '../prompt/tokens.ts';
 
 interface Kept {
   readonly tool: string;

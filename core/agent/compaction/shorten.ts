@@ -1,5 +1,6 @@
 import type { StoredMessage } from '../threads/index.ts';
-import type { ToolMessage } from '../turn/messages.ts';
+import type { ToolMessage } from '../prompt/messages.ts';
+import { headAndTail } from '../prompt/tokens.ts';
 
 const HEAD = 2000;
 const TAIL = 1000;
@@ -23,24 +24,8 @@ export function cutResults(messages: readonly StoredMessage[], window: number): 
   });
 }
 
-/** The first and the last of a text, with what is missing between them said. */
-export function headAndTail(text: string, head: number, tail: number): string {
-  if (text.length <= head + tail) return text;
-  return `${whole(text.slice(0, head))}\n[… ${text.length - head - tail} characters cut …]\n${whole(text.slice(-tail))}`;
-}
-
-/** Whether something is missing from a text. */
-export function isCut(text: string): boolean {
-  return /\[… \d+ characters cut …\]/.test(text);
-}
-
 function cutPart(part: ToolMessage['content'][number], limit: number): ToolMessage['content'][number] {
   if (part.type !== 'tool-result' || part.output.type !== 'text' || part.output.value.length <= limit) return part;
   const head = Math.min(HEAD, Math.floor((limit * 2) / 3));
   return { ...part, output: { ...part.output, value: headAndTail(part.output.value, Math.max(head, Math.floor(limit / 2)), TAIL) } };
-}
-
-/** Without the half of a pair of surrogates that a cut may leave at either end. */
-function whole(text: string): string {
-  return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
 }

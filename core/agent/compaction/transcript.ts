@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/index.ts';
-import { documentOf } from '../turn/messages.ts';
-import { headAndTail } from './shorten.ts';
+import { documentOf } from '../prompt/messages.ts';
+import { headAndTail } from '../prompt/tokens.ts';
 
 const LONGEST_PART = 2000;
 

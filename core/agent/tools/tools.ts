@@ -2,10 +2,9 @@ import { codeOf, messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { AgentSpec, Diagnostic, JsonValue, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
-import { toolsOfAgents } from './agent-tools.ts';
 import { permits } from './gate.ts';
-import { named, type UnnamedTool } from './tool-names.ts';
 import { canRun, type ExtensionsPort } from '../../kernel/extensions-port.ts';
+import { createHash } from 'node:crypto';
 
 /** A tool as one turn offers it: data only, no code. */
 export interface OfferedTool {
@@ -125,4 +124,119 @@ function leftOut(code: string, message: string, cure: string): Entry {
 
 function degraded(message: string, extensionId: string, code = 'provider_unavailable'): Entry {
   return { tools: [], notes: [{ severity: 'warning', code, message, cure: `see 'pith doctor' for ${extensionId}` }] };
+}
+
+/** The input by which a tool with `agentTools` names the agent that it runs. */
+const AGENT = 'agent_id';
+
+/** For each callee with `integration_mode: tool` a tool named after it, which is the one with `agentTools` among `tools`. */
+export function toolsOfAgents(
+  tools: readonly UnnamedTool[],
+  callees: readonly AgentSpec[],
+  extensions: Pick<ExtensionsPort, 'keepsNames'>,
+): readonly UnnamedTool[] {
+  const runners = tools.filter(({ descriptor }) => descriptor.agentTools);
+  const runner = runners.find(({ keeps }) => keeps) ?? runners[0]; // agents are handed to no stranger while one that ships is there
+  if (runner === undefined) return [];
+  const { extensionId, descriptor } = runner;
+  return callees
+    .filter(({ integrationMode }) => integrationMode === 'tool')
+    .map((callee) => ({
+      extensionId,
+      descriptor: { ...descriptor, description: descriptionOf(callee), inputSchema: withoutAgent(descriptor.inputSchema) },
+      wish: callee.id,
+      keeps: extensions.keepsNames(callee.id),
+      fixed: { [AGENT]: callee.id },
+    }));
+}
+
+/** What the tool is called with: the model's input and what is filled in for it. */
+export function withFixed(input: JsonValue, tool: Pick<OfferedTool, 'fixed'> | null): JsonValue {
+  return tool?.fixed === undefined ? input : { ...(input as Readonly<Record<string, JsonValue>>), ...tool.fixed };
+}
+
+function descriptionOf({ id, name, description }: AgentSpec): string {
+  return `${description || name} (The agent '${id}': it works on the task by itself and returns its answer.)`;
+}
+
+function withoutAgent(schema: ToolDescriptor['inputSchema']): ToolDescriptor['inputSchema'] {
+  const { properties, required, ...rest } = schema as { readonly properties?: object; readonly required?: readonly string[] };
+  const left = Object.fromEntries(Object.entries(properties ?? {}).filter(([name]) => name !== AGENT));
+  return { ...rest, properties: left, required: (required ?? []).filter((name) => name !== AGENT) };
+}
+
+/** A tool before the model's name for it is settled. */
+export type UnnamedTool = Omit<OfferedTool, 'modelName'> & {
+  /** The name that it would have alone; default its own. */
+  readonly wish?: string;
+  /** Its name ships, and stays: an equal name of others gives way. */
+  readonly keeps?: boolean;
+};
+
+/**
+ * A name is that of the one tool that wants it. Of several the one that ships has it, where there is one alone; the others get their
+ * extension's id in front. `reserved`: names that ship and may come during the turn.
+ */
+export function named(tools: readonly UnnamedTool[], reserved: ReadonlySet<string> = new Set()): readonly OfferedTool[] {
+  const wanted = new Map<string, UnnamedTool[]>();
+  for (const tool of tools) wanted.set(wishOf(tool), [...(wanted.get(wishOf(tool)) ?? []), tool]);
+  const hasItself = (tool: UnnamedTool): boolean => {
+    const rivals = (wanted.get(wishOf(tool)) ?? []).filter((other) => other !== tool);
+    if (tool.keeps) return !rivals.some(({ keeps }) => keeps);
+    return rivals.length === 0 && !reserved.has(wishOf(tool));
+  };
+  const plain = new Set(tools.filter(hasItself).map(wishOf));
+  const taken = new Set<string>();
+  return tools.map((tool) => {
+    const { wish: _, keeps: __, ...offered } = tool;
+    const isPlain = hasItself(tool);
+    const wish = isPlain ? wishOf(tool) : prefixed(tool);
+    const modelName = taken.has(wish) || (!isPlain && plain.has(wish)) ? hashed(longName(tool), identityOf(tool)) : wish;
+    taken.add(modelName);
+    return { modelName, ...offered };
+  });
+}
+
+/** Names for tools that join `offered`, whose names stay: their own, or one with the id in front where that is taken or wanted twice. */
+export function namedBeside(
+  offered: readonly OfferedTool[],
+  added: readonly UnnamedTool[],
+  reserved: ReadonlySet<string>,
+): readonly OfferedTool[] {
+  const taken = new Set(offered.map(({ modelName }) => modelName));
+  return named(added, reserved).map((tool) => {
+    const wish = taken.has(tool.modelName) ? prefixed(tool) : tool.modelName;
+    const modelName = taken.has(wish) ? hashed(longName(tool), identityOf(tool)) : wish;
+    taken.add(modelName);
+    return { ...tool, modelName };
+  });
+}
+
+function wishOf({ wish, descriptor }: UnnamedTool): string {
+  return wish ?? descriptor.name;
+}
+
+const LONGEST_NAME = 64;
+
+/** `<extension>__<tool>`, or `<skill>__<tool>` for a tool of its toolset; with a hash where it had to be changed or is too long. */
+function prefixed(tool: UnnamedTool): string {
+  const long = longName(tool);
+  const isPlain = long.length <= LONGEST_NAME && long === `${ownerOf(tool)}__${wishOf(tool)}`;
+  return isPlain ? long : hashed(long, identityOf(tool));
+}
+
+function longName(tool: UnnamedTool): string {
+  return `${ownerOf(tool)}__${wishOf(tool)}`.replace(/[^a-zA-Z0-9_-]/gu, '_');
+}
+
+function ownerOf({ extensionId }: UnnamedTool): string {
+  return extensionId.startsWith(TOOLSET_PREFIX) ? extensionId.slice(TOOLSET_PREFIX.length) : extensionId;
+}
+
+function identityOf(tool: UnnamedTool): string {
+  return `${tool.extensionId}__${wishOf(tool)}`;
+}
+
+function hashed(name: string, identity: string): string {
+  return `${name.slice(0, LONGEST_NAME - 9)}_${createHash('sha256').update(identity).digest('hex').slice(0, 8)}`;
 }

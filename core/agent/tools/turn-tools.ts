@@ -4,8 +4,7 @@ import type { Clock, ToolDescriptor, Toolset, TurnInfo, TurnPolicy, TurnTool } f
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
 import { permits } from './gate.ts';
-import { namedBeside, type UnnamedTool } from './tool-names.ts';
-import { unnamed, type OfferedTool } from './tools.ts';
+import { namedBeside, type UnnamedTool, unnamed, type OfferedTool } from './tools.ts';
 
 export interface TurnToolsQuestion {
   readonly extensions: ExtensionsPort;

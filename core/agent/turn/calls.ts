@@ -1,17 +1,15 @@
 import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
-import type { JsonValue, ToolResult } from '../../contract/index.ts';
-import type { CallRecord } from '../threads/index.ts';
-import { needsApproval } from '../tools/approval.ts';
-import { decide } from '../tools/gate.ts';
-import { RUNS, decisionOf, type CallDecision } from './asking.ts';
-import { spendCalls } from './call-tree.ts';
-import { callsLeft } from './limits.ts';
+import type { JsonValue, ToolResult, TurnEvent } from '../../contract/index.ts';
+import { type CallRecord, decisionFrom, startersOfPath, type Approval, type AskingTurn, type Question, OPEN_MS } from '../threads/index.ts';
+import { needsApproval, decide, type Ask, digestOf } from '../tools/gate.ts';
+import { spendCalls, callsLeft, callers } from './call-tree.ts';
 import type { RawCall } from './step.ts';
-import { withFixed } from '../tools/agent-tools.ts';
-import { missingTools, type OfferedTool } from '../tools/tools.ts';
-import type { AskedCall, RunningTurn } from './turn-types.ts';
+import { withFixed, missingTools, type OfferedTool } from '../tools/tools.ts';
+import type { AskedCall, RunningTurn } from './running-turn.ts';
+import { ulid } from 'ulid';
+import { startersOf } from './foreign-turn.ts';
 
 /** A call and what the gate decided. */
 export interface DecidedCall extends CallDecision {
@@ -114,4 +112,108 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
         ? `; there are ${names.slice(0, 20).join(', ')}`
         : '; this agent has no tools';
   return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.plan.spec, turn.deps.extensions)}`);
+}
+
+/** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */
+export interface CallDecision {
+  readonly result: ToolResult | null;
+  readonly question: AskedQuestion | null;
+  /** What a person agreed to beside the input. */
+  readonly approved?: string;
+}
+
+export interface AskedQuestion {
+  readonly question: Question;
+  /** It has not been written yet. */
+  readonly isNew: boolean;
+}
+
+export const RUNS: CallDecision = { result: null, question: null };
+
+/** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
+export async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): Promise<CallDecision> {
+  const question = questionOf(turn, record, asking);
+  const { details, subject } = question;
+  const { decision, changed } = decisionFrom(await turn.deps.approvals.answersFor(question), question);
+  if (decision === null) {
+    const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
+    const why = `${what} has changed since you approved this: the answer was for what it was before`;
+    const told = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
+    return { result: null, question: { question: told, isNew: true } };
+  }
+  if (decision.answer === null) return { result: null, question: { question: decision, isNew: false } };
+  if (decision.answer === 'no') return { result: denied(decision), question: null };
+  return subject === null ? RUNS : { ...RUNS, approved: subject };
+}
+
+/** What the channel is told, also that of the turns which called this one: the person talks with the outermost. */
+export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): TurnEvent {
+  const { id, tool, input, digest, path, rootThreadId: thread, details, always } = question;
+  const startedBy = startersOfPath(path);
+  const event: TurnEvent = {
+    type: 'approval-request',
+    id,
+    tool,
+    input,
+    digest,
+    agents: path.map(({ agentId }) => agentId),
+    thread,
+    ...(startedBy.length === 0 ? {} : { startedBy }),
+    ...(details === null ? {} : { details }),
+    ...(always === null ? { once: true } : {}),
+  };
+  for (const caller of callers(turn.parent)) caller.events.push(event);
+  return event;
+}
+
+/** A tool says that the agent which it runs waits for a person, and one does. */
+export function isSuspended(turn: RunningTurn, result: ToolResult): boolean {
+  return !result.ok && result.error.code === 'awaiting_approval' && turn.progress.suspended;
+}
+
+export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolResult {
+  const why = reason ?? 'they gave no reason';
+  const who = by === null ? 'no person approved it' : 'a person did not approve it';
+  return toolError('approval_denied', `not run: ${who}: ${why}; do not try the same again unless they ask for it`);
+}
+
+function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool, input }: CallRecord, asking: Ask): Question {
+  const path = [...callers(turn)].reverse().map(({ record }): AskingTurn => {
+    const startedBy = startersOf(record.policy);
+    const { id: turnId, threadId: thread, agent } = record;
+    return { agentId: agent.id, turnId, threadId: thread, ...(startedBy.length === 0 ? {} : { startedBy }) };
+  });
+  const { threadId, channelId, userId, correlationId } = turn.record;
+  const createdAt = turn.deps.clock.now();
+  return {
+    id: questionId(ulid(createdAt)),
+    turnId,
+    step,
+    index,
+    rootThreadId: path[0]?.threadId ?? threadId,
+    threadId,
+    tool: `${extensionId}/${tool}`,
+    input,
+    digest: digestOf(input),
+    details: asking.text,
+    subject: asking.subject,
+    always: coveredBy(asking, startersOfPath(path)),
+    source: turn.deps.extensions.sourceOf(extensionId),
+    path,
+    channelId,
+    userId,
+    correlationId,
+    createdAt,
+    expiresAt: createdAt + OPEN_MS,
+  };
+}
+
+/** What a person allows always in their own turns is not allowed to a turn that a stranger has begun, and the other way round. */
+function coveredBy({ always }: Ask, starters: readonly string[]): string | null {
+  return always === null || starters.length === 0 ? always : `${always} started by ${[...starters].sort().join(', ')}`;
+}
+
+/** Short enough to be typed: the part of the time that differs, and chance. */
+function questionId(id: string): string {
+  return `${id.slice(4, 10)}-${id.slice(-4)}`.toLowerCase();
 }

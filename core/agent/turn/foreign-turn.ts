@@ -4,7 +4,7 @@ import type { OriginalRequest, TurnOrigin } from '../../kernel/extensions-port.t
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/index.ts';
-import type { RunningTurn, TurnDependencies } from './turn-types.ts';
+import type { RunningTurn, TurnDependencies } from './running-turn.ts';
 
 /**
  * The request's policy with all strangers that the turn comes from: whoever asks for it, and those of the turn that calls it. What a

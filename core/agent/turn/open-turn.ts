@@ -1,19 +1,16 @@
 import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
-import type { Message, TurnEvent } from '../../contract/index.ts';
+import type { Message, TurnEvent, TurnEndReason, Usage } from '../../contract/index.ts';
 import { NO_SPAN } from '../../durable/spans.ts';
-import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished } from '../threads/index.ts';
+import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished, Threads } from '../threads/index.ts';
 import type { Fence } from '../../store/leases.ts';
-import { planTurn } from './plan.ts';
-import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from './messages.ts';
+import { LOCAL_USER, UNKNOWN_CHANNEL, dayOf, planTurn } from './plan.ts';
+import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
 import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
-import { type OriginalRequest } from '../../kernel/extensions-port.ts';
-import { keyedTurn, withoutBrokenAnswer, type EndedTurn } from './keyed-turn.ts';
+import type { OriginalRequest } from '../../kernel/extensions-port.ts';
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
-import type { NoticeSink } from './notice-sink.ts';
-import { StepEvents } from './run-calls.ts';
+import { StepEvents, type NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import { closeSuspended, closeUnfinished, openCalls } from './resume.ts';
-import type { RunningTurn, TurnDependencies } from './turn-types.ts';
 import { untilAborted } from '../../contract/promises.ts';
 
 /** A turn whose row and first message are on disk. */
@@ -33,9 +30,6 @@ export interface Opening {
   readonly signal: AbortSignal;
   readonly fence: Fence;
 }
-
-export const UNKNOWN_CHANNEL = 'none';
-export const LOCAL_USER = 'local';
 
 /** Begins a turn, or continues the thread's unfinished one or the one of the request's key. null: there was nothing to continue. */
 export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, OpenedTurn | EndedTurn | null, undefined> {
@@ -181,13 +175,68 @@ function isAnswered(last: StoredMessage | undefined, record: TurnRecord): boolea
   return last?.turnId === record.id && last.message.role === 'assistant' && callIdsOf(last.message).length === 0;
 }
 
-export function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10);
-}
-
 const TITLE_LENGTH = 80;
 
 function titleOf(input: string): string {
   const line = input.trim().replace(/\s+/g, ' ');
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line;
+}
+
+/** A turn that came to its end before it was asked for again. */
+export interface EndedTurn {
+  readonly record: TurnRecord;
+  readonly end: TurnEnd;
+  readonly text: string;
+  readonly usage: Usage;
+}
+
+/** The turn that goes by the request's key: one to continue, or what was the end of one that is over. null: there is none yet. */
+export async function keyedTurn(threads: Threads, threadId: string, key: string): Promise<Unfinished | EndedTurn | null> {
+  const found = await threads.keyed(threadId, key);
+  if (found === null) return null;
+  const { turn } = found;
+  const messages = (await threads.load(threadId))?.messages ?? [];
+  return goesOn(turn, messages) ? found : { record: turn, end: endOf(turn), text: textOf(turn, messages), usage: turn.usage };
+}
+
+/** What it said, as if it said it now. */
+export function republish({ record, text }: EndedTurn): readonly TurnEvent[] {
+  const { agent, threadId, id, policy } = record;
+  const start: TurnEvent = { type: 'turn-start', agent: agent.id, thread: threadId, turn: id, model: policy.model ?? agent.model };
+  return text === '' ? [start] : [start, { type: 'text-delta', text }];
+}
+
+/** Without the words that broke off: they are said again, and providers refuse an answer of their own at the end. */
+export function withoutBrokenAnswer({ id, state }: TurnRecord, history: readonly StoredMessage[]): readonly StoredMessage[] {
+  const last = history.at(-1);
+  const broken = state === 'error' || state === 'aborted';
+  return broken && last?.turnId === id && last.message.role === 'assistant' && callIdsOf(last.message).length === 0
+    ? history.slice(0, -1)
+    : history;
+}
+
+/** What failed or was stopped is tried again, unless the thread has gone on since. */
+function goesOn({ id, state }: TurnRecord, messages: readonly StoredMessage[]): boolean {
+  if (state === 'running' || state === 'awaiting_approval') return true;
+  return (state === 'error' || state === 'aborted') && messages.at(-1)?.turnId === id;
+}
+
+const WHY: Readonly<Partial<Record<TurnEndReason, { readonly code: string; readonly message: string }>>> = {
+  limit: { code: 'limit_reached', message: 'stopped at a limit; what was done until then is kept' },
+  error: { code: 'interrupted', message: 'it ended with an error, and its thread has gone on since' },
+};
+
+function endOf({ state }: TurnRecord): TurnEnd {
+  const reason = state as TurnEndReason;
+  const error = WHY[reason];
+  return { reason, stored: true, ...(error === undefined ? {} : { error }) };
+}
+
+function textOf({ id }: TurnRecord, messages: readonly StoredMessage[]): string {
+  return (
+    messages
+      .filter(({ turnId, message }) => turnId === id && message.role === 'assistant')
+      .map(({ message }) => textOfAnswer(message))
+      .findLast((text) => text !== '') ?? ''
+  );
 }

@@ -2,11 +2,10 @@ import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, ThreadWriter, Approval, ApprovalStore, Unfinished } from '../threads/index.ts';
 import type { Fence } from '../../store/leases.ts';
-import { decideCall, toolOf, type DecidedCall } from './calls.ts';
+import { decideCall, toolOf, type DecidedCall, denied } from './calls.ts';
 import { keyOf } from './run-calls.ts';
-import { callIdsOf, resultPart } from './messages.ts';
-import type { RunningTurn } from './turn-types.ts';
-import { denied } from './asking.ts';
+import { callIdsOf, resultPart } from '../prompt/messages.ts';
+import type { RunningTurn } from './running-turn.ts';
 
 /** The calls of the last step that have no answer in the history yet, in their order; empty when that step is answered. */
 export function openCalls({ turn, calls }: Unfinished, messages: readonly StoredMessage[]): readonly CallRecord[] {

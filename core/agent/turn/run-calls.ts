@@ -1,12 +1,11 @@
 import { toolError } from '../../contract/tool.ts';
 import type { Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
-import { headAndTail } from '../compaction/shorten.ts';
 import { startSpan } from '../../durable/spans.ts';
 import type { CallRecord } from '../threads/index.ts';
-import { isSuspended } from './asking.ts';
-import type { DecidedCall } from './calls.ts';
-import { resultPart } from './messages.ts';
-import type { RunningTurn } from './turn-types.ts';
+import { isSuspended, type DecidedCall } from './calls.ts';
+import { resultPart } from '../prompt/messages.ts';
+import type { RunningTurn } from './running-turn.ts';
+import { headAndTail } from '../prompt/tokens.ts';
 
 /** What came of the calls of a step. */
 export interface RanCalls {
@@ -127,31 +126,4 @@ export function boundedResult(result: ToolResult): ToolResult {
   const { output } = result;
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   return text.length <= MOST ? result : { ...result, output: headAndTail(text, HEAD, TAIL) };
-}
-
-/** What the calls of a step say while they run side by side, and the turns that they called. */
-export class StepEvents {
-  #waiting: TurnEvent[] = [];
-  #wake = (): void => undefined;
-
-  push(event: TurnEvent): void {
-    this.#waiting.push(event);
-    this.#wake();
-  }
-
-  /** What is said until `work` has settled. */
-  async *until(work: Promise<unknown>): AsyncGenerator<TurnEvent, void, undefined> {
-    let isSettled = false;
-    const settle = (): void => {
-      isSettled = true;
-      this.#wake();
-    };
-    work.then(settle, settle);
-    for (;;) {
-      for (const event of this.#waiting.splice(0)) yield event;
-      if (this.#waiting.length > 0) continue;
-      if (isSettled) return;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
 }

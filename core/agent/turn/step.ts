@@ -4,8 +4,8 @@ import { startSpan, type Span } from '../../durable/spans.ts';
 import { modelFailure } from '../../models/failure.ts';
 import { readWithRetry, type Retry } from '../../models/retry.ts';
 import type { Cleaning, CleanStream } from '../../kernel/extensions-port.ts';
-import type { AssistantMessage } from './messages.ts';
-import type { RunningTurn } from './turn-types.ts';
+import type { AssistantMessage } from '../prompt/messages.ts';
+import type { RunningTurn } from './running-turn.ts';
 
 /** A call as it came out of the model: its input still as text. */
 export interface RawCall {

@@ -3,17 +3,14 @@ import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../durable/spans.ts';
-import { createCallTree, type CallTree } from './call-tree.ts';
+import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/extensions-port.ts';
-import { republish, type EndedTurn } from './keyed-turn.ts';
-import { limitEnd, TimeBudgetSpent, timeSpent } from './limits.ts';
+import { republish, type EndedTurn, openTurn, type Opening } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
-import { NoticeSink } from './notice-sink.ts';
-import { openTurn, type Opening } from './open-turn.ts';
+import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import { resumeCalls, withdraw } from './resume.ts';
-import type { RunningTurn, TurnDependencies, TurnEnd } from './turn-types.ts';
 
-export type { TurnDependencies } from './turn-types.ts';
+export type { TurnDependencies } from './running-turn.ts';
 
 export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
   return(): Promise<IteratorResult<TurnEvent, undefined>>;

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import { printable } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { PromptPreview } from '../../agent/prompt/preview.ts';
+import type { PromptPreview } from '../../agent/turn/plan.ts';
 import type { Kernel } from '../../compose/kernel.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';

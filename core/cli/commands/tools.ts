@@ -4,7 +4,7 @@ import { printable, printableLine } from '@pith/plain-text';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { Kernel } from '../../compose/kernel.ts';
-import type { ToolQuestion } from '../../agent/tools/tool-caller.ts';
+import type { ToolQuestion } from '../../agent/turn/tool-caller.ts';
 import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';

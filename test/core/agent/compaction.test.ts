@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agent/compaction/compact-turn.ts';
+import { compactByHand } from '../../../core/agent/turn/compact-turn.ts';
 import { compact } from '../../../core/agent/compaction/compaction.ts';
 import type { Message, Retain } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';

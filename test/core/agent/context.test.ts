@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { preview } from '../../../core/agent/prompt/preview.ts';
+import { preview } from '../../../core/agent/turn/plan.ts';
 import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { preview } from '../../../core/agent/prompt/preview.ts';
+import { preview } from '../../../core/agent/turn/plan.ts';
 import type { ContextDocument, ContextParts } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type WorldOptions } from './world.ts';
 

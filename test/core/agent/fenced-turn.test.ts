@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agent/compaction/compact-turn.ts';
+import { compactByHand } from '../../../core/agent/turn/compact-turn.ts';
 import type { JsonValue, ToolCall } from '../../../core/contract/index.ts';
 import { agent, createWorld, storedRows, type World } from './world.ts';
 

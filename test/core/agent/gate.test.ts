@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decide, digestOf, narrowed, permits, type GateQuestion } from '../../../core/agent/tools/gate.ts';
-import { needsApproval } from '../../../core/agent/tools/approval.ts';
+import { decide, digestOf, narrowed, permits, type GateQuestion, needsApproval } from '../../../core/agent/tools/gate.ts';
 import { DEFAULT_LIMITS, type ToolDescriptor } from '../../../core/contract/index.ts';
 import { TURN } from '../kernel/sandbox.ts';
 import { agent, createWorld } from './world.ts';

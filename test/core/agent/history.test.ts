@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agent/compaction/compact-turn.ts';
-import { preview } from '../../../core/agent/prompt/preview.ts';
+import { compactByHand } from '../../../core/agent/turn/compact-turn.ts';
+import { preview } from '../../../core/agent/turn/plan.ts';
 import type { Message } from '../../../core/contract/index.ts';
-import { assemble, summaryMessage, userMessage } from '../../../core/agent/turn/messages.ts';
+import { assemble, summaryMessage, userMessage } from '../../../core/agent/prompt/messages.ts';
 import { createWorld } from './world.ts';
 
 const refused = Object.assign(new Error('no such model'), { statusCode: 404 });

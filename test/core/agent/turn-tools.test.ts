@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { preview } from '../../../core/agent/prompt/preview.ts';
+import { preview } from '../../../core/agent/turn/plan.ts';
 import { PithError, type TurnInfo, type TurnTool } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import type { FakeExtension } from './fake-extensions.ts';

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { createBoundSkills } from '../../../core/agent/prompt/bound-skills.ts';
 import type { AgentDeclaration, OriginalRequest } from '../../../core/kernel/extensions-port.ts';
 import { createAgentRegistry } from '../../../core/agent/registry/registry.ts';
-import { createToolCaller } from '../../../core/agent/tools/tool-caller.ts';
+import { createToolCaller } from '../../../core/agent/turn/tool-caller.ts';
 import { createTurns, type TurnDependencies } from '../../../core/agent/turn/turn.ts';
 import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/kernel/events/bus.ts';

@@ -1,5 +1,5 @@
 import type { JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
-import type { OfferedDocument } from '../prompt/documents.ts';
+import type { OfferedDocument } from './context.ts';
 import type { StoredMessage } from '../threads/index.ts';
 
 export type ToolMessage = Extract<Message, { role: 'tool' }>;

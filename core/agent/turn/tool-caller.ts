@@ -4,13 +4,11 @@ import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../contract/plain-data.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
-import { withFixed } from './agent-tools.ts';
-import { needsApproval } from './approval.ts';
-import { decide, digestOf } from './gate.ts';
-import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
-import { missingTools, resolveTools, toolIds, type OfferedTool } from './tools.ts';
-import { withTurnTools } from './turn-tools.ts';
-import type { TurnDependencies } from '../turn/turn-types.ts';
+import { withFixed, missingTools, resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
+import { needsApproval, decide, digestOf } from '../tools/gate.ts';
+import { withTurnTools } from '../tools/turn-tools.ts';
+import type { TurnDependencies } from './running-turn.ts';
+import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
 
 /** Calls single tools as an agent would, without a model. */
 export interface ToolCaller {

@@ -12,15 +12,14 @@ import type {
   TurnInfo,
   TurnPolicy,
   Usage,
+  TurnEvent,
 } from '../../contract/index.ts';
 import type { Span } from '../../durable/spans.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
 import type { ApprovalStore, ThreadQueue, Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/index.ts';
 import type { Fence } from '../../store/leases.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
-import type { OfferedDocument } from '../prompt/documents.ts';
-import type { NoticeSink } from './notice-sink.ts';
-import type { StepEvents } from './run-calls.ts';
+import type { OfferedDocument } from '../prompt/context.ts';
 import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool } from '../tools/tools.ts';
@@ -167,4 +166,54 @@ export interface AskedCall {
   readonly input: JsonValue;
   /** Set when the call cannot be run: an unknown tool, or input that is no JSON object. */
   readonly problem: ToolResult | null;
+}
+
+const REMEMBERED_THREADS = 1000;
+
+/** Passes a notice on once per thread. Remembers the last thousand threads of this process. */
+export class NoticeSink {
+  readonly #seen = new Map<string, Set<string>>();
+
+  /** Those of `notices` that are new in this thread. */
+  fresh(threadId: string, notices: readonly { readonly code: string; readonly message: string }[]): readonly TurnEvent[] {
+    if (notices.length === 0) return [];
+    const seen = this.#seen.get(threadId) ?? new Set();
+    const found = notices.filter(({ code, message }) => {
+      const key = `${code} ${message}`;
+      const isNew = !seen.has(key);
+      seen.add(key);
+      return isNew;
+    });
+    this.#seen.delete(threadId);
+    this.#seen.set(threadId, seen);
+    if (this.#seen.size > REMEMBERED_THREADS) this.#seen.delete(this.#seen.keys().next().value as string);
+    return found.map(({ code, message }) => ({ type: 'notice', code, message }));
+  }
+}
+
+/** What the calls of a step say while they run side by side, and the turns that they called. */
+export class StepEvents {
+  #waiting: TurnEvent[] = [];
+  #wake = (): void => undefined;
+
+  push(event: TurnEvent): void {
+    this.#waiting.push(event);
+    this.#wake();
+  }
+
+  /** What is said until `work` has settled. */
+  async *until(work: Promise<unknown>): AsyncGenerator<TurnEvent, void, undefined> {
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+      this.#wake();
+    };
+    work.then(settle, settle);
+    for (;;) {
+      for (const event of this.#waiting.splice(0)) yield event;
+      if (this.#waiting.length > 0) continue;
+      if (isSettled) return;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
 }

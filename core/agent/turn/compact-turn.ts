@@ -1,17 +1,51 @@
+import { headAndTail, countTokens, textOf, upperBound } from '../prompt/tokens.ts';
+import { spendTokens } from './call-tree.ts';
+import type { RunningTurn, PlannedTools, TurnDependencies, TurnPlan } from './running-turn.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { Message, TurnEvent } from '../../contract/index.ts';
 import { readWithRetry } from '../../models/retry.ts';
-import { compact, COMPACT_AT, type Compaction } from './compaction.ts';
-import { spendTokens } from '../turn/call-tree.ts';
-import { assemble, sentHistory } from '../turn/messages.ts';
-import { atMost, measure } from '../turn/meter.ts';
-import { LOCAL_USER, UNKNOWN_CHANNEL } from '../turn/open-turn.ts';
-import { planTurn } from '../turn/plan.ts';
-import { headAndTail } from './shorten.ts';
-import { countTokens, textOf } from './tokens.ts';
-import { extract } from './transcript.ts';
-import type { PlannedTools, RunningTurn, TurnDependencies, TurnPlan } from '../turn/turn-types.ts';
+import { compact, COMPACT_AT, type Compaction } from '../compaction/compaction.ts';
+import { assemble, sentHistory } from '../prompt/messages.ts';
+import { LOCAL_USER, UNKNOWN_CHANNEL, planTurn } from './plan.ts';
+import { extract } from '../compaction/transcript.ts';
 import type { ThreadWriter } from '../threads/index.ts';
+
+/** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */
+export async function measure(turn: RunningTurn): Promise<number> {
+  const { meter, prompt } = turn.conversation;
+  const texts = prompt.slice(meter.counted).map(textOf);
+  if (meter.counted === 0) texts.push(toolsText(turn));
+  for (const tokens of await countTokens(texts)) meter.tokens += tokens + MESSAGE_TOKENS;
+  meter.counted = prompt.length;
+  return meter.tokens;
+}
+
+/** Never less than `measure` would say, and cheap. */
+export function atMost(turn: RunningTurn): number {
+  const { meter, prompt } = turn.conversation;
+  const fresh = upperBound(prompt, meter.counted);
+  return meter.tokens + fresh + (meter.counted === 0 ? toolsText(turn).length : 0);
+}
+
+/** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt. */
+export async function addUsage(
+  turn: RunningTurn,
+  { inputTokens, outputTokens }: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined },
+  text: string,
+): Promise<void> {
+  const input = inputTokens ?? (await measure(turn));
+  const output = outputTokens ?? (await countTokens([text]))[0] ?? 0;
+  spendTokens(turn, input, output);
+  turn.conversation.meter.tokens = input + output;
+  // The answer that is about to be added is covered by its output tokens.
+  turn.conversation.meter.counted = turn.conversation.prompt.length + 1;
+}
+
+const MESSAGE_TOKENS = 4;
+
+function toolsText(turn: RunningTurn): string {
+  return JSON.stringify(turn.offer.functionTools);
+}
 
 /** How far a prompt must have grown before compaction is tried again that gained nothing. */
 const WORTH_ANOTHER_TRY = 1.1;
