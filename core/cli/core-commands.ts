@@ -116,14 +116,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/extensions.ts')).allowExtension,
   },
   {
-    path: 'extensions probe',
-    needsTrust: true,
-    description: 'Test-load an extension in isolation',
-    arguments: [{ name: 'dir', description: 'Its folder, in the sandbox or elsewhere', required: true }],
-    options: [{ name: 'how', type: 'boolean', description: 'Load nothing: only say whether a sandbox would hold its code' }],
-    load: async () => (await import('./commands/extensions.ts')).probeFolder,
-  },
-  {
     path: 'threads list',
     description: 'List the conversations, newest first',
     options: [

@@ -261,9 +261,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const { level, opened, why } = reading.options.trust;
       return { sandbox: { path: opened, trust: level, why, state: reading.settings.data_dir }, ...report };
     },
-    probe: async (directory, signal = new AbortController().signal) =>
-      (await import('../probe/probe.ts')).probeExtension({ ...hostOptionsOf(reading), discovery: host.discovery }, directory, signal),
-    unconfined: async () => (await import('../process/sandboxing.ts')).whyUnconfined(await hostOptionsOf(reading).sandboxing()),
     findings,
     async problems() {
       const found = await problemsNow();

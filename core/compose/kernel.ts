@@ -17,7 +17,6 @@ import type {
 import type { DoctorReport } from './doctor.ts';
 import type { HostOptions } from '../kernel/host-options.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
-import type { ProbeReport } from '../probe/report.ts';
 import type { Settings, SettingsInput } from '../kernel/settings/settings.ts';
 import type { ModelRouter } from '../models/router.ts';
 import type { PersonApprovals, Threads } from '../agent/threads/index.ts';
@@ -75,10 +74,6 @@ export interface Kernel {
   /** Shortens a thread now. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   doctor(): Promise<DoctorReport>;
-  /** Loads the extension in a folder for trial, apart from everything that runs. */
-  probe(directory: string, signal?: AbortSignal): Promise<ProbeReport>;
-  /** Why no sandbox holds the code of a trial; null: one does. */
-  unconfined(): Promise<string | null>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
   /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. */

@@ -35,8 +35,6 @@ export interface LaunchSpec {
   readonly home?: string | null | undefined;
   /** Absolute path of the folder that holds bundles; absent: it runs none. */
   readonly bundles?: string;
-  /** It is tried out: of the project nothing but its own folder is seen. */
-  readonly isTrial?: boolean;
   /** Absolute path of Pith's own package. */
   readonly packageRoot: string;
   /** What its manifest asks for. */
@@ -128,11 +126,12 @@ function heapMb(memoryMb: number): number {
 function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly string[] {
   const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
   if (spec.sandboxing?.available === true) {
-    const project = spec.isTrial === true ? null : path.dirname(spec.sandbox);
+    const project = path.dirname(spec.sandbox);
     const state = stateOf(spec);
     const home = spec.home ?? os.homedir();
     const visible = [
-      ...(spec.isTrial === true ? partsOf(spec.packageRoot) : [...withoutHome(spec.sandbox, home), spec.packageRoot]),
+      ...withoutHome(spec.sandbox, home),
+      ...partsOf(spec.packageRoot),
       spec.directory,
       path.dirname(spec.entry),
       ...(spec.bundles === undefined ? [] : [spec.bundles]),
@@ -164,7 +163,7 @@ function isOpenable(file: string): boolean {
   }
 }
 
-/** What of Pith's package code needs that is tried out. Not all of it: the package may be the project, too. */
+/** What of Pith's package an extension needs. Not all of it: the package may be a project, too, as while Pith itself is changed. */
 function partsOf(packageRoot: string): readonly string[] {
   const parts = ['package.json', 'dist', 'node_modules', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'];
   return parts.map((part) => path.join(packageRoot, part));

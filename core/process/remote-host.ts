@@ -59,8 +59,6 @@ export interface ProcessOptions {
   readonly dataMb?: number | undefined;
   /** Folders that some extension may write: no path that leads through one is opened. */
   writable?(): readonly string[];
-  /** For a trial: absolute path of the data of the host that tries. Processes see neither that nor the project. */
-  readonly trialOf?: string;
 }
 
 export async function openRemoteHost(
@@ -71,7 +69,7 @@ export async function openRemoteHost(
 ): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
   const { dataDirectory, sandbox, home, configOf } = host.options;
-  const { packageRoot, env, trialOf, dataMb: limitMb = DEFAULT_SETTINGS.quotas.data_mb } = options;
+  const { packageRoot, env, dataMb: limitMb = DEFAULT_SETTINGS.quotas.data_mb } = options;
   const sandboxing = await options.sandboxing();
   const data = dataOf(host, id);
   const scope = createScope(host.clock, STOP_LIMIT_MS);
@@ -94,9 +92,8 @@ export async function openRemoteHost(
     entry,
     directory,
     dataDirectory: data,
-    stateDirectory: trialOf ?? dataDirectory,
+    stateDirectory: dataDirectory,
     bundles: path.join(dataDirectory, '.cache', 'bundles'),
-    isTrial: trialOf !== undefined,
     sandbox,
     home,
     packageRoot,

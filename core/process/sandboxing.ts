@@ -19,12 +19,6 @@ export type Sandboxing =
       readonly cure: string;
     };
 
-/** Why nothing holds code that runs now, as the end of a sentence; null: bubblewrap does. */
-export function whyUnconfined(sandboxing: Sandboxing | null | undefined): string | null {
-  if (!sandboxing) return 'the settings say extensions_sandbox: off';
-  return sandboxing.available ? null : sandboxing.why;
-}
-
 export interface SandboxPlaces {
   /** Bound for writing. */
   readonly dataDirectory: string;

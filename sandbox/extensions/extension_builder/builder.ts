@@ -5,6 +5,7 @@ import { stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
 import { KernelPort } from './kernel-port.ts';
+import { wantsNoSandbox } from './live-settings.ts';
 import { activeFolder } from './places.ts';
 import { digestOf } from './sources.ts';
 import { Staging } from './staging.ts';
@@ -38,7 +39,17 @@ export class Builder {
   }
 
   checkExtension(folder: string, signal: AbortSignal): Promise<CheckedFolder> {
-    return checkExtension(folder, { kernel: this.kernel, cache: stateFolder(this.context.dataDirectory, 'cache') }, signal);
+    return checkExtension(
+      folder,
+      { kernel: this.kernel, context: this.context, cache: stateFolder(this.context.dataDirectory, 'cache') },
+      signal,
+    );
+  }
+
+  /** Why nothing holds code that an extension brings, as the end of a sentence; null: bubblewrap does. */
+  async unconfined(): Promise<string | null> {
+    if (await wantsNoSandbox(this.context)) return 'the settings say extensions_sandbox: off';
+    return (await this.context.confined.unavailable())?.why ?? null;
   }
 
   /** Lint and scan, by whoever provides skills. */

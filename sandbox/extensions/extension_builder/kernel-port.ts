@@ -1,46 +1,47 @@
-import { captureCommand, CommandProvider, PithError, z, type CapturedCommand, type ExtensionContext } from 'pith';
+import { captureCommand, CommandProvider, PithError, z, type CapturedCommand, type ExtensionContext, type JsonValue } from 'pith';
 
-const diagnostic = {
-  severity: z.enum(['error', 'warning', 'info']),
-  code: z.string(),
-  message: z.string(),
+const failure = {
+  phase: z.string().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
   file: z.string().optional(),
   line: z.number().optional(),
   cure: z.string().optional(),
 };
-
-const probeReport = z.object({
-  id: z.string(),
-  findings: z.array(z.object({ check: z.string(), ...diagnostic })),
-  tools: z.array(z.object({ name: z.string(), description: z.string(), effect: z.string(), needsApproval: z.string() })),
-  tried: z.array(z.string()),
-});
 
 const status = z.object({
   id: z.string(),
   ok: z.boolean().optional(),
   state: z.string(),
   directory: z.string(),
-  message: z.string().optional(),
+  shipped: z.boolean(),
+  ...failure,
 });
 
-const confinement = z.object({ why: z.string().nullable() });
+const shown = status.extend({
+  provides: z.array(z.string()),
+  asks: z.array(z.object({ ask: z.string() })),
+  notes: z.array(z.object({ ...failure, code: z.string(), message: z.string() })),
+  manifest: z.unknown(),
+});
 
-export type ProbeReport = z.infer<typeof probeReport>;
+const tool = z.object({
+  name: z.string(),
+  description: z.string(),
+  effect: z.string(),
+  needsApproval: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+});
+
+const toolAnswer = z.object({ error: z.object({ code: z.string(), message: z.string() }).optional() });
+
 export type ExtensionStatus = z.infer<typeof status>;
+/** With what it declares and what is to be said of it. */
+export type ShownExtension = z.infer<typeof shown>;
 
 /** What the kernel does for the builder, through its commands. */
 export class KernelPort {
   constructor(private readonly context: ExtensionContext) {}
-
-  async probe(directory: string, signal: AbortSignal): Promise<ProbeReport> {
-    return probeReport.parse(lastOf(await this.#run('extensions probe', { dir: directory }, signal)));
-  }
-
-  /** Why no sandbox holds what is checked; null: one does. */
-  async unconfined(signal: AbortSignal): Promise<string | null> {
-    return confinement.parse(lastOf(await this.#run('extensions probe', { dir: '.' }, signal, { how: true }))).why;
-  }
 
   /** `ok: false` when what is written now did not load. */
   async reload(id: string, signal: AbortSignal): Promise<ExtensionStatus> {
@@ -52,22 +53,41 @@ export class KernelPort {
     await this.#run('extensions allow', { id }, signal, { ask: asks });
   }
 
+  async list(signal: AbortSignal): Promise<readonly ExtensionStatus[]> {
+    return z.array(status).parse(lastOf(await this.#run('extensions list', {}, signal)) ?? []);
+  }
+
   /** null: nothing declares it. */
   async show(id: string, signal: AbortSignal): Promise<ExtensionStatus | null> {
-    const { values } = await this.#run('extensions list', {}, signal);
-    return (
-      z
-        .array(status)
-        .parse(values.at(-1) ?? [])
-        .find((each) => each.id === id) ?? null
-    );
+    return (await this.list(signal)).find((each) => each.id === id) ?? null;
+  }
+
+  /** Rejects `not_found` when nothing declares it. */
+  async shown(id: string, signal: AbortSignal): Promise<ShownExtension> {
+    return shown.parse(lastOf(await this.#run('extensions show', { id }, signal)));
+  }
+
+  /** Loads every extension that is switched on. */
+  async loadAll(signal: AbortSignal): Promise<void> {
+    await this.#run('doctor', {}, signal);
+  }
+
+  /** What an agent can call. */
+  async tools(agent: string, signal: AbortSignal): Promise<readonly z.infer<typeof tool>[]> {
+    return z.array(tool).parse(lastOf(await this.#run('tools list', {}, signal, { agent })));
+  }
+
+  /** What went wrong, if anything did. What a person must agree to is `approval_needed`. */
+  async callTool(agent: string, name: string, input: JsonValue, signal: AbortSignal): Promise<z.infer<typeof toolAnswer>['error']> {
+    const options = { agent, input: JSON.stringify(input) };
+    return toolAnswer.parse(lastOf(await this.#run('tools call', { name }, signal, options))).error;
   }
 
   #run(
     path: string,
     given: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    options: Readonly<Record<string, boolean | readonly string[]>> = {},
+    options: Readonly<Record<string, string | readonly string[]>> = {},
   ): Promise<CapturedCommand> {
     const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
     if (kernel === undefined)

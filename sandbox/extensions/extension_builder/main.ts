@@ -1,6 +1,7 @@
 import type { Command, CommandProvider, ExtensionContext, ServiceProvider, Tool, ToolProvider } from 'pith';
 import { Builder } from './builder.ts';
 import bareCommands from './commands.ts';
+import { probeCommand } from './commands/probe.ts';
 import { rollbackCommand } from './commands/rollback.ts';
 import { validateCommand } from './commands/validate.ts';
 import { extensionTools } from './tools/extension-tools.ts';
@@ -18,7 +19,7 @@ export default class ExtensionBuilder implements ToolProvider, ServiceProvider, 
   }
 
   getCommands(): readonly Command[] {
-    return [...bareCommands(this.context), validateCommand(this.#builder), rollbackCommand(this.#builder)];
+    return [...bareCommands(this.context), validateCommand(this.#builder), probeCommand(this.#builder), rollbackCommand(this.#builder)];
   }
 
   /** Finishes what a former process began, then watches what is activated here. */

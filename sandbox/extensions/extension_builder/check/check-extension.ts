@@ -1,8 +1,10 @@
 import { basename, join } from 'node:path';
 import type { StateFolder } from '@pith/safe-files';
 import { checkOf, type Check, type Finding } from '../finding.ts';
-import type { KernelPort, ProbeReport } from '../kernel-port.ts';
+
 import { digestOf, notText, readSources } from '../sources.ts';
+import type { TrialReport } from '../trial/report.ts';
+import { tryExtension, type TrialPorts } from '../trial/trial.ts';
 import { typeFindings } from './types.ts';
 
 /** All that was asked of one state of an extension's files. */
@@ -12,13 +14,12 @@ export interface CheckedFolder {
   /** Of the files that were checked. */
   readonly digest: string;
   readonly checks: readonly Check[];
-  readonly tools: ProbeReport['tools'];
+  readonly tools: TrialReport['tools'];
   /** What was called. */
   readonly tried: readonly string[];
 }
 
-export interface CheckPorts {
-  readonly kernel: KernelPort;
+export interface CheckPorts extends TrialPorts {
   /** A folder that may be written. */
   readonly cache: StateFolder;
 }
@@ -27,11 +28,11 @@ export interface CheckPorts {
 const CHECKS = ['manifest', 'imports', 'types', 'load', 'contract', 'tests', 'smoke'] as const;
 
 /** Checks an extension in any folder; nothing of it stays loaded. */
-export async function checkExtension(folder: string, { kernel, cache }: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
+export async function checkExtension(folder: string, { cache, ...ports }: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
   const sources = await readSources(folder);
   const digest = digestOf(sources);
   const [report, types] = await Promise.all([
-    kernel.probe(folder, signal),
+    tryExtension(folder, sources, ports, signal),
     typeFindings(
       folder,
       sources.map(({ path }) => path),

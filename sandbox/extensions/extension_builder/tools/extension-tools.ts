@@ -110,10 +110,10 @@ function check(builder: Builder): Tool {
 }
 
 /** What is staged was written without a person: only a sandbox lets it run unasked. False where there is one, whatever the input. */
-async function unconfinedText({ kernel, staging }: Builder, extension: string): Promise<string | boolean> {
-  const why = await kernel.unconfined(AbortSignal.timeout(10_000)).catch(messageOf);
+async function unconfinedText(builder: Builder, extension: string): Promise<string | boolean> {
+  const why = await builder.unconfined().catch(messageOf);
   if (why === null) return false;
-  const path = staging.path('extensions', extension);
+  const path = builder.staging.path('extensions', extension);
   return `the check runs the code and the tests in ${path} as you, with your files and network, because nothing holds it here: ${why}`;
 }
 
@@ -136,7 +136,7 @@ function activate(builder: Builder): Tool {
         if (why !== null) return { why };
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
         const text = summaryText(activationSummary(before, sources), input.give_to);
-        const held = await builder.kernel.unconfined(AbortSignal.timeout(10_000)).catch(messageOf);
+        const held = await builder.unconfined().catch(messageOf);
         return {
           text: held === null ? text : `It will run not sandboxed on this system, as you, with your files and network: ${held}\n${text}`,
           subject: subjectOf(before, sources, input.give_to),

@@ -1,9 +1,9 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestKernel } from 'pith/testing';
-import { sampleInput } from '../../../core/probe/smoke.ts';
+import { sampleInput } from '../../../../sandbox/extensions/extension_builder/trial/inside.ts';
+import { probe as trialOf, trialKernel } from './probe.ts';
 
 const MANIFEST = 'id: city_time\nentrypoint: main.ts\nprovides: [tool]\n';
 const tool = (body: string, more = '') => `
@@ -16,14 +16,14 @@ export default class CityTime implements ToolProvider {
 }`;
 
 let test: TestKernel;
-beforeAll(async () => void (test = await testKernel({ shipped: false })));
+beforeAll(async () => void (test = await trialKernel()));
 afterAll(() => test.stop());
 
 async function probe(files: Readonly<Record<string, string>>, id = 'city_time') {
   const folder = path.join(test.sandbox, '.staging', 'extensions', id);
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
-  const report = await test.kernel.probe(folder);
+  const report = await trialOf(test, folder);
   return { ...report, errors: report.findings.filter(({ severity }) => severity === 'error') };
 }
 
@@ -31,8 +31,8 @@ describe('a probe of a folder', () => {
   it('K72 loads it apart from the sandbox, calls what changes nothing and leaves nothing behind', async () => {
     const report = await probe({ 'manifest.yaml': MANIFEST, 'main.ts': tool('return { city };') });
     expect(report).toMatchObject({ id: 'city_time', ok: true, tried: ['city_time'], tools: [{ name: 'city_time', effect: 'read' }] });
-    expect(test.kernel.extensions.ids()).toEqual([]);
-    expect(await readdir(path.join(test.kernel.settings.data_dir, '.cache', 'probes'))).toEqual([]);
+    expect(test.kernel.extensions.ids()).not.toContain('city_time');
+    expect(await readdir(path.join(test.kernel.settings.data_dir, 'extensions', 'extension_builder', 'trials'))).toEqual([]);
   });
 
   it.each([

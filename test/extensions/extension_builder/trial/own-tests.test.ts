@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { testKernel, type TestKernel } from 'pith/testing';
+import type { TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { probe, trialKernel } from './probe.ts';
 
 let kernel: TestKernel;
-beforeAll(async () => void (kernel = await testKernel({ shipped: false })));
+beforeAll(async () => void (kernel = await trialKernel()));
 afterAll(() => kernel.stop());
 
 const MANIFEST = 'id: double\nentrypoint: main.ts\nprovides: [tool]\n';
@@ -15,7 +16,7 @@ async function errorsOf(tests: string) {
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries({ 'manifest.yaml': MANIFEST, 'main.ts': MAIN, 'double.test.ts': tests }))
     await writeFile(path.join(folder, name), text);
-  const { findings, tried } = await kernel.kernel.probe(folder);
+  const { findings, tried } = await probe(kernel, folder);
   expect(tried).toContain('double.test.ts');
   return findings.filter(({ severity }) => severity === 'error');
 }

@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExtensionContext } from 'pith';
+import { parse } from 'yaml';
+
+type Block = Readonly<Record<string, unknown>>;
+type Places = Pick<ExtensionContext, 'sandbox' | 'home'>;
+
+/** The blocks of `extensions` in the person's settings and in those of the sandbox, which hold. */
+export async function extensionSettings(places: Places): Promise<Readonly<Record<string, Block>>> {
+  const merged: Record<string, Block> = {};
+  for (const settings of await settingsOf(places))
+    for (const [id, block] of Object.entries(blockOf(settings['extensions']))) merged[id] = { ...merged[id], ...blockOf(block) };
+  return merged;
+}
+
+/** Whether nothing shall hold the processes of extensions. */
+export async function wantsNoSandbox(places: Places): Promise<boolean> {
+  return (await settingsOf(places)).findLast(({ extensions_sandbox: wanted }) => wanted !== undefined)?.['extensions_sandbox'] === 'off';
+}
+
+async function settingsOf({ sandbox, home }: Places): Promise<readonly Block[]> {
+  const files = [...(home === null ? [] : [join(home, '.pith', 'config.yaml')]), join(sandbox, 'pith.yaml')];
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        return blockOf(parse(await readFile(file, 'utf8')));
+      } catch {
+        return {}; // not there, or the kernel says what is wrong with it
+      }
+    }),
+  );
+}
+
+function blockOf(value: unknown): Block {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Block) : {};
+}

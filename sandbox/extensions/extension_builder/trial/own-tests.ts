@@ -1,0 +1,138 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { dirname, join, sep } from 'node:path';
+import { execPath } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import type { Plugin } from 'esbuild';
+import { messageOf, shippedSandbox, type ExtensionContext } from 'pith';
+import { readSources } from '../sources.ts';
+import type { TrialFinding } from './report.ts';
+
+const TIMEOUT_MS = 30_000;
+const MAX_OUTPUT = 100_000;
+const MEMORY_MB = 512;
+
+export interface OwnTests extends Pick<ExtensionContext, 'confined'> {
+  /** Where the extension stands, for trial. */
+  readonly directory: string;
+  /** A folder to be made, which they may write. */
+  readonly place: string;
+  /** Whether nothing shall hold them. */
+  readonly bare: boolean;
+}
+
+/** Runs the `*.test.ts` files beside an extension, written for node:test: each in a separate process without the network. */
+export async function runOwnTests(
+  tests: OwnTests,
+  signal: AbortSignal,
+): Promise<{ readonly findings: readonly TrialFinding[]; readonly tried: readonly string[] }> {
+  const files = (await readSources(tests.directory)).map(({ path }) => path).filter((file) => /\.test\.[cm]?[jt]s$/.test(file));
+  const findings: TrialFinding[] = [];
+  for (const [index, file] of files.entries()) {
+    const message = await runFile(tests, file, join(tests.place, String(index)), signal);
+    if (message === null) continue;
+    const cure = 'fix the source or the test';
+    findings.push({ check: 'tests', severity: 'error', code: 'tests_failed', file: join(tests.directory, file), cure, message });
+  }
+  return { findings, tried: files };
+}
+
+/** What is wrong; null when all of its tests passed. */
+async function runFile({ confined, directory, bare }: OwnTests, file: string, place: string, signal: AbortSignal): Promise<string | null> {
+  const entry = join(place, 'test.mjs');
+  await mkdir(place, { recursive: true });
+  try {
+    await writeFile(entry, await bundleTest(directory, file));
+  } catch (error) {
+    return `could not be bundled: ${messageOf(error).split('\n').slice(0, 4).join(' ')}`;
+  }
+  const outcome = await confined.run(
+    {
+      argv: [execPath, `--max-old-space-size=${MEMORY_MB / 2}`, '--no-warnings', entry],
+      cwd: place,
+      readOnly: [directory, ...partsOfPith(), ...packagesAbove(directory)],
+      writable: [place],
+      timeoutMs: TIMEOUT_MS,
+      maxOutputBytes: MAX_OUTPUT,
+      memoryMb: MEMORY_MB,
+      sandbox: bare ? 'none' : 'required',
+    },
+    signal,
+  );
+  if (outcome.stopped !== null) return `the tests were ended: ${outcome.stopped}`;
+  if (outcome.exit === 0) return null;
+  const lines = `${outcome.stdout}\n${outcome.stderr}`.split('\n');
+  if (lines.some((line) => line.includes('heap out of memory'))) return `the tests filled their heap of ${MEMORY_MB / 2} MB`;
+  return ['tests failed', ...failed(lines)].join('\n');
+}
+
+/** Not all of Pith's package: it may be the project, too. */
+function partsOfPith(): readonly string[] {
+  const parts = ['package.json', 'dist', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'].map((part) => join(root(), part));
+  return [...parts.filter((part) => existsSync(part)), ...packagesAbove(root())];
+}
+
+const root = (): string => dirname(shippedSandbox());
+
+/** The folders of packages that are found from a folder. */
+function packagesAbove(folder: string): readonly string[] {
+  const above = dirname(folder) === folder ? [] : packagesAbove(dirname(folder));
+  const packages = join(folder, 'node_modules');
+  return existsSync(packages) ? [...above, packages] : above;
+}
+
+/** With the whole contract as a file, and `pith/testing`. */
+async function bundleTest(directory: string, file: string): Promise<string> {
+  const { build } = await import('esbuild');
+  const result = await build({
+    absWorkingDir: directory,
+    entryPoints: [join(directory, file)],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'silent',
+    tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
+    plugins: [testImports(directory)],
+  });
+  return result.outputFiles[0]?.text ?? '';
+}
+
+const LOOKING = Symbol('looking');
+
+/** Pith as it is built, packages as they are found from the extension, else from Pith, and files of the extension itself. */
+function testImports(directory: string): Plugin {
+  const built = { pith: 'dist/contract.js', 'pith/testing': 'dist/testing.js' } as const;
+  return {
+    name: 'test-imports',
+    setup(plugin) {
+      plugin.onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+        if (kind === 'entry-point' || pluginData === LOOKING) return undefined;
+        if (isBuiltin(path)) return { path, external: true };
+        if (path in built) {
+          const at = join(root(), built[path as keyof typeof built]);
+          return existsSync(at) ? outside(at) : { errors: [{ text: `${at} is missing: run npm run build` }] };
+        }
+        const look = (from: string) => plugin.resolve(path, { resolveDir: from, kind, importer, pluginData: LOOKING });
+        const isPackage = /^[a-z@]/i.test(path) && !path.includes(':');
+        const near = await look(resolveDir);
+        const found = isPackage && near.errors.length > 0 ? await look(root()) : near;
+        if (found.errors.length > 0) return { errors: [{ text: found.errors[0]?.text ?? '' }] };
+        if (isPackage) return outside(found.path);
+        return found.path.startsWith(directory + sep)
+          ? { path: found.path }
+          : { errors: [{ text: `'${path}' leaves the extension's folder` }] };
+      });
+    },
+  };
+}
+
+const outside = (file: string) => ({ path: pathToFileURL(file).href, external: true });
+
+/** The names of tests that failed and why, in either form that node:test writes. */
+function failed(lines: readonly string[]): readonly string[] {
+  const told = lines.filter((line) => /^\s*(?:not ok\b|✖|error:|Error|\w*Error:|AssertionError)/.test(line));
+  return (told.length > 0 ? told : lines.slice(-8)).slice(0, 12).map((line) => line.trim().slice(0, 300));
+}

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { execPath } from 'node:process';
+import { PithError, shippedSandbox, stateFolder, z, type ExtensionContext } from 'pith';
+import { parse } from 'yaml';
+import type { KernelPort } from '../kernel-port.ts';
+import { extensionSettings, wantsNoSandbox } from '../live-settings.ts';
+import { readSources, writeSources, type Source } from '../sources.ts';
+import { runOwnTests } from './own-tests.ts';
+import { trialReport, type TrialReport } from './report.ts';
+
+const TIMEOUT_MS = 200_000;
+const MAX_OUTPUT = 4 * 1024 * 1024;
+/** This extension, whose command tries the other one in the trial. */
+const BUILDER = 'extension_builder';
+
+const dependencies = z.object({ depends_on: z.array(z.string()).catch([]), optional_depends_on: z.array(z.string()).catch([]) });
+
+export interface TrialPorts {
+  readonly kernel: KernelPort;
+  readonly context: Pick<ExtensionContext, 'confined' | 'dataDirectory' | 'sandbox' | 'home'>;
+}
+
+/**
+ * Loads these files as an extension in a sandbox of their own, which a child process opens and which is removed afterwards: without the
+ * project, its data, secrets, network and the events of others. Its services are not started. Rejects `not_found` without a manifest.
+ */
+export async function tryExtension(
+  folder: string,
+  sources: readonly Source[],
+  { kernel, context }: TrialPorts,
+  signal: AbortSignal,
+): Promise<TrialReport> {
+  const manifest = sources.find(({ path }) => path === 'manifest.yaml');
+  if (manifest === undefined)
+    throw new PithError('not_found', `there is no extension in ${folder}: it has no manifest.yaml`, { cure: 'name its folder' });
+  const id = basename(folder);
+  if (id === BUILDER)
+    throw new PithError('not_allowed', `'${id}' cannot try itself`, { cure: 'give the changed one another id while you work on it' });
+  const trials = stateFolder(context.dataDirectory, 'trials');
+  const name = randomUUID();
+  const root = trials.folder(name).make();
+  const sandbox = join(root, 'project', 'sandbox');
+  const tried = join(sandbox, 'extensions', id);
+  try {
+    const trial = { id, manifest: String(manifest.bytes), root, sandbox, kernel, context };
+    await put(join(sandbox, 'agents/trial_agent/manifest.yaml'), { id: 'trial_agent', agent: { uses_tools: [id] } });
+    await runPith(['trust', '--yes', '--sandbox', sandbox], root, signal); // before anything in it asks for something
+    await writeSources(tried, sources);
+    if (existsSync(join(folder, 'node_modules')))
+      await cp(join(folder, 'node_modules'), join(tried, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+    await furnish(trial, signal);
+    const report = await runInside(id, trial, signal);
+    const bare = (await wantsNoSandbox(context)) || (await context.confined.unavailable()) !== null;
+    const own = { directory: tried, place: join(root, 'tests'), bare, confined: context.confined };
+    const tests = report.loaded ? await runOwnTests(own, signal) : { findings: [], tried: [] };
+    const all = { ...report, findings: [...report.findings, ...tests.findings], tried: [...tests.tried, ...report.tried] };
+    return trialReport.parse(JSON.parse(JSON.stringify(all).replaceAll(inJson(tried), inJson(folder))));
+  } finally {
+    trials.remove(name);
+  }
+}
+
+function inJson(path: string): string {
+  return JSON.stringify(path).slice(1, -1);
+}
+
+interface Trial extends TrialPorts {
+  readonly id: string;
+  /** Its text. */
+  readonly manifest: string;
+  readonly root: string;
+  readonly sandbox: string;
+}
+
+/** What it depends on, and the settings of both. Of what ships nothing else runs. */
+async function furnish({ id, manifest, root, sandbox, kernel, context }: Trial, signal: AbortSignal): Promise<void> {
+  const needed = new Set([id]);
+  const others: string[] = [];
+  const all = await kernel.list(signal);
+  const known = new Set(all.map((each) => each.id));
+  const need = async (asked: unknown): Promise<void> => {
+    const { depends_on, optional_depends_on } = dependencies.catch({ depends_on: [], optional_depends_on: [] }).parse(asked);
+    for (const each of [...depends_on, ...optional_depends_on]) {
+      if (needed.has(each)) continue;
+      if (!known.has(each)) continue; // the trial says so
+      const found = await kernel.shown(each, signal);
+      needed.add(each);
+      others.push(each);
+      if (!found.shipped) await writeSources(join(sandbox, 'extensions', each), await readSources(found.directory));
+      await need(found.manifest);
+    }
+  };
+  await need(parsed(manifest));
+  const settings = await extensionSettings(context);
+  const { secrets: _, ...own } = settings[id] ?? {};
+  const isOff = (each: string) => each !== BUILDER && !needed.has(each);
+  const off = all.filter((each) => each.shipped && isOff(each.id)).map((each) => [each.id, { enabled: false }]);
+  const on = others.map((each) => [each, { ...settings[each], enabled: true, secrets: [] }]);
+  const held = (await wantsNoSandbox(context)) ? { extensions_sandbox: 'off' } : {};
+  await put(join(root, 'home/.pith/config.yaml'), { ...held, extensions: Object.fromEntries([...off, ...on]) }); // what is tried does not see it
+  await put(join(sandbox, 'pith.yaml'), { extensions: { [id]: { ...own, enabled: true, isolation: 'process' } } });
+}
+
+/** null: the trial says what is wrong with it. */
+function parsed(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return null; // the trial says what is wrong with it
+  }
+}
+
+/** JSON is YAML. */
+async function put(file: string, value: unknown): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, JSON.stringify(value));
+}
+
+/** The rest of the trial, in a process that opens its sandbox. */
+async function runInside(id: string, { root, sandbox }: Pick<Trial, 'root' | 'sandbox'>, signal: AbortSignal): Promise<TrialReport> {
+  const { output, why } = await runPith(['extensions', 'probe', id, '--here', '--json', '--sandbox', sandbox], root, signal);
+  if (output !== '') return trialReport.parse(JSON.parse(output));
+  throw new PithError('start_failed', `'${id}' could not be tried: ${why}`, { cure: 'try it again; see: pith doctor' });
+}
+
+/** `why`: what it said last, as the end of a sentence; it has failed only where there is no output. */
+function runPith(words: readonly string[], root: string, signal: AbortSignal): Promise<{ readonly output: string; readonly why: string }> {
+  const argv = [join(dirname(shippedSandbox()), 'bin', 'pith'), ...words];
+  const env = { HOME: join(root, 'home'), PATH: '/usr/local/bin:/usr/bin:/bin' };
+  return new Promise((done, fail) => {
+    execFile(execPath, argv, { cwd: root, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output, said) => {
+      if (signal.aborted) return fail(new PithError('aborted', 'the trial was aborted', { cause: signal.reason }));
+      const last = said.trim().split('\n').at(-1) || 'it said nothing';
+      done({ output, why: error?.killed ? `it took longer than ${TIMEOUT_MS / 1000} s` : last });
+    });
+  });
+}
