@@ -18,7 +18,7 @@ const MODULES = {
 const UP = {
   kernel: ['setup', 'toolsets'],
   loader: ['toolsets'],
-  compose: ['confined', 'probe', 'setup'],
+  compose: ['confined', 'setup'],
 };
 
 const direction = ([name, below]) => ({

@@ -10,6 +10,7 @@ import { localCommands } from '../../sandbox/extensions/cli_channel/local-comman
 import { Terminals } from '../../sandbox/extensions/cli_channel/terminals.ts';
 import type { Builder } from '../../sandbox/extensions/extension_builder/builder.ts';
 import builderCommands from '../../sandbox/extensions/extension_builder/commands.ts';
+import { probeCommand } from '../../sandbox/extensions/extension_builder/commands/probe.ts';
 import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
 import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
@@ -29,6 +30,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),
     validateCommand({} as Builder),
+    probeCommand({} as Builder),
     rollbackCommand({} as Builder),
     ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),

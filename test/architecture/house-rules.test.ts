@@ -138,6 +138,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/core_tools/staged-file.ts', 'the same'],
   ['sandbox/extensions/extension_builder/agent-tools.ts', 'manifests of agents'],
   ['sandbox/extensions/extension_builder/sources.ts', 'sources; of versions, below a folder that the state module has made'],
+  ['sandbox/extensions/extension_builder/trial/trial.ts', 'packages of what is tried, below a folder that the state module has made'],
   ['sandbox/extensions/extension_builder/versions/place.ts', 'folders of extensions'],
   ['sandbox/extensions/extension_builder/versions/version-store.ts', 'one rename in a folder that the state module has made'],
   ['sandbox/extensions/skill_registry/copying/working-directory.ts', 'files of the project, by descriptors'],

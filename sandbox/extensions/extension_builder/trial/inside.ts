@@ -2,7 +2,8 @@ import { ContextProvider, messageOf, type ExtensionContext, type JsonValue, type
 import type { KernelPort, ShownExtension } from '../kernel-port.ts';
 import { checkOfFailure, findingOfFailure, type TrialFinding, type TrialReport } from './report.ts';
 
-const AGENT = 'trial_agent';
+/** The agent of the trial's sandbox: it has the tools that are tried. */
+export const AGENT = 'trial_agent';
 const QUESTION = 'What can you do?';
 const WARNED = ['provides_mismatch', 'tool_input_invalid', 'phase_slow'];
 

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { execPath } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
 import { messageOf, shippedSandbox, type ExtensionContext } from 'pith';
-import { readSources } from '../sources.ts';
+import { readSources, writeSources } from '../sources.ts';
 import type { TrialFinding } from './report.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -40,16 +39,15 @@ export async function runOwnTests(
 
 /** What is wrong; null when all of its tests passed. */
 async function runFile({ confined, directory, bare }: OwnTests, file: string, place: string, signal: AbortSignal): Promise<string | null> {
-  const entry = join(place, 'test.mjs');
-  await mkdir(place, { recursive: true });
+  const entry = 'test.mjs';
   try {
-    await writeFile(entry, await bundleTest(directory, file));
+    await writeSources(place, [{ path: entry, bytes: Buffer.from(await bundleTest(directory, file)) }]);
   } catch (error) {
     return `could not be bundled: ${messageOf(error).split('\n').slice(0, 4).join(' ')}`;
   }
   const outcome = await confined.run(
     {
-      argv: [execPath, `--max-old-space-size=${MEMORY_MB / 2}`, '--no-warnings', entry],
+      argv: [execPath, `--max-old-space-size=${MEMORY_MB / 2}`, '--no-warnings', join(place, entry)],
       cwd: place,
       readOnly: [directory, ...partsOfPith(), ...packagesAbove(directory)],
       writable: [place],

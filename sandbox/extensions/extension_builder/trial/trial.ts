@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execPath } from 'node:process';
-import { PithError, shippedSandbox, stateFolder, z, type ExtensionContext } from 'pith';
+import { stateFolder } from '@pith/safe-files';
+import { PithError, shippedSandbox, z, type ExtensionContext } from 'pith';
 import { parse } from 'yaml';
 import type { KernelPort } from '../kernel-port.ts';
 import { extensionSettings, wantsNoSandbox } from '../live-settings.ts';
 import { readSources, writeSources, type Source } from '../sources.ts';
 import { runOwnTests } from './own-tests.ts';
+import { AGENT } from './inside.ts';
 import { trialReport, type TrialReport } from './report.ts';
 
 const TIMEOUT_MS = 200_000;
@@ -47,7 +49,7 @@ export async function tryExtension(
   const tried = join(sandbox, 'extensions', id);
   try {
     const trial = { id, manifest: String(manifest.bytes), root, sandbox, kernel, context };
-    await put(join(sandbox, 'agents/trial_agent/manifest.yaml'), { id: 'trial_agent', agent: { uses_tools: [id] } });
+    await put(join(sandbox, 'agents', AGENT), 'manifest.yaml', { id: AGENT, agent: { uses_tools: [id] } });
     await runPith(['trust', '--yes', '--sandbox', sandbox], root, signal); // before anything in it asks for something
     await writeSources(tried, sources);
     if (existsSync(join(folder, 'node_modules')))
@@ -101,8 +103,8 @@ async function furnish({ id, manifest, root, sandbox, kernel, context }: Trial, 
   const off = all.filter((each) => each.shipped && isOff(each.id)).map((each) => [each.id, { enabled: false }]);
   const on = others.map((each) => [each, { ...settings[each], enabled: true, secrets: [] }]);
   const held = (await wantsNoSandbox(context)) ? { extensions_sandbox: 'off' } : {};
-  await put(join(root, 'home/.pith/config.yaml'), { ...held, extensions: Object.fromEntries([...off, ...on]) }); // what is tried does not see it
-  await put(join(sandbox, 'pith.yaml'), { extensions: { [id]: { ...own, enabled: true, isolation: 'process' } } });
+  await put(join(root, 'home', '.pith'), 'config.yaml', { ...held, extensions: Object.fromEntries([...off, ...on]) }); // what is tried does not see it
+  await put(sandbox, 'pith.yaml', { extensions: { [id]: { ...own, enabled: true, isolation: 'process' } } });
 }
 
 /** null: the trial says what is wrong with it. */
@@ -115,9 +117,8 @@ function parsed(text: string): unknown {
 }
 
 /** JSON is YAML. */
-async function put(file: string, value: unknown): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, JSON.stringify(value));
+function put(folder: string, path: string, value: unknown): Promise<void> {
+  return writeSources(folder, [{ path, bytes: Buffer.from(JSON.stringify(value)) }]);
 }
 
 /** The rest of the trial, in a process that opens its sandbox. */
