@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
-import type { DeclaredCommand } from '../kernel/host-options.ts';
+import type { DeclaredCommand } from '../kernel/command-names.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import type { Kernel } from '../compose/kernel.ts';

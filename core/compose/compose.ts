@@ -15,7 +15,7 @@ import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from '../kernel/events/bus.ts';
 import { createJournal, type Journal } from '../durable/journal.ts';
 import { ExtensionHost } from '../kernel/host.ts';
-import { hostOptionsOf, readSandbox } from './sandbox-reading.ts';
+import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../kernel/settings/settings.ts';
 import { askedAlways, unknownNames } from '../kernel/settings/unknown-names.ts';
 import { createScope } from '../kernel/lifecycle/scope.ts';
@@ -100,26 +100,31 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   );
   lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
 
+  const ofSandbox = hostOptionsOf(reading);
   const host = await ExtensionHost.create({
-    ...hostOptionsOf(reading),
-    renewed: async () => {
-      if (services !== null) await problems.publish(); // before, nobody listens, and asking the agents would load code
+    ...ofSandbox,
+    source: {
+      ...ofSandbox.source,
+      renewed: async () => {
+        if (services !== null) await problems.publish(); // before, nobody listens, and asking the agents would load code
+      },
     },
     clock,
-    events,
-    wire: options.wire,
-    isolation: options.isolation,
-    keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, reading.settings.quotas),
-    database: (extensionId) => createDatabase(get(STORE), extensionId),
-    agents: {
-      list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
-      find: async (id) => (await get(AGENTS).resolve(id)).spec,
-      check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
-      run: (request, signal) => runTurn(request, signal),
+    services: {
+      events,
+      keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, reading.settings.quotas),
+      database: (extensionId) => createDatabase(get(STORE), extensionId),
+      confined: () => confinedPrograms(reading),
+      agents: {
+        list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+        find: async (id) => (await get(AGENTS).resolve(id)).spec,
+        check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
+        run: (request, signal) => runTurn(request, signal),
+      },
     },
     renderPrompt: async (prompt) => (await import('../agent/prompt/prompt.ts')).renderBrought(prompt),
+    calls: { wire: options.wire, isolation: options.isolation },
     commands: () => options.commands?.(kernel) ?? [],
-    kernelPaths: () => options.commands?.(kernel) ?? [],
   });
 
   const skills = createBoundSkills(host);

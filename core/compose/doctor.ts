@@ -1,7 +1,7 @@
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic, Command, SkillSummary } from '../contract/index.ts';
 import type { AgentRegistry, AgentStatus } from '../agent/registry/registry.ts';
-import type { ExtensionStatus } from '../kernel/host-options.ts';
+import type { ExtensionStatus } from '../kernel/status.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
 import type { ModelRouter } from '../models/router.ts';
 import { fails, isIgnored } from './problems.ts';

@@ -15,7 +15,7 @@ import type {
   Off,
 } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
-import type { HostOptions } from '../kernel/host-options.ts';
+import type { Tier } from '../kernel/lifecycle/generation.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
 import type { Settings, SettingsInput } from '../kernel/settings/settings.ts';
 import type { ModelRouter } from '../models/router.ts';
@@ -40,7 +40,7 @@ export interface KernelOptions {
   /** Serialise every argument and result of extensions. */
   readonly wire?: boolean;
   /** Where extensions run: as they are granted (default), or all of them in the tier named here. */
-  readonly isolation?: HostOptions['isolation'];
+  readonly isolation?: Tier | 'granted';
   /** False: without the extensions, agents and skills that ship with Pith. */
   readonly shipped?: boolean;
   /** Replaces every model. */

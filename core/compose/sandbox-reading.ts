@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import { isPlainMap, type JsonValue, type PlainMap } from '../contract/plain-data.ts';
 import { oncePromised } from '../contract/promises.ts';
+import type { ConfinedPrograms } from '../contract/confined.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { discover } from '../kernel/discovery/discover.ts';
@@ -11,7 +12,7 @@ import { logLevelOf } from '../kernel/logger.ts';
 import { packageRoot } from '../kernel/package-version.ts';
 import { createLoader } from '../loader/bundle-store.ts';
 import type { Sandboxing } from '../process/sandboxing.ts';
-import { createProcessTier, type ProcessOptions } from '../process/tier.ts';
+import { createProcessTier } from '../process/tier.ts';
 import { quarantineIn } from '../kernel/quarantine.ts';
 import { openSecretsFile } from '../kernel/secrets-file.ts';
 import { configOf, enabledBy, withIdsMeant } from '../kernel/settings/config-of.ts';
@@ -130,81 +131,58 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
   return JSON.stringify([{ ...settings, origins: null }, diagnostics]);
 }
 
-type OfTheSandbox =
-  | 'trust'
-  | 'untrustedSandbox'
-  | 'sandbox'
-  | 'home'
-  | 'dataDirectory'
-  | 'quotas'
-  | 'packageRoot'
-  | 'discover'
-  | 'configOf'
-  | 'watched'
-  | 'index'
-  | 'env'
-  | 'logLevel'
-  | 'loader'
-  | 'processes'
-  | 'confined'
-  | 'quarantine'
-  | 'renewSettings'
-  | 'storedSecrets';
+type OfTheSandbox = 'places' | 'source' | 'configOf' | 'index' | 'loader' | 'secrets' | 'log' | 'processes' | 'trust' | 'toolsets';
 
 /** What a host over this sandbox is made of, whoever makes it. */
-export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> & Pick<ProcessOptions, 'sandboxing'> {
+export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
   const { options, index, settings } = reading;
-  const { trust } = options;
+  const { trust, sandbox, home, env } = options;
   const settingsMeant = () => withIdsMeant(reading.settings, reading.declared);
   const installation = packageRoot();
-  const sandboxing = async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap());
-  const roots = sandboxRoots(options.sandbox, installation, options.shipped ?? true).filter(
+  const roots = sandboxRoots(sandbox, installation, options.shipped ?? true).filter(
     ({ shipped }) => shipped || trust.level !== 'restricted',
   );
   return {
-    sandbox: options.sandbox,
+    places: { sandbox, untrustedSandbox: trust.untrusted, home: home ?? null, dataDirectory: settings.data_dir },
     trust,
-    untrustedSandbox: trust.untrusted,
-    home: options.home ?? null,
-    dataDirectory: settings.data_dir,
-    quotas: settings.quotas,
-    packageRoot: installation,
-    discover: (at) =>
-      discover({
-        roots,
-        agentPaths: reading.settings.agents.paths,
-        index,
-        isEnabled(id, manifest, ids) {
-          reading.declared = [...ids];
-          return enabledBy(settingsMeant())(id, manifest);
-        },
-        grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
-        at,
-      }),
+    source: {
+      discover: (at) =>
+        discover({
+          roots,
+          agentPaths: reading.settings.agents.paths,
+          index,
+          isEnabled(id, manifest, ids) {
+            reading.declared = [...ids];
+            return enabledBy(settingsMeant())(id, manifest);
+          },
+          grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
+          at,
+        }),
+      renewSettings: () => reading.renew(),
+      watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
+      quarantine: quarantineIn(settings.data_dir),
+    },
     configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant()),
-    renewSettings: () => reading.renew(),
-    storedSecrets: options.home === undefined ? undefined : openSecretsFile(options.home),
-    watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
     index,
-    env: options.env,
-    logLevel: logLevelOf(options.env['PITH_LOG']),
-    sandboxing,
     loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
-    processes: (host) =>
-      createProcessTier(host, {
+    secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home) },
+    log: { level: logLevelOf(env['PITH_LOG']), quota: settings.quotas },
+    processes: (kernel) =>
+      createProcessTier(kernel, {
         packageRoot: installation,
-        env: options.env,
-        sandboxing,
+        env,
+        sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap()),
         dataMb: settings.quotas.data_mb,
         writable: () => trust.writable(),
       }),
-    confined: async () =>
-      (await import('../confined/confined-process.ts')).createConfinedPrograms(
-        { dataDirectory: settings.data_dir, env: options.env },
-        reading.bubblewrap,
-      ),
-    quarantine: quarantineIn(settings.data_dir),
+    toolsets: { packageRoot: installation },
   };
+}
+
+/** Programs that extensions run apart. */
+export async function confinedPrograms({ settings, options: { env }, bubblewrap }: SandboxReading): Promise<ConfinedPrograms> {
+  const { createConfinedPrograms } = await import('../confined/confined-process.ts');
+  return createConfinedPrograms({ dataDirectory: settings.data_dir, env }, bubblewrap);
 }
 
 function withChanges(settings: Settings, changes: SettingsChange): Settings {

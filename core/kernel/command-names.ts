@@ -1,7 +1,20 @@
 import type { Command } from '../contract/index.ts';
 import { keepsNames } from './discovery/declaration.ts';
-import type { HostOptions, DeclaredCommand } from './host-options.ts';
 import { runnable, type Slot } from './lifecycle/slot.ts';
+
+type KernelPaths = () => readonly { readonly path: string }[];
+
+export interface DeclaredCommand {
+  readonly extensionId: string;
+  /** What is typed. */
+  readonly path: string;
+  /** The path in its manifest; another than `path` where the name is somebody else's. */
+  readonly declared: string;
+  readonly needs: 'index' | 'initialized' | 'started';
+  /** Its own bundle, for `needs: index`. */
+  readonly entry: string | undefined;
+  readonly description: string;
+}
 
 /** Under which names the commands of extensions are reached. */
 export interface CommandNames {
@@ -15,11 +28,11 @@ export interface CommandNames {
  * The words by which commands of the kernel and of what ships begin stay theirs, whether these run or not: a stranger's command that begins
  * so has its extension in front. So has a path that two strangers declare. A colon stands in no id and in no declared word.
  */
-export function commandNames(slots: ReadonlyMap<string, Slot>, { kernelPaths }: Pick<HostOptions, 'kernelPaths'>): CommandNames {
+export function commandNames(slots: ReadonlyMap<string, Slot>, kernelPaths: KernelPaths): CommandNames {
   const declared = [...slots.values()].flatMap(({ id, declaration }) =>
     (declaration.manifest?.commands ?? []).map(({ path }) => ({ id, path, isKept: keepsNames(declaration) })),
   );
-  const kept = new Set([...(kernelPaths?.() ?? []), ...declared.filter(({ isKept }) => isKept)].map(firstWord));
+  const kept = new Set([...kernelPaths(), ...declared.filter(({ isKept }) => isKept)].map(firstWord));
   const isStranger = (id: string): boolean => {
     const slot = slots.get(id);
     return slot !== undefined && !keepsNames(slot.declaration);
@@ -48,8 +61,8 @@ function firstWord({ path }: { readonly path: string }): string {
 }
 
 /** Commands of the extensions that can run, as their manifests declare them. */
-export function declaredCommands(slots: ReadonlyMap<string, Slot>, options: Pick<HostOptions, 'kernelPaths'>): readonly DeclaredCommand[] {
-  const names = commandNames(slots, options);
+export function declaredCommands(slots: ReadonlyMap<string, Slot>, kernelPaths: KernelPaths): readonly DeclaredCommand[] {
+  const names = commandNames(slots, kernelPaths);
   return runnable(slots).flatMap(({ id, declaration }) =>
     (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => ({
       extensionId: id,

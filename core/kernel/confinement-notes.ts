@@ -1,7 +1,7 @@
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic } from '../contract/index.ts';
-import type { ExtensionStatus } from './host-options.ts';
-import type { Confinement, ProcessTier } from './lifecycle/generation.ts';
+import type { ExtensionStatus } from './status.ts';
+import type { Confinement, ProcessTier } from './lifecycle/tier.ts';
 
 /** What `pith doctor` says of processes that run without the sandbox that the settings want. */
 export async function notesOnSandbox(

@@ -160,3 +160,10 @@ export interface ProviderFacts {
   /** It runs or could run now. */
   readonly reachable: boolean;
 }
+
+/** One member of a provider, as code in a separate process asks for it. */
+export interface ProviderMember {
+  readonly extensionId: string;
+  readonly protocol: string;
+  readonly name: string;
+}

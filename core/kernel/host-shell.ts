@@ -1,18 +1,19 @@
 import { canRun, type ProviderFacts } from './extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
-import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
-import type { Off, Protocol, Remote } from '../contract/index.ts';
+import type { Command, Off, Protocol, Remote } from '../contract/index.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './failures.ts';
-import { commandsOf } from './calls/command-port.ts';
-import { callFromProcess, remoteOf, descriptorOf } from './calls/handle.ts';
+import { createCommandPort, type CommandPort } from './calls/command-port.ts';
+import { callFromProcess, remoteOf } from './calls/handle.ts';
+import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
 import { renewToolsWhenChanged } from './calls/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
-import type { HostParts } from './host-parts.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
+import { createRights, type Providers, type Reports, type Runtime } from './lifecycle/runtime.ts';
+import { createTiers, type ProcessTier } from './lifecycle/tier.ts';
 import { createLog, type Log } from './logger.ts';
 import { Refresh } from './reload/refresh.ts';
-import { createSecrets } from './secrets.ts';
+import { createSecrets, type Secrets } from './secrets.ts';
 import { Toolsets } from '../toolsets/toolsets.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { guardProcess, type Owner } from './stray-errors.ts';
@@ -21,8 +22,10 @@ import { problemOf, type Problem } from './problem.ts';
 
 /** The parts of the host, made in order and joined. */
 export interface HostShell {
-  readonly parts: HostParts;
   readonly lifecycle: Lifecycle;
+  readonly processes: ProcessTier | undefined;
+  readonly secrets: Secrets;
+  readonly commands: CommandPort;
   readonly refresh: Refresh;
   readonly log: Log;
   readonly toolsets: Toolsets;
@@ -31,37 +34,25 @@ export interface HostShell {
   close(): Promise<void>;
 }
 
-export function createHostParts(options: HostOptions, discovery: Discovery): HostShell {
-  const { clock, dataDirectory } = options;
+export function createHostShell(options: HostOptions, discovery: Discovery): HostShell {
+  const { clock, places, services, loader, calls = {} } = options;
   const listeners = new Set<(ids: ReadonlySet<string>) => void>();
   const changed = (ids: ReadonlySet<string>): void => {
     for (const listener of listeners) listener(ids);
   };
-  const listen = (listener: (ids: ReadonlySet<string>) => void): Off => {
+  const onChange = (listener: (ids: ReadonlySet<string>) => void): Off => {
     listeners.add(listener);
     return () => void listeners.delete(listener);
   };
-  const secrets = createSecrets(options.env, options.storedSecrets);
-  const log = createLog({
-    dataDirectory,
-    level: options.logLevel ?? 'info',
-    clock,
-    quota: options.quotas,
-    redact: secrets.redact,
-  });
-  const failures = createFailures({ clock, events: options.events, logger: log.logger('host'), redact: secrets.redact });
-  const parts: HostParts = {
-    options,
-    clock,
-    secrets,
+  const secrets = createSecrets(options.secrets.env, options.secrets.stored);
+  const { level = 'info', quota } = options.log ?? {};
+  const log = createLog({ dataDirectory: places.dataDirectory, level, clock, quota, redact: secrets.redact });
+  const failures = createFailures({ clock, events: services.events, logger: log.logger('host'), redact: secrets.redact });
+  const rights = createRights(options.configOf, loader, calls.isolation);
+  const reports: Reports = {
     failures,
-    loader: options.loader,
-    processes: () => processes,
-    wire: options.wire ? SERIALISED : DIRECT,
-    renderPrompt: options.renderPrompt,
-    cut: new AbortController(),
     logger: (name) => log.logger(name),
-    ...createOwners((extensionId, problem) => parts.crashed(extensionId, problem)),
+    ...createOwners((extensionId, problem) => reports.crashed(extensionId, problem)),
     note: (extensionId, code, message) => {
       lifecycle.note(extensionId, secrets.redact(message), code);
       log.logger(extensionId).warn(message, { code });
@@ -71,42 +62,48 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
         lifecycle.post(extensionId, { type: 'crashed', failure: failures.describe(extensionId, problem) });
       else failures.record(extensionId, problem);
     },
+  };
+  const providers: Providers = {
+    use: (user, protocol) => otherExtensions.use(user, protocol),
+    find: (user, protocol) => otherExtensions.find(user, protocol),
+  };
+  const { renderPrompt } = options;
+  const runtime: Runtime = { ...reports, clock, places, loader, secrets, services, rights, providers, renderPrompt };
+  const cut = new AbortController();
+  const processes = options.processes?.({
+    runtime,
+    cut: cut.signal,
     lost: ({ number, declaration: { id } }, why, needed) =>
       lifecycle.post(id, { type: 'lost', number, failure: failures.describe(id, why), needed }),
     idle: ({ number, declaration: { id } }) => lifecycle.post(id, { type: 'idle', number }),
     providersFor: (user) => providersFor(lifecycle, user),
-    onProviders: (listener) => listen(listener),
-    use: (user, protocol) => {
-      const id = user.manifest?.depends_on.find((each) => provides(lifecycle.slots.get(each), protocol));
-      if (id !== undefined) return remote(lifecycle, id, protocol);
-      throw undeclared(user, protocol);
-    },
-    find: (user, protocol) => [
-      ...kernelProvider(options, protocol),
-      ...[...lifecycle.slots.values()]
-        .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
-        .map(({ id }) => remote(lifecycle, id, protocol)),
-    ],
+    onProviders: onChange,
     callFromProcess: (...call) => callFromProcess(lifecycle, ...call),
-  };
-  const processes = options.processes?.(parts);
+  });
   const orphansEnded = processes?.endOrphans().then(
     (count) => count > 0 && log.logger('host').warn('ended processes of extensions that a killed kernel left', { count }),
     (error: unknown) => log.logger('host').warn('processes that a killed kernel left were not ended', { error: messageOf(error) }),
   );
-  const lifecycle = new Lifecycle(parts, (id) => changed(new Set([id])));
-  const refresh = new Refresh(lifecycle, discovery, changed);
-  const toolsets = new Toolsets(lifecycle);
-  listen((ids) => toolsets.changed(ids));
+  const tiers = createTiers(runtime, processes);
+  const wire = calls.wire ? SERIALISED : DIRECT;
+  const lifecycle = new Lifecycle({ runtime, tiers, wire, index: options.index, cut }, (id) => changed(new Set([id])));
+  const own = options.commands;
+  const commands = createCommandPort(lifecycle, { trust: options.trust, kernelPaths: () => own?.() ?? [] });
+  const otherExtensions = createProviders(lifecycle, commands, own);
+  const refresh = new Refresh(lifecycle, options.source, discovery, changed);
+  const toolsets = new Toolsets(lifecycle, processes, { trust: options.trust, ...options.toolsets });
+  onChange((ids) => toolsets.changed(ids));
   const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);
   return {
-    parts,
     lifecycle,
+    processes,
+    secrets,
+    commands,
     refresh,
     log,
     toolsets,
-    onChange: listen,
+    onChange,
     close: async () => {
       renewing();
       toolsets.close();
@@ -117,18 +114,36 @@ export function createHostParts(options: HostOptions, discovery: Discovery): Hos
   };
 }
 
+/** What extensions reach of each other. */
+function createProviders(lifecycle: Lifecycle, commands: CommandPort, own: HostOptions['commands']): Providers {
+  const { slots } = lifecycle;
+  return {
+    use: (user, protocol) => {
+      const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
+      if (id !== undefined) return remote(lifecycle, commands, id, protocol);
+      throw undeclared(user, protocol);
+    },
+    find: (user, protocol) => [
+      ...kernelProvider(own, protocol),
+      ...[...slots.values()]
+        .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
+        .map(({ id }) => remote(lifecycle, commands, id, protocol)),
+    ],
+  };
+}
+
 /** The kernel speaks one protocol itself: its commands. */
-function kernelProvider<T extends object>({ commands }: HostOptions, protocol: Protocol<T>): readonly Remote<T>[] {
-  if (commands === undefined || protocol.id !== 'command') return [];
-  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => commands() }) as unknown as Remote<T>];
+function kernelProvider<T extends object>(own: (() => readonly Command[]) | undefined, protocol: Protocol<T>): readonly Remote<T>[] {
+  if (own === undefined || protocol.id !== 'command') return [];
+  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => own() }) as unknown as Remote<T>];
 }
 
 /** Commands carry functions, which are run in their extension's name. */
-function remote<T extends object>(lifecycle: Lifecycle, id: string, protocol: Protocol<T>): Remote<T> {
+function remote<T extends object>(lifecycle: Lifecycle, commands: CommandPort, id: string, protocol: Protocol<T>): Remote<T> {
   if (protocol.id !== 'command') return remoteOf(lifecycle, id, protocol);
   const getCommands = async () => {
     const slot = lifecycle.slots.get(id);
-    return slot ? commandsOf(lifecycle, slot) : [];
+    return slot ? commands.of(slot) : [];
   };
   return Object.freeze({ extensionId: id, getCommands }) as unknown as Remote<T>;
 }
@@ -145,7 +160,7 @@ function undeclared(user: Declaration, protocol: Protocol): PithError {
 }
 
 /** Whose code runs, for each extension and phase one; `crashed` is told of what nobody caught. */
-export function createOwners(crashed: (extensionId: string, problem: Problem) => void): Pick<HostParts, 'owner' | 'loaded'> {
+function createOwners(crashed: (extensionId: string, problem: Problem) => void): Pick<Reports, 'owner' | 'loaded'> {
   const owners = new Map<string, Owner>();
   const ours = new Set<string>();
   return {
@@ -166,9 +181,9 @@ export function createOwners(crashed: (extensionId: string, problem: Problem) =>
 }
 
 /** Every other extension with what of it a process may reach. */
-export function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
+function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
   return [...lifecycle.slots.values()].flatMap((slot): readonly ProviderFacts[] => {
-    const { inProcessOnly = [], constants = {} } = descriptorOf(lifecycle, slot) ?? {};
+    const { inProcessOnly = [], constants = {} } = lifecycle.descriptorOf(slot) ?? {};
     const isOpen = (id: string) => !KERNEL_PROTOCOLS.get(id)?.inProcessOnly && !inProcessOnly.includes(id);
     const provides = (slot.declaration.manifest?.provides ?? []).filter(isOpen);
     if (slot.id === user.id || provides.length === 0) return [];

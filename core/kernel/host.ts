@@ -27,11 +27,12 @@ import { didYouMean } from '@pith/plain-text';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './calls/agent-key-check.ts';
-import { commandContext, commandsOf, importCommandEntry } from './calls/command-port.ts';
 import type { CommandEntry } from './lifecycle/import-class.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';
-import type { DeclaredCommand, ExtensionStatus, HostOptions } from './host-options.ts';
-import { createHostParts, type HostShell } from './host-shell.ts';
+import type { HostOptions } from './host-options.ts';
+import { type ExtensionStatus, declaredAgents, declaredModels, statusOf } from './status.ts';
+import type { DeclaredCommand } from './command-names.ts';
+import { createHostShell, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { renderBrought } from './calls/prompt-port.ts';
 import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
@@ -39,10 +40,7 @@ import { createEventHandlers, type EventHandlers } from './events/event-handlers
 import { notesOnSandbox } from './confinement-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
-import { isForeign } from './lifecycle/generation.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { declaredCommands } from './command-names.ts';
-import { declaredAgents, declaredModels, statusOf } from './status.ts';
 import { createSetupPort, type SetupPort } from '../setup/setup-port.ts';
 import { runOutside } from './stray-errors.ts';
 import { turnToolProviders, turnTools } from './calls/turn-tools.ts';
@@ -62,18 +60,18 @@ export class ExtensionHost implements ExtensionsPort {
   /** Handlers and schedules that manifests declare, and calls of them. */
   readonly handlers: EventHandlers;
 
-  private constructor(shell: HostShell) {
+  private constructor(options: HostOptions, shell: HostShell) {
     this.#shell = shell;
     this.#lifecycle = shell.lifecycle;
-    this.cleaning = shell.parts.secrets;
+    this.cleaning = shell.secrets;
     this.#refresh = shell.refresh;
     this.handlers = createEventHandlers(shell.lifecycle);
-    this.setup = createSetupPort(shell.lifecycle, (id) => this.reload(id));
-    this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, shell.log.logger('host'));
+    this.setup = createSetupPort(shell.lifecycle, options.secrets, (id) => this.reload(id));
+    this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, options.source.watched);
   }
 
   static async create(options: HostOptions): Promise<ExtensionHost> {
-    return new ExtensionHost(createHostParts(options, await options.discover(options.clock.now())));
+    return new ExtensionHost(options, createHostShell(options, await options.source.discover(options.clock.now())));
   }
 
   /** As the last look at the disk found it. */
@@ -87,11 +85,11 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** `value` with the declared secrets replaced by their names; itself where there is nothing to hide. */
-  readonly withoutSecrets = <T>(value: T): T => this.#shell.parts.secrets.redactJson(value);
+  readonly withoutSecrets = <T>(value: T): T => this.#shell.secrets.redactJson(value);
 
   /** On processes that run without the sandbox that the settings want. */
   readonly sandboxNotes = async (): Promise<readonly Diagnostic[]> => [
-    ...(await notesOnSandbox(this.#shell.parts.processes(), this.list())),
+    ...(await notesOnSandbox(this.#shell.processes, this.list())),
     ...[...this.#shell.toolsets.unconfined().values()].map(({ diagnostic }) => diagnostic),
   ];
 
@@ -100,7 +98,7 @@ export class ExtensionHost implements ExtensionsPort {
 
   readonly isForeign = (extensionId: string): boolean => {
     const slot = this.#lifecycle.slots.get(extensionId);
-    return slot !== undefined && isForeign(this.#shell.parts, slot.declaration);
+    return slot !== undefined && this.#lifecycle.runtime.rights.isForeign(slot.declaration);
   };
 
   readonly keepsNames = (id: string): boolean => {
@@ -189,7 +187,7 @@ export class ExtensionHost implements ExtensionsPort {
   /** What keeps declarations from running, then what went wrong while they ran, oldest first. */
   failures(): readonly Failure[] {
     const declared = [...this.discovery.failures.values()].filter(({ extensionId }) => this.#lifecycle.slots.has(extensionId));
-    return [...declared, ...this.#shell.parts.failures.all()];
+    return [...declared, ...this.#lifecycle.runtime.failures.all()];
   }
 
   /** The toolset of a skill that waits for a person, because nothing would hold its code; null: none of that id does. Opens all. */
@@ -199,21 +197,21 @@ export class ExtensionHost implements ExtensionsPort {
   }
 
   /** What manifests declare, of extensions that can run. */
-  readonly commands = (): readonly DeclaredCommand[] => declaredCommands(this.#lifecycle.slots, this.#shell.parts.options);
+  readonly commands = (): readonly DeclaredCommand[] => this.#shell.commands.declared();
 
   /** Bundles and imports a command entry; activates nothing. Rejects with the reason. */
   async importCommandEntry(extensionId: string, entry: string): Promise<CommandEntry> {
-    return importCommandEntry(this.#lifecycle, this.#slot(extensionId), entry);
+    return this.#shell.commands.importEntry(this.#slot(extensionId), entry);
   }
 
   /** Its `config` is as the settings have it; no schema has been applied. Throws `not_found`. */
   commandContext(extensionId: string): CommandContext {
-    return commandContext(this.#lifecycle, this.#slot(extensionId));
+    return this.#shell.commands.contextOf(this.#slot(extensionId));
   }
 
   /** The commands of an activated extension. Rejects `provider_unavailable`. */
   async commandsOf(extensionId: string): Promise<readonly Command[]> {
-    return commandsOf(this.#lifecycle, this.#slot(extensionId));
+    return this.#shell.commands.of(this.#slot(extensionId));
   }
 
   /** Every enabled agent that a file declares, sorted by id. */

@@ -12,12 +12,17 @@ export interface Log {
   close(): void;
 }
 
+/** How large a file may grow, and how many are kept. */
+export interface LogQuota {
+  readonly log_mb: number;
+  readonly logs: number;
+}
+
 export interface LogOptions {
   readonly dataDirectory: string;
   readonly level: LogLevel;
   readonly clock: Clock;
-  /** How large a file may grow, and how many are kept. */
-  readonly quota?: { readonly log_mb: number; readonly logs: number };
+  readonly quota?: LogQuota | undefined;
   /** Takes secrets out of a finished line. */
   redact(line: string): string;
 }

@@ -1,14 +1,39 @@
 import { manifestAsks } from '../contract/manifest-asks.ts';
-import { canRun, type AgentDeclaration, type DeclaredModel } from './extensions-port.ts';
-import type { Diagnostic, Failure } from '../contract/index.ts';
+import { canRun, type AgentDeclaration, type DeclaredModel, type ExtensionState } from './extensions-port.ts';
+import type { Diagnostic, Failure, Manifest, Phase } from '../contract/index.ts';
 import { askText } from '../trust/index.ts';
 import { agentSpecOf } from './discovery/agent-spec.ts';
 import { keepsNames, type Declaration, type Discovery } from './discovery/declaration.ts';
-import type { ExtensionStatus } from './host-options.ts';
 import type { Lifecycle } from './lifecycle/lifecycle.ts';
+import type { Tier } from './lifecycle/generation.ts';
 import { isExtension, runnable, type Slot } from './lifecycle/slot.ts';
-import { tierOf } from './lifecycle/generation.ts';
 import { TOOLSET_INVALID } from '../toolsets/toolset-declaration.ts';
+
+/** One extension as `pith doctor` and `pith extensions list` show it. */
+export interface ExtensionStatus {
+  readonly id: string;
+  readonly state: ExtensionState;
+  readonly provides: readonly string[];
+  readonly shipped: boolean;
+  /** Where it runs, or would run. */
+  readonly tier: Tier;
+  readonly directory: string;
+  readonly version: string;
+  readonly generation: number;
+  /** What it declares and asks for; null when its manifest is broken. */
+  readonly manifest: Manifest | null;
+  /** What its manifest asks for beyond its own folder, each with whether it has it and why nobody can give it. Shipped ones ask nobody. */
+  readonly asks: readonly { readonly ask: string; readonly withheld: boolean; readonly never: string | null }[];
+  /** The last failure; an active extension may have one that it survived. */
+  readonly phase?: Phase;
+  readonly code?: string;
+  readonly message?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly cure?: string;
+  /** Findings that do not stop it: `isolation_in_process`, slow phases, … */
+  readonly notes: readonly Pick<Diagnostic, 'code' | 'message' | 'file' | 'line' | 'cure'>[];
+}
 
 /** One extension as `pith doctor` shows it. */
 export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
@@ -20,7 +45,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     state,
     provides: declaration.manifest?.provides ?? [],
     shipped: current?.shipped || declaration.shipped,
-    tier: current?.tier ?? tierOf(lifecycle.parts, declaration),
+    tier: current?.tier ?? lifecycle.runtime.rights.tierOf(declaration),
     directory: declaration.directory,
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
@@ -69,7 +94,7 @@ function lasting(declaration: Declaration, next: AgentDeclaration): AgentDeclara
 
 function isAgent(lifecycle: Lifecycle, declaration: Declaration): boolean {
   const isOne = declaration.manifest === null ? !isExtension(declaration) : declaration.manifest.agent !== undefined;
-  return isOne && lifecycle.parts.options.configOf(declaration).enabled;
+  return isOne && lifecycle.runtime.rights.configOf(declaration).enabled;
 }
 
 function blockersOf(lifecycle: Lifecycle, discovery: Discovery, declaration: Declaration): readonly Diagnostic[] {
@@ -95,7 +120,7 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
   const own = slot.current ? undefined : (slot.failure ?? slot.declared);
   if (own) return own;
   const blocker = slot.current ? undefined : lifecycle.blocker(slot);
-  if (!blocker) return lifecycle.parts.failures.last(slot.id) ?? partialToolset(slot);
+  if (!blocker) return lifecycle.runtime.failures.last(slot.id) ?? partialToolset(slot);
   return {
     extensionId: slot.id,
     phase: 'order',
@@ -115,7 +140,7 @@ function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
   return { extensionId: id, phase: 'import', code: TOOLSET_INVALID, message, at: 0, file: declaration.file, cure: 'correct the skill' };
 }
 
-function notesOf({ parts }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
+function notesOf({ runtime: { rights } }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
   const { declaration } = written;
   const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({
     code,
@@ -133,7 +158,7 @@ function notesOf({ parts }: Lifecycle, { written, config, current, notes }: Slot
         : { code: 'not_agreed', message: `asks for ${askText(ask)}, which no extension is given: ${never}` },
     );
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
-  if (!trusted && config.enabled && (current?.tier ?? tierOf(parts, declaration)) === 'in_process')
+  if (!trusted && config.enabled && (current?.tier ?? rights.tierOf(declaration)) === 'in_process')
     found.push({
       code: 'isolation_in_process',
       message: 'runs in the process of the kernel: an endless loop, a full heap or a crash in it is not contained',

@@ -2,7 +2,8 @@ import { messageOf, PithError } from '../contract/errors.ts';
 import type { AgentSpec, ExtensionContext, Off, PublishOptions, Topic, TopicMap, TurnRequest } from '../contract/index.ts';
 import { toJsonValue } from '../kernel/calls/json-value.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { HostParts } from '../kernel/host-parts.ts';
+import type { Reports } from '../kernel/lifecycle/runtime.ts';
+import type { TierKernel } from '../kernel/lifecycle/tier.ts';
 import { problemOf } from '../kernel/problem.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
@@ -19,7 +20,8 @@ const MOST_TOPICS = 256;
 const MOST_ARGUMENTS = 16;
 
 export interface KernelCallsOptions {
-  readonly host: Pick<HostParts, 'note' | 'failures' | 'crashed' | 'callFromProcess'>;
+  readonly reports: Pick<Reports, 'note' | 'failures' | 'crashed'>;
+  readonly callFromProcess: TierKernel['callFromProcess'];
   readonly declaration: Declaration;
   /** The extension's own door, with all its checks: the process reaches the kernel through nothing else. */
   readonly context: ExtensionContext;
@@ -67,13 +69,13 @@ export class KernelCalls {
     log: (given, { correlationId }) => this.#log(given, correlationId),
     note: ([code, message]) => {
       const text = cutText(message, MOST_NOTE);
-      if (this.#allowed(text.length)) this.#options.host.note(this.#options.context.id, cutText(code, MOST_NAME), text);
+      if (this.#allowed(text.length)) this.#options.reports.note(this.#options.context.id, cutText(code, MOST_NAME), text);
     },
     failure: ([error]) => {
       const problem = problemOf(errorFromData(error), 'call', 'provider_failed');
-      if (this.#allowed(problem.message.length)) this.#options.host.failures.record(this.#options.context.id, problem);
+      if (this.#allowed(problem.message.length)) this.#options.reports.failures.record(this.#options.context.id, problem);
     },
-    crashed: ([error]) => this.#options.host.crashed(this.#options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
+    crashed: ([error]) => this.#options.reports.crashed(this.#options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
     background: () => this.#options.background(),
     'kv.get': ([key]) => this.#options.context.kv.get(givenText(key, 'a key')),
     'kv.set': ([key, value]) =>
@@ -144,7 +146,7 @@ export class KernelCalls {
     const name = givenText(member, 'a member');
     if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
     const asked = { extensionId: givenText(id, 'a provider'), protocol: givenText(protocol, 'a protocol'), name };
-    return this.#options.host.callFromProcess(this.#options.declaration, asked, [...args, signal]);
+    return this.#options.callFromProcess(this.#options.declaration, asked, [...args, signal]);
   }
 }
 

@@ -3,7 +3,8 @@ import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, ToolCall, C
 import { Calls } from '../kernel/calls/calls.ts';
 import { correlationOf } from '../kernel/calls/invoke.ts';
 import type { Operation } from '../kernel/calls/surface.ts';
-import type { HostParts } from '../kernel/host-parts.ts';
+import type { Runtime } from '../kernel/lifecycle/runtime.ts';
+import type { TierKernel } from '../kernel/lifecycle/tier.ts';
 import type { AgentKeyCheck, Generation } from '../kernel/lifecycle/generation.ts';
 import type { ModelParts } from '../kernel/extensions-port.ts';
 import { PHASE_LIMIT_MS, STOP_LIMIT_MS } from '../kernel/lifecycle/phase-limit.ts';
@@ -16,19 +17,20 @@ import type { RemoteHost } from './remote-host.ts';
 type Made = Pick<Generation, 'number' | 'declaration' | 'config' | 'shipped' | 'again'>;
 
 /** Initialises what a process has constructed. Rejects with a `Problem`; the process is ended then. */
-export async function initializeRemote(host: HostParts, remote: RemoteHost, made: Made): Promise<Generation> {
+export async function initializeRemote(kernel: TierKernel, remote: RemoteHost, made: Made): Promise<Generation> {
+  const { runtime } = kernel;
   const { declaration } = made;
   const { id, manifest } = declaration;
   const offer = await remote.phase('initialize', 'initialize_failed', PHASE_LIMIT_MS, 'host.initialize');
   const { descriptor, operations } = await checked(remote, () => checkedOffer(offer, manifest?.provides ?? []));
   const { peer } = remote;
-  const calls = new Calls(host.clock);
+  const calls = new Calls(runtime.clock);
   remote.doing = 'call';
   const generation: Generation = {
     ...made,
     tier: 'process',
     surface: {
-      descriptor: host.secrets.redactJson(descriptor),
+      descriptor: runtime.secrets.redactJson(descriptor),
       operations: new Map(operations.map((name) => [name, operationOf(remote, name, descriptor.operations[name]?.stream)])),
     },
     calls,
@@ -38,7 +40,7 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
       idle.used();
       return work();
     },
-    ...lifeOf(host, remote, id, manifest?.provides.includes('service') ?? false),
+    ...lifeOf(runtime, remote, id, manifest?.provides.includes('service') ?? false),
     checkAgentKey: async (key, value) => {
       generation.run('call', () => undefined);
       return (await peer.call('agentKey', [key, value])) as AgentKeyCheck;
@@ -47,13 +49,13 @@ export async function initializeRemote(host: HostParts, remote: RemoteHost, made
     getModel: (name, prefix) => generation.run('call', () => modelOf(remote, name, prefix)),
   };
   const idle = endWhenIdle({
-    clock: host.clock,
+    clock: runtime.clock,
     busy: () => remote.staying || remote.listens || calls.size > 0 || peer.open > 0,
-    ended: () => host.idle(generation),
+    ended: () => kernel.idle(generation),
   });
   remote.lost((why) => {
     idle.close();
-    host.lost(generation, why, remote.staying || remote.listens);
+    kernel.lost(generation, why, remote.staying || remote.listens);
   });
   const { stop } = generation;
   generation.stop = () => {
@@ -88,7 +90,12 @@ function operationOf({ peer, commands, turns }: RemoteHost, name: string, isStre
   return ask;
 }
 
-function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: boolean): Pick<Generation, 'start' | 'stopService' | 'stop'> {
+function lifeOf(
+  { failures }: Pick<Runtime, 'failures'>,
+  remote: RemoteHost,
+  id: string,
+  isService: boolean,
+): Pick<Generation, 'start' | 'stopService' | 'stop'> {
   let started = false;
   let serves = false;
   const ask = async (operation: string): Promise<void> => {
@@ -96,7 +103,7 @@ function lifeOf(host: HostParts, remote: RemoteHost, id: string, isService: bool
     try {
       await remote.phase('stop', 'stop_failed', STOP_LIMIT_MS * 2, operation);
     } catch (error) {
-      host.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
+      failures.record(id, problemOf(error, 'stop', 'stop_failed'));
     }
   };
   return {

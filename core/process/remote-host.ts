@@ -4,8 +4,9 @@ import type { Off, Phase } from '../contract/index.ts';
 import { watchFolder } from '../kernel/data-watch.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import { makeExtensionData } from '../kernel/extension-data.ts';
-import type { HostParts } from '../kernel/host-parts.ts';
 import { createExtensionContext } from '../kernel/lifecycle/extension-context.ts';
+import type { Runtime } from '../kernel/lifecycle/runtime.ts';
+import type { TierKernel } from '../kernel/lifecycle/tier.ts';
 import { runPhase, STOP_LIMIT_MS } from '../kernel/lifecycle/phase-limit.ts';
 import { createScope } from '../kernel/lifecycle/scope.ts';
 import { Problem, problemOf } from '../kernel/problem.ts';
@@ -62,23 +63,25 @@ export interface ProcessOptions {
 }
 
 export async function openRemoteHost(
-  host: HostParts,
+  kernel: TierKernel,
   options: ProcessOptions,
   declaration: Declaration,
   entry: string,
 ): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
-  const { dataDirectory, sandbox, home, configOf } = host.options;
+  const { runtime, cut: cutSignal } = kernel;
+  const { dataDirectory, sandbox, home } = runtime.places;
   const { packageRoot, env, dataMb: limitMb = DEFAULT_SETTINGS.quotas.data_mb } = options;
   const sandboxing = await options.sandboxing();
-  const data = dataOf(host, id);
-  const scope = createScope(host.clock, STOP_LIMIT_MS);
-  const { config, memoryMb } = configOf(declaration);
-  const context = createExtensionContext(host, declaration, config, scope);
+  const data = dataOf(runtime, id);
+  const scope = createScope(runtime.clock, STOP_LIMIT_MS);
+  const { config, memoryMb } = runtime.rights.configOf(declaration);
+  const context = createExtensionContext(runtime, declaration, config, scope);
   const commands = new CommandCalls();
   const turns = new OwnTurns(id);
   const calls = new KernelCalls({
-    host,
+    reports: runtime,
+    callFromProcess: (...call) => kernel.callFromProcess(...call),
     declaration,
     context,
     commands,
@@ -102,7 +105,7 @@ export async function openRemoteHost(
     ...(memoryMb === null ? {} : { memoryMb }),
     sandboxing,
     env,
-    output: (line) => host.logger(id).info(line),
+    output: (line) => runtime.logger(id).info(line),
   }).catch(async (error: unknown) => {
     await scope.close();
     throw problemOf(error, 'import', 'import_failed');
@@ -133,10 +136,10 @@ export async function openRemoteHost(
     working: (isWorking) => running.working(isWorking),
     silent: () => kill('it did not answer for 5 s and was ended'),
   });
-  let toldProviders = JSON.stringify(host.providersFor(declaration));
+  let toldProviders = JSON.stringify(kernel.providersFor(declaration));
   scope.own(
-    host.onProviders(() => {
-      const facts = host.providersFor(declaration);
+    kernel.onProviders(() => {
+      const facts = kernel.providersFor(declaration);
       const text = JSON.stringify(facts);
       if (text !== toldProviders) peer.tell('providers', [facts]);
       toldProviders = text;
@@ -167,10 +170,10 @@ export async function openRemoteHost(
     },
     async phase(name, failed, limitMs, operation, args = []) {
       remote.doing = name;
-      const slow = (message: string): void => host.note(id, 'phase_slow', message);
+      const slow = (message: string): void => runtime.note(id, 'phase_slow', message);
       try {
         remote.used();
-        return await runPhase({ phase: name, clock: host.clock, limitMs, failed, slow }, () => peer.call(operation, args));
+        return await runPhase({ phase: name, clock: runtime.clock, limitMs, failed, slow }, () => peer.call(operation, args));
       } catch (error) {
         await remote.end('it was ended after an error');
         const own = problemOf(error, name, failed);
@@ -190,15 +193,15 @@ export async function openRemoteHost(
   };
   // What is initialised is ended by whoever has it by then.
   const cut = (): void => void ((remote.doing === 'import' || remote.doing === 'construct') && remote.end('Pith is stopping'));
-  host.cut.signal.addEventListener('abort', cut);
-  scope.own(() => host.cut.signal.removeEventListener('abort', cut));
-  if (host.cut.signal.aborted) cut();
+  cutSignal.addEventListener('abort', cut);
+  scope.own(() => cutSignal.removeEventListener('abort', cut));
+  if (cutSignal.aborted) cut();
   return remote;
 }
 
-function dataOf({ options }: HostParts, id: string): string {
+function dataOf({ places }: Pick<Runtime, 'places'>, id: string): string {
   try {
-    return makeExtensionData(options.dataDirectory, id);
+    return makeExtensionData(places.dataDirectory, id);
   } catch (error) {
     throw problemOf(error, 'import', 'import_failed');
   }

@@ -2,7 +2,7 @@ import type { ProviderFacts } from '../kernel/extensions-port.ts';
 import type { Bundle } from '../kernel/loader.ts';
 import type { SurfaceDescriptor } from '../kernel/calls/surface.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { HostOptions } from '../kernel/host-options.ts';
+import type { Places } from '../kernel/lifecycle/runtime.ts';
 import type { SharedSecret } from '../kernel/secrets.ts';
 import type { ExtensionConfig } from '../kernel/settings/config-of.ts';
 
@@ -11,10 +11,10 @@ export interface Setup {
   readonly declaration: Declaration;
   readonly number: number;
   readonly bundle: Bundle;
-  readonly options: Pick<HostOptions, 'sandbox' | 'home' | 'dataDirectory'>;
+  readonly places: Places;
   readonly config: Omit<ExtensionConfig, 'where'>;
   /** How messages name the keys of `config`, and what stands before the names of others. */
-  readonly places: { readonly [dotted: string]: string };
+  readonly names: { readonly [dotted: string]: string };
   /** Of the declared names that are set. */
   readonly secrets: { readonly [name: string]: SharedSecret };
   readonly providers: readonly ProviderFacts[];

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { codeOf } from '../contract/errors.ts';
 import type { Command } from '../contract/index.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { HostParts } from '../kernel/host-parts.ts';
-import type { Candidate, ProcessTier, Version } from '../kernel/lifecycle/generation.ts';
+import type { Candidate, Version } from '../kernel/lifecycle/generation.ts';
+import type { ProcessTier, TierKernel } from '../kernel/lifecycle/tier.ts';
 import { PHASE_LIMIT_MS, runPhase } from '../kernel/lifecycle/phase-limit.ts';
 import type { Bundle } from '../kernel/loader.ts';
 import { buildOf } from '../kernel/package-version.ts';
@@ -17,14 +17,14 @@ import { placesOf, type Setup } from './setup.ts';
 export type { ProcessOptions } from './remote-host.ts';
 
 /** Runs each extension in a process of its own, whose entry is made by the build. */
-export function createProcessTier(host: HostParts, options: ProcessOptions): ProcessTier {
-  const { clock, loader, secrets } = host;
-  const { sandbox, home, dataDirectory, configOf } = host.options;
+export function createProcessTier(kernel: TierKernel, options: ProcessOptions): ProcessTier {
+  const { runtime } = kernel;
+  const { clock, loader, secrets, places } = runtime;
   const entryFile = path.join(buildOf(options.packageRoot), 'process.js');
 
   /** In a process that imports the class and constructs nothing. */
   async function imported(version: Version, number: number, bundle: Bundle): Promise<RemoteHost> {
-    const remote = await openRemoteHost(host, options, version.declaration, entryFile);
+    const remote = await openRemoteHost(kernel, options, version.declaration, entryFile);
     try {
       await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(version, number, bundle)]);
       return remote;
@@ -43,13 +43,13 @@ export function createProcessTier(host: HostParts, options: ProcessOptions): Pro
     return {
       ...made,
       tier: 'process',
-      initialize: () => initializeRemote(host, remote, { ...made, again: (next) => constructed(version, next, bundle) }),
+      initialize: () => initializeRemote(kernel, remote, { ...made, again: (next) => constructed(version, next, bundle) }),
       discard: () => remote.end('another version is wanted'),
     };
   }
 
   function bundled(declaration: Declaration, entry: string): Promise<Bundle> {
-    const slow = (message: string): void => host.note(declaration.id, 'phase_slow', message);
+    const slow = (message: string): void => runtime.note(declaration.id, 'phase_slow', message);
     return runPhase({ phase: 'import', clock, limitMs: PHASE_LIMIT_MS, failed: 'import_failed', slow }, () =>
       loader.bundle(declaration, entry),
     );
@@ -65,22 +65,22 @@ export function createProcessTier(host: HostParts, options: ProcessOptions): Pro
 
   /** The values are those of its version; its rights are as they stand now. */
   function setupOf({ declaration, config: { config: values, where } }: Version, number: number, bundle: Bundle): Setup {
-    const effective = { ...configOf(declaration), config: values, where };
+    const effective = { ...runtime.rights.configOf(declaration), config: values, where };
     const { where: _, ...config } = effective;
     return {
       declaration,
       number,
       bundle,
-      options: { sandbox, home, dataDirectory },
+      places,
       config,
-      places: placesOf(effective),
+      names: placesOf(effective),
       secrets: Object.fromEntries(
         effective.secrets.flatMap((name) => {
           const shared = secrets.share(name, (recipient) => concerns(recipient, declaration, bundle.shipped));
           return shared === null ? [] : [[name, shared]];
         }),
       ),
-      providers: host.providersFor(declaration),
+      providers: kernel.providersFor(declaration),
     };
   }
 
@@ -93,7 +93,7 @@ export function createProcessTier(host: HostParts, options: ProcessOptions): Pro
     },
     async openEntry(version, entry) {
       const bundle = await bundled(version.declaration, entry);
-      const remote = await openRemoteHost(host, options, version.declaration, entryFile);
+      const remote = await openRemoteHost(kernel, options, version.declaration, entryFile);
       // A command entry is given no secrets: its context has no door to them.
       const setup = { ...setupOf(version, 1, bundle), secrets: {} };
       await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
@@ -108,6 +108,6 @@ export function createProcessTier(host: HostParts, options: ProcessOptions): Pro
       return { commands, end: () => remote.end('its command has ended') };
     },
     confinement: options.sandboxing,
-    endOrphans: () => endOrphans(dataDirectory),
+    endOrphans: () => endOrphans(places.dataDirectory),
   };
 }

@@ -5,12 +5,12 @@ import { didYouMean } from '@pith/plain-text';
 import { SetupProvider } from '../contract/protocols/setup-provider.ts';
 import { callProvider, remoteOf, running } from '../kernel/calls/handle.ts';
 import { SECRET_USES } from '../kernel/calls/surface.ts';
-import type { ExtensionStatus } from '../kernel/host-options.ts';
+import type { ExtensionStatus } from '../kernel/status.ts';
 import type { Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
 import type { Slot } from '../kernel/lifecycle/slot.ts';
+import type { HostOptions } from '../kernel/host-options.ts';
 import { askerOf, concerns } from '../kernel/recipients.ts';
 import type { StoredSecret } from '../kernel/secrets-file.ts';
-import { checkSettings } from '../kernel/lifecycle/tier.ts';
 import { runOutside } from '../kernel/stray-errors.ts';
 
 /** A declared secret, without its value. */
@@ -45,8 +45,12 @@ export interface SetupPort {
   allowSecret(name: string, recipients: readonly string[]): Promise<SecretStatus>;
 }
 
-export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: string) => Promise<ExtensionStatus>): SetupPort {
-  const { options, secrets } = lifecycle.parts;
+export function createSetupPort(
+  lifecycle: Lifecycle,
+  { env, stored: file }: HostOptions['secrets'],
+  reload: (extensionId: string) => Promise<ExtensionStatus>,
+): SetupPort {
+  const { secrets } = lifecycle.runtime;
   const slotOf = (extensionId: string): Slot => {
     const slot = lifecycle.slots.get(extensionId);
     if (slot) return slot;
@@ -66,8 +70,8 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
     stored() {
       const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
       const isForModels = (recipient: string): boolean =>
-        offering.some((declaration) => concerns(recipient, declaration, lifecycle.parts.loader.isShipped(declaration)));
-      const kept = Object.entries(options.storedSecrets?.all() ?? {});
+        offering.some((declaration) => concerns(recipient, declaration, lifecycle.runtime.loader.isShipped(declaration)));
+      const kept = Object.entries(file?.all() ?? {});
       return Object.fromEntries(kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])));
     },
     secrets() {
@@ -76,8 +80,8 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
         for (const name of config.secrets) users.set(name, [...(users.get(name) ?? []), id]);
       return [...users]
         .map(([name, extensions]): SecretStatus => {
-          const stored = options.storedSecrets?.get(name) ?? null;
-          const from = options.env[name] ? 'environment' : stored === null ? null : 'file';
+          const stored = file?.get(name) ?? null;
+          const from = env[name] ? 'environment' : stored === null ? null : 'file';
           return { name, extensions: extensions.sort(), from, for: stored?.for ?? null };
         })
         .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -89,7 +93,7 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
       return [...new Set((await Promise.all(askers.map((slot) => usesOf(lifecycle, slot, name)))).flat())];
     },
     async allowSecret(name, recipients) {
-      const kept = options.storedSecrets?.get(name) ?? null;
+      const kept = file?.get(name) ?? null;
       if (kept !== null) return port.setSecret(name, { ...kept, for: [...new Set([...kept.for, ...recipients])] });
       throw new PithError('not_found', `no secret '${name}' is kept`, { cure: `run: pith secrets set ${name}` });
     },
@@ -107,11 +111,11 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
             cure: 'see: pith secrets list',
           },
         );
-      if (options.storedSecrets === undefined)
+      if (file === undefined)
         throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
           cure: `set ${name} in the environment`,
         });
-      options.storedSecrets.set(name, given);
+      file.set(name, given);
       secrets.declare([name]);
       for (const id of found.extensions) if (lifecycle.slots.get(id)?.current) await reload(id);
       return port.secrets().find((secret) => secret.name === name) ?? found;
@@ -122,7 +126,7 @@ export function createSetupPort(lifecycle: Lifecycle, reload: (extensionId: stri
 
 /** Who of an extension asks for this name: the extension itself where it does not say more. Nobody while it cannot run: then nobody knows. */
 async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: string): Promise<readonly string[]> {
-  const shipped = lifecycle.parts.loader.isShipped(declaration);
+  const shipped = lifecycle.runtime.loader.isShipped(declaration);
   try {
     const { surface } = await running(lifecycle, id);
     const uses = surface.operations.has(SECRET_USES)
@@ -130,7 +134,7 @@ async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: str
       : [{ name }];
     return uses.filter((each) => each.name === name).map(({ use }) => askerOf(declaration, shipped, name, use).recipient);
   } catch (error) {
-    lifecycle.parts.logger('secrets').warn('an extension does not say where its secrets go', { id, reason: messageOf(error) });
+    lifecycle.runtime.logger('secrets').warn('an extension does not say where its secrets go', { id, reason: messageOf(error) });
     return [];
   }
 }
@@ -162,12 +166,12 @@ async function configure(
   reload: () => Promise<ExtensionStatus>,
 ): Promise<ExtensionStatus> {
   for (const dotted of Object.keys(changes)) checkPath(slot, dotted, wish);
-  const { parts } = lifecycle;
+  const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
-  const config = parts.options.configOf(declaration, changes);
-  await runOutside(() => checkSettings(parts, { declaration, config }, slot.current?.number ?? 1));
+  const config = runtime.rights.configOf(declaration, changes);
+  await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
   const { editSettingsFile } = await import('./settings-edit.ts');
-  editSettingsFile(path.join(parts.options.sandbox, 'pith.yaml'), changes);
+  editSettingsFile(path.join(runtime.places.sandbox, 'pith.yaml'), changes);
   return reload();
 }
 

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { canRun, type ExtensionState } from '../kernel/extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
-import type { Diagnostic, Failure, Off, ToolDescriptor, Toolset } from '../contract/index.ts';
+import type { Diagnostic, Off, ToolDescriptor, Toolset } from '../contract/index.ts';
 import { SkillProvider } from '../contract/protocols/skill-provider.ts';
 import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
 import { remoteOf } from '../kernel/calls/handle.ts';
@@ -10,7 +10,8 @@ import { toolsOf } from '../kernel/calls/tool-port.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import { recorded, type Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
 import { wantedOf, type Slot } from '../kernel/lifecycle/slot.ts';
-import { tierOf } from '../kernel/lifecycle/generation.ts';
+import type { ProcessTier } from '../kernel/lifecycle/tier.ts';
+import type { Agreements } from '../kernel/host-options.ts';
 import { isToolsetId, TOOLSET_INVALID } from './toolset-declaration.ts';
 import { isUnchanged, type ToolsetSources } from './toolset-sources.ts';
 
@@ -41,6 +42,12 @@ export interface Unconfined {
   readonly diagnostic: Diagnostic;
 }
 
+export interface ToolsetOptions {
+  readonly packageRoot: string;
+  readonly trust: Agreements | undefined;
+  readonly agreements?: Agreements | undefined;
+}
+
 /** The toolsets that are known now: each has a slot among those of extensions, and lives as they do. */
 export class Toolsets {
   readonly #lifecycle: Lifecycle;
@@ -48,12 +55,16 @@ export class Toolsets {
   readonly #entries = new Map<string, Entry>();
   readonly #opening = new Map<string, Promise<unknown>>();
   readonly #unconfined = new Map<string, Unconfined>();
+  readonly #processes: ProcessTier | undefined;
+  readonly #options: ToolsetOptions;
   readonly #off: Off;
 
-  constructor(lifecycle: Lifecycle) {
+  constructor(lifecycle: Lifecycle, processes: ProcessTier | undefined, options: ToolsetOptions) {
+    this.#processes = processes;
+    this.#options = options;
     this.#lifecycle = lifecycle;
     this.#slots = lifecycle.slots;
-    this.#off = lifecycle.parts.options.events.handle('skills.changed', () => this.compare());
+    this.#off = lifecycle.runtime.services.events.handle('skills.changed', () => this.compare());
   }
 
   close(): void {
@@ -115,7 +126,7 @@ export class Toolsets {
     const extensionId = TOOLSET_PREFIX + id;
     const directory = this.#directoryOf(providerId, toolset);
     const entry = await this.#upToDate(providerId, toolset, directory);
-    entry.askedAt = this.#lifecycle.parts.clock.now();
+    entry.askedAt = this.#lifecycle.runtime.clock.now();
     this.#sweep();
     try {
       const tools = await toolsOf(this.#lifecycle, extensionId);
@@ -136,7 +147,7 @@ export class Toolsets {
   #tell(toolsetId: string, entry: Entry, tools: readonly ToolDescriptor[], problems: readonly string[]): void {
     const outcome = { toolsetId, tools: tools.map(({ name }) => name), problems };
     const text = JSON.stringify(outcome);
-    if (text !== entry.told) this.#lifecycle.parts.options.events.publish('toolset.loaded', outcome);
+    if (text !== entry.told) this.#lifecycle.runtime.services.events.publish('toolset.loaded', outcome);
     entry.told = text;
   }
 
@@ -144,9 +155,9 @@ export class Toolsets {
     const asked = JSON.stringify([directory, toolset.modules]);
     const before = this.#ownEntry(providerId, toolset);
     if (before && before.asked === asked && isUnchanged(before.sources)) return before;
-    const { declaration, sources } = await this.#lifecycle.parts.loader.toolset(toolset, directory);
+    const { declaration, sources } = await this.#lifecycle.runtime.loader.toolset(toolset, directory);
     await this.#mayRun(toolset, declaration);
-    const wanted = wantedOf(this.#lifecycle.parts, declaration, NO_FAILURES);
+    const wanted = wantedOf(this.#lifecycle.runtime, declaration, null);
     const known = this.#ownEntry(providerId, toolset); // it may have gone meanwhile
     if (!known) {
       const slot = this.#lifecycle.declare(wanted);
@@ -167,9 +178,9 @@ export class Toolsets {
    * do. To run everything without a sandbox is their choice too, and what ships in Pith's own folder is Pith's.
    */
   async #mayRun({ id }: Toolset, { directory, digest }: Declaration): Promise<void> {
-    const { parts } = this.#lifecycle;
-    const { sandbox, packageRoot, trust, agreements = trust } = parts.options;
-    const found = (await parts.processes()?.confinement()) ?? null;
+    const { sandbox } = this.#lifecycle.runtime.places;
+    const { packageRoot, trust, agreements = trust } = this.#options;
+    const found = (await this.#processes?.confinement()) ?? null;
     const shipped = path.join(packageRoot, 'sandbox');
     const isShipped = shipped !== sandbox && isBelow(path.join(shipped, 'skills'), directory);
     this.#unconfined.delete(id);
@@ -202,8 +213,8 @@ export class Toolsets {
   }
 
   #mayShow(provider: Declaration, folder: string): boolean {
-    const { sandbox, dataDirectory } = this.#lifecycle.parts.options;
-    if (tierOf(this.#lifecycle.parts, provider) === 'in_process') return true;
+    const { sandbox, dataDirectory } = this.#lifecycle.runtime.places;
+    if (this.#lifecycle.runtime.rights.tierOf(provider) === 'in_process') return true;
     const project = path.dirname(sandbox);
     const { read = [], write = [] } = provider.manifest?.permissions ?? {};
     const places = [
@@ -215,7 +226,7 @@ export class Toolsets {
   }
 
   #sweep(): void {
-    const now = this.#lifecycle.parts.clock.now();
+    const now = this.#lifecycle.runtime.clock.now();
     for (const [id, entry] of this.#entries) {
       if (now < entry.askedAt) entry.askedAt = now; // the clock was set back
       if (now - entry.askedAt > FORGOTTEN_AFTER_MS && !entry.slot.current?.calls.size && !this.#opening.has(id)) this.#forget(id, entry);
@@ -253,7 +264,6 @@ export class Toolsets {
   }
 }
 
-const NO_FAILURES: ReadonlyMap<string, Failure> = new Map();
 const LANES = 4;
 /** Of more, each process ends when it has been looked at. */
 const MOST_OPEN = 16;
@@ -276,9 +286,9 @@ function isBelow(folder: string, file: string): boolean {
 }
 
 /** What was found wrong when it was loaded, or why what runs is not what is written. */
-export function notesOf({ parts }: Lifecycle, { id, notes, declaration: { file } }: Slot): readonly Diagnostic[] {
+export function notesOf({ runtime }: Lifecycle, { id, notes, declaration: { file } }: Slot): readonly Diagnostic[] {
   const found = [...notes].flatMap(([message, code]) => (code === TOOLSET_INVALID ? [message] : []));
-  const last = parts.failures.last(id);
+  const last = runtime.failures.last(id);
   if (last?.phase === 'reload') found.push(last.message);
   return found.map((message) => ({ severity: 'warning', code: TOOLSET_INVALID, message, file, cure: "correct it; see 'pith doctor'" }));
 }

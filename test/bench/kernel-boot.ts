@@ -4,7 +4,7 @@ import type { ExtensionContext, Manifest } from '../../core/contract/index.ts';
 import { manifestSchema } from '../../core/contract/manifest.ts';
 import type { Declaration } from '../../core/kernel/discovery/declaration.ts';
 import { orderOf } from '../../core/kernel/discovery/order.ts';
-import { createHostParts } from '../../core/kernel/host-shell.ts';
+import { createHostShell } from '../../core/kernel/host-shell.ts';
 import type { HostOptions } from '../../core/kernel/host-options.ts';
 import { constructClass } from '../../core/kernel/lifecycle/in-process.ts';
 import { systemClock } from '../../core/kernel/system-clock.ts';
@@ -85,26 +85,28 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
   const nothing = () => {
     throw new Error('not asked for');
   };
-  const options = {
-    sandbox: folder,
-    dataDirectory: folder,
-    packageRoot: folder,
-    discover: async () => discovery,
-    watched: [],
-    clock: systemClock,
-    env: {},
-    configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
-    index: { surface: () => undefined, putSurface: () => undefined },
+  const services = {
     events: { publish: () => undefined, handle: () => () => undefined },
     keyValue: nothing,
     database: nothing,
-    agents: { list: nothing, check: nothing, run: nothing },
+    agents: {},
+  };
+  const options = {
+    places: { sandbox: folder, dataDirectory: folder },
+    source: { discover: async () => discovery, watched: [] },
+    clock: systemClock,
+    secrets: { env: {} },
+    configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
+    index: { surface: () => undefined, putSurface: () => undefined },
+    loader: { isShipped: () => true },
+    services,
+    toolsets: { packageRoot: folder },
   } as unknown as HostOptions;
-  const shell = createHostParts(options, discovery);
+  const shell = createHostShell(options, discovery);
   for (const id of discovery.order) {
     const candidate = await constructClass(
-      shell.parts,
-      { declaration: declarations.get(id)!, config: shell.parts.options.configOf(declarations.get(id)!) },
+      shell.lifecycle.runtime,
+      { declaration: declarations.get(id)!, config: options.configOf(declarations.get(id)!) },
       1,
       { Class: Trivial as never, shipped: true },
     );

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { ExtensionStatus } from '../../kernel/host-options.ts';
+import type { ExtensionStatus } from '../../kernel/status.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';

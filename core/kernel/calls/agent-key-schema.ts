@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isNote, parseLeniently } from '../discovery/lenient-parse.ts';
 import { saidIgnored } from '../discovery/schema-issues.ts';
-import { describeIssues, isSchema } from '../lifecycle/config-check.ts';
+import { describeIssues, isSchema } from '../settings/config-check.ts';
 import type { AgentKeyCheck, AgentKeyFinding } from '../lifecycle/generation.ts';
 
 /** Where the schemas live: what is wrong with a value under `agent:`, and what of it the owner can use. */

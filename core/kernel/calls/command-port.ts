@@ -1,62 +1,90 @@
 import { PithError, codeOf, messageOf } from '../../contract/errors.ts';
-import type { Command, CommandContext } from '../../contract/index.ts';
+import type { Command, CommandContext, CommandInput, CommandIO } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
-import { commandNames } from '../command-names.ts';
+import { commandNames, declaredCommands, type DeclaredCommand } from '../command-names.ts';
 import { importCommands, type CommandEntry } from '../lifecycle/import-class.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { tierOf } from '../lifecycle/generation.ts';
 import { Problem, placeOfError } from '../problem.ts';
-import { processTier } from '../lifecycle/tier.ts';
+import type { Runtime } from '../lifecycle/runtime.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-import type { HostParts } from '../host-parts.ts';
-import { requireTrust } from '../../trust/index.ts';
+import { requireTrust, type Trust } from '../../trust/index.ts';
 import { runAs } from '../stray-errors.ts';
 
-/** Its commands run where the extension runs, also in a separate process. Rejects with a `Problem` when the entry cannot be bundled or imported. */
-export async function importCommandEntry(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
-  const { parts } = lifecycle;
-  const { declaration, id } = slot;
-  if (!declaration.manifest?.commands.some((command) => command.entry === entry))
-    throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
-  try {
-    const make = await makerOf(lifecycle, slot, entry);
-    return async (context) => {
-      const commands = (await cleanly(parts, async () => make(context))).map((command) => owned(parts, id, command));
-      return commandNames(lifecycle.slots, parts.options).under(id, commands);
-    };
-  } catch (error) {
-    if (error instanceof Problem) parts.failures.record(id, error);
-    throw parts.secrets.redactError(error);
+/** The commands of extensions. */
+export interface CommandPort {
+  /** What manifests declare, of extensions that can run. */
+  declared(): readonly DeclaredCommand[];
+  /** The commands of a command entry, which run where the extension runs; activates nothing. Rejects with a `Problem` when it cannot be bundled or imported. */
+  importEntry(slot: Slot, entry: string): Promise<CommandEntry>;
+  /** What a command entry is given. Its `config` is as the settings have it; no schema has been applied. */
+  contextOf(slot: Slot): CommandContext;
+  /** Of an activated extension. They are passed by reference, and each run goes to the version that runs then. */
+  of(slot: Slot): Promise<readonly Command[]>;
+}
+
+export interface CommandOptions {
+  /** What a person agreed to. Absent: nothing. */
+  readonly trust?: Trust | undefined;
+  /** The commands of the kernel by name: no extension that does not ship has one that begins as they do. */
+  kernelPaths(): readonly { readonly path: string }[];
+}
+
+export function createCommandPort(lifecycle: Lifecycle, { trust, kernelPaths }: CommandOptions): CommandPort {
+  const { runtime, slots, tiers, wire } = lifecycle;
+
+  async function makerOf({ declaration, config }: Slot, entry: string): Promise<CommandEntry> {
+    if (runtime.rights.tierOf(declaration) === 'in_process') return importCommands(runtime, declaration, entry);
+    const { commands, end } = await tiers.processes(declaration).openEntry({ declaration, config }, entry);
+    lifecycle.endings.push(end);
+    return () => commands;
   }
-}
 
-async function makerOf(lifecycle: Lifecycle, slot: Slot, entry: string): Promise<CommandEntry> {
-  const { parts } = lifecycle;
-  const { declaration } = slot;
-  if (tierOf(parts, declaration) === 'in_process') return importCommands(parts, declaration, entry);
-  const { commands, end } = await processTier(parts, slot).openEntry(slot, entry);
-  lifecycle.endings.push(end);
-  return () => commands;
-}
+  /** A command whose run is the extension's: its errors name it, and tell no secrets. */
+  function owned(id: string, command: Command): Command {
+    const owner = runtime.owner(id, 'call');
+    const run = (input: CommandInput, io: CommandIO, signal: AbortSignal) => async () => {
+      requireTrust(command, trust);
+      return runAs(owner, () => command.run(wire.pass(input, `the input of ${command.path}`), io, signal));
+    };
+    return {
+      ...runtime.secrets.redactJson(command),
+      run: (input, io, signal) => cleanly(runtime, () => named(id, `the command '${command.path}'`, run(input, io, signal), signal)),
+    };
+  }
 
-export function commandContext({ parts }: Lifecycle, { declaration, config }: Slot): CommandContext {
-  return createCommandContext(parts, declaration, config.config);
-}
-
-/** Commands of an activated extension. They are passed by reference, and each run goes to the version that runs then. */
-export async function commandsOf(lifecycle: Lifecycle, slot: Slot): Promise<readonly Command[]> {
-  const { id } = slot;
-  if (!slot.declaration.manifest?.provides.includes('command')) throw unavailable(id, 'it provides no commands');
-  const listed = await lifecycle.ready(slot);
-  const commands = (await listOf(lifecycle, id)).map((command): Command => ({
-    ...owned(lifecycle.parts, id, command),
-    async run(input, io, signal) {
-      const now = (await running(lifecycle, id)) === listed ? command : await commandNow(lifecycle, id, command.path);
-      return owned(lifecycle.parts, id, now).run(input, io, signal);
+  return {
+    declared: () => declaredCommands(slots, kernelPaths),
+    contextOf: ({ declaration, config }) => createCommandContext(runtime, declaration, config.config),
+    async importEntry(slot, entry) {
+      const { id, declaration } = slot;
+      if (!declaration.manifest?.commands.some((command) => command.entry === entry))
+        throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
+      try {
+        const make = await makerOf(slot, entry);
+        return async (context) => {
+          const commands = (await cleanly(runtime, async () => make(context))).map((command) => owned(id, command));
+          return commandNames(slots, kernelPaths).under(id, commands);
+        };
+      } catch (error) {
+        if (error instanceof Problem) runtime.failures.record(id, error);
+        throw runtime.secrets.redactError(error);
+      }
     },
-  }));
-  return commandNames(lifecycle.slots, lifecycle.parts.options).under(id, commands);
+    async of(slot) {
+      const { id } = slot;
+      if (!slot.declaration.manifest?.provides.includes('command')) throw unavailable(id, 'it provides no commands');
+      const listed = await lifecycle.ready(slot);
+      const commands = (await listOf(lifecycle, id)).map((command): Command => ({
+        ...owned(id, command),
+        async run(input, io, signal) {
+          const now = (await running(lifecycle, id)) === listed ? command : await commandNow(lifecycle, id, command.path);
+          return owned(id, now).run(input, io, signal);
+        },
+      }));
+      return commandNames(slots, kernelPaths).under(id, commands);
+    },
+  };
 }
 
 async function listOf(lifecycle: Lifecycle, id: string): Promise<readonly Command[]> {
@@ -73,26 +101,6 @@ async function commandNow(lifecycle: Lifecycle, id: string, path: string): Promi
 /** What the extension threw, where the wire only gave it a code. */
 function unwrap(error: unknown): never {
   throw error instanceof PithError && error.cause instanceof Error && error.cause.message === error.message ? error.cause : error;
-}
-
-/** A command whose run is the extension's: its errors name it, and tell no secrets. */
-function owned(parts: Pick<HostParts, 'options' | 'owner' | 'secrets' | 'wire'>, id: string, command: Command): Command {
-  const owner = parts.owner(id, 'call');
-  return {
-    ...parts.secrets.redactJson(command),
-    run: (input, io, signal) =>
-      cleanly(parts, () =>
-        named(
-          id,
-          `the command '${command.path}'`,
-          async () => {
-            requireTrust(command, parts.options.trust);
-            return runAs(owner, () => command.run(parts.wire.pass(input, `the input of ${command.path}`), io, signal));
-          },
-          signal,
-        ),
-      ),
-  };
 }
 
 /** What nobody meant to be read names nothing: this gives it the extension's name and the line. */
@@ -125,7 +133,7 @@ function ofTheDisk(error: unknown): string | null {
 }
 
 /** What is thrown goes to the terminal as it is: it must not tell secrets. */
-async function cleanly<T>({ secrets }: Pick<HostParts, 'secrets'>, run: () => Promise<T>): Promise<T> {
+async function cleanly<T>({ secrets }: Pick<Runtime, 'secrets'>, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -1,12 +1,12 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
+import type { ProviderMember } from '../extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Phase, Protocol, Remote } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
 import { correlationOf, invoke, invokeStream, recordCall } from './invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { slotKey, type Slot } from '../lifecycle/slot.ts';
-import { DEFAULT_TIMEOUT_MS, type SurfaceDescriptor } from './surface.ts';
+import { DEFAULT_TIMEOUT_MS } from './surface.ts';
 import { splitSignal } from './wire.ts';
 
 /** Of what each turn asks for. */
@@ -39,24 +39,17 @@ export async function callProvider(
   args: readonly unknown[],
   byReference = false,
 ): Promise<unknown> {
-  const { parts } = lifecycle;
+  const { runtime, wire } = lifecycle;
   const { values, signal } = splitSignal(args);
   const phase = PHASES.get(operation) ?? 'call';
   const generation = await running(lifecycle, extensionId);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = generation.surface.descriptor.operations[operation] ?? {};
   try {
-    return await invoke(parts, generation, { operation, values, timeoutMs, signal, phase, byReference });
+    return await invoke(lifecycle, generation, { operation, values, timeoutMs, signal, phase, byReference });
   } catch (error) {
-    recordCall(parts, extensionId, phase, error, correlationOf(values));
-    throw parts.wire.error(error);
+    recordCall(runtime, { extensionId, phase, correlationId: correlationOf(values) }, error);
+    throw wire.error(error);
   }
-}
-
-/** What an extension offers, from the version that runs, else from the index; undefined when neither knows. */
-export function descriptorOf(lifecycle: Lifecycle, slot: Slot): SurfaceDescriptor | undefined {
-  return (
-    slot.current?.surface.descriptor ?? (lifecycle.parts.options.index.surface(slot.id, slotKey(slot)) as SurfaceDescriptor | undefined)
-  );
 }
 
 /** The version that runs; waits for one that is being replaced. Rejects `stopped`. */
@@ -73,26 +66,19 @@ export async function running(lifecycle: Lifecycle, extensionId: string): Promis
 
 function constant(lifecycle: Lifecycle, extensionId: string, operation: string): unknown {
   const slot = lifecycle.slots.get(extensionId);
-  return slot && descriptorOf(lifecycle, slot)?.constants[operation];
+  return slot && lifecycle.descriptorOf(slot)?.constants[operation];
 }
 
 async function* stream(lifecycle: Lifecycle, extensionId: string, operation: string, args: readonly unknown[]): AsyncGenerator<unknown> {
-  const { parts } = lifecycle;
+  const { runtime, wire } = lifecycle;
   const { values, signal } = splitSignal(args);
   const generation = await running(lifecycle, extensionId);
   try {
-    yield* invokeStream(parts, generation, { operation, values, signal });
+    yield* invokeStream(lifecycle, generation, { operation, values, signal });
   } catch (error) {
-    recordCall(parts, extensionId, 'call', error, correlationOf(values));
-    throw parts.wire.error(error);
+    recordCall(runtime, { extensionId, phase: 'call', correlationId: correlationOf(values) }, error);
+    throw wire.error(error);
   }
-}
-
-/** One member of a provider, as code in a separate process asks for it. */
-export interface ProviderMember {
-  readonly extensionId: string;
-  readonly protocol: string;
-  readonly name: string;
 }
 
 /** A call that code in a separate process makes of another extension. Rejects `not_allowed` for what acts as a person or as the kernel. */

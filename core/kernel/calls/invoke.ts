@@ -1,10 +1,10 @@
 import { PithError } from '../../contract/errors.ts';
 import type { Phase, TurnInfo } from '../../contract/index.ts';
 import type { Generation } from '../lifecycle/generation.ts';
-import type { HostParts } from '../host-parts.ts';
+import type { Failures } from '../failures.ts';
 import { problemOf } from '../problem.ts';
 import { openStream } from './open-stream.ts';
-import { DIRECT } from './wire.ts';
+import { DIRECT, type Wire } from './wire.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */
@@ -22,13 +22,12 @@ export interface Invocation {
  * what it threw.
  */
 export async function invoke(
-  parts: HostParts,
+  { wire }: { readonly wire: Wire },
   generation: Generation,
   { operation, values, timeoutMs, signal, phase, byReference }: Invocation,
 ): Promise<unknown> {
   const { id } = generation.declaration;
-  const { wire } = parts;
-  const act = prepared(parts, generation, operation, values);
+  const act = prepared(wire, generation, operation, values);
   const timedOut = (): PithError =>
     new PithError(
       phase === 'tool call' ? 'tool_timeout' : 'provider_timeout',
@@ -43,27 +42,38 @@ export async function invoke(
 
 /** As `invoke`, for an operation that answers with parts. */
 export async function* invokeStream(
-  parts: HostParts,
+  { wire }: { readonly wire: Wire },
   generation: Generation,
   { operation, values, signal }: Pick<Invocation, 'operation' | 'values' | 'signal'>,
 ): AsyncGenerator<unknown> {
-  const act = prepared(parts, generation, operation, values);
+  const act = prepared(wire, generation, operation, values);
   const ask = async (callSignal: AbortSignal) =>
     (await generation.run('call', () => act(callSignal), correlationOf(values))) as AsyncIterable<unknown>;
-  for await (const part of await openStream(generation, signal, ask)) yield parts.wire.pass(part, `a part of ${operation}`);
+  for await (const part of await openStream(generation, signal, ask)) yield wire.pass(part, `a part of ${operation}`);
 }
 
-function prepared({ wire }: HostParts, { declaration, surface }: Generation, operation: string, values: readonly unknown[]) {
+function prepared(wire: Wire, { declaration, surface }: Generation, operation: string, values: readonly unknown[]) {
   const act = surface.operations.get(operation);
   if (!act) throw new PithError('not_declared', `'${declaration.id}' has no ${operation}`);
   const sent = wire === DIRECT ? values : values.map((value) => wire.pass(value, `an argument of ${operation}`));
   return (signal: AbortSignal) => act(sent, signal);
 }
 
+export interface FailedCall {
+  readonly extensionId: string;
+  readonly phase: Phase;
+  /** Of the message that it was called for. */
+  readonly correlationId?: string | undefined;
+}
+
 /** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */
-export function recordCall(parts: HostParts, extensionId: string, phase: Phase, error: unknown, correlationId?: string): void {
+export function recordCall(
+  { failures }: { readonly failures: Failures },
+  { extensionId, phase, correlationId }: FailedCall,
+  error: unknown,
+): void {
   if (error instanceof PithError && (ENDED.has(error.code) || (!UNSEEN.has(phase) && !FAULTS.has(error.code)))) return;
-  parts.failures.record(extensionId, problemOf(error, phase, phase === 'tool call' ? 'tool_failed' : 'provider_failed'), correlationId);
+  failures.record(extensionId, problemOf(error, phase, phase === 'tool call' ? 'tool_failed' : 'provider_failed'), correlationId);
 }
 
 /** A turn goes on without what fails in these phases: nobody but the record knows of it. */

@@ -1,7 +1,6 @@
 import type { BroughtPrompt } from '../extensions-port.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { tierOf } from '../lifecycle/generation.ts';
 
 const RENDER_MS = 5000;
 
@@ -12,15 +11,15 @@ export async function renderBrought(
   prompt: BroughtPrompt,
   signal: AbortSignal,
 ): Promise<string> {
-  const { parts } = lifecycle;
+  const { runtime } = lifecycle;
   try {
     const slot = lifecycle.slots.get(extensionId);
     if (!slot) throw unavailable(extensionId, 'nothing declares it');
-    if ((slot.current?.tier ?? tierOf(parts, slot.declaration)) === 'in_process') return await parts.renderPrompt(prompt);
+    if ((slot.current?.tier ?? runtime.rights.tierOf(slot.declaration)) === 'in_process') return await runtime.renderPrompt(prompt);
     const generation = await lifecycle.ready(slot);
     const timedOut = (): PithError => new PithError('provider_timeout', `it took longer than ${RENDER_MS} ms and was cut`);
     const text = await generation.calls.run({ timeoutMs: RENDER_MS, timedOut, signal }, (cut) => generation.renderPrompt(prompt, cut));
-    return parts.secrets.redact(text);
+    return runtime.secrets.redact(text);
   } catch (error) {
     if (error instanceof PithError && (error.code === 'prompt_invalid' || error.code === 'aborted')) throw error;
     throw new PithError('prompt_invalid', `the prompt that '${extensionId}' brought was not rendered by its process: ${messageOf(error)}`, {

@@ -1,7 +1,7 @@
 import { canRun, type ContextSource, type RoutedProvider } from '../extensions-port.ts';
 import type { ContextDocument, ContextParts, ModelCallOptions, Protocol, Remote, TurnInfo } from '../../contract/index.ts';
 import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
-import { callProvider, descriptorOf, remoteOf, running } from './handle.ts';
+import { callProvider, remoteOf, running } from './handle.ts';
 import { openStream } from './open-stream.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Generation } from '../lifecycle/generation.ts';
@@ -70,7 +70,7 @@ function modelsOf(name: string, prefix: string): (generation: Generation) => Ret
 function contextSource(lifecycle: Lifecycle, { id }: Slot): ContextSource {
   const constants = (): Readonly<Record<string, unknown>> => {
     const slot = lifecycle.slots.get(id);
-    return (slot && descriptorOf(lifecycle, slot)?.constants) ?? {};
+    return (slot && lifecycle.descriptorOf(slot)?.constants) ?? {};
   };
   const priority = Number(constants()['context.contextPriority']);
   return {
@@ -85,7 +85,7 @@ function contextSource(lifecycle: Lifecycle, { id }: Slot): ContextSource {
 }
 
 function checked(lifecycle: Lifecycle, id: string, found: unknown): string | ContextParts | null {
-  const { redact } = lifecycle.parts.secrets;
+  const { redact } = lifecycle.runtime.secrets;
   if (found === null || found === undefined) return null;
   if (typeof found === 'string') return redact(found);
   const { system, turn, documents } = found as ContextParts;
@@ -102,7 +102,7 @@ function checked(lifecycle: Lifecycle, id: string, found: unknown): string | Con
     'provider_failed',
     `getContext of '${id}' returned neither text nor { system?, turn?, documents? } nor null`,
   );
-  lifecycle.parts.failures.record(id, problem);
+  lifecycle.runtime.failures.record(id, problem);
   throw problem;
 }
 

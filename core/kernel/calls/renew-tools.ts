@@ -21,7 +21,7 @@ export interface DescribedTools {
  */
 export function renewToolsWhenChanged(lifecycle: Lifecycle): Off {
   const asking = new Map<string, { again: boolean }>();
-  return lifecycle.parts.options.events.handle('tools.changed', ({ extensionId }) => {
+  return lifecycle.runtime.services.events.handle('tools.changed', ({ extensionId }) => {
     const open = asking.get(extensionId);
     if (open) {
       open.again = true;
@@ -42,10 +42,10 @@ export function renewToolsWhenChanged(lifecycle: Lifecycle): Off {
 
 /** Never rejects: what goes wrong is recorded, and the tools stay as they were. */
 async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): Promise<void> {
-  const { parts } = lifecycle;
+  const { runtime } = lifecycle;
   if (!generation.surface.operations.has('tool.describe')) return;
   try {
-    const described = await invoke(parts, generation, {
+    const described = await invoke(lifecycle, generation, {
       operation: 'tool.describe',
       values: [],
       timeoutMs: DESCRIBE_MS,
@@ -53,11 +53,11 @@ async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): 
       phase: 'call',
     });
     if (slot.current !== generation) return; // replaced meanwhile: the new version has said its own
-    const { tools, warnings } = parts.secrets.redactJson(described) as DescribedTools;
+    const { tools, warnings } = runtime.secrets.redactJson(described) as DescribedTools;
     generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, tools, warnings } };
     lifecycle.remember(generation);
     lifecycle.changed(slot.id);
   } catch (error) {
-    parts.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
+    runtime.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
   }
 }

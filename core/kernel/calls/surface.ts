@@ -2,7 +2,6 @@ import type { JsonValue, Tool, ToolCall, ToolDescriptor, ToolResult, TurnInfo } 
 import { PithError } from '../../contract/errors.ts';
 import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
 import type { Protocol } from '../../contract/protocol.ts';
-import { handlerOperations } from '../events/declared-handlers.ts';
 import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
 import { describeTools } from './tool-descriptor.ts';
 
@@ -125,4 +124,13 @@ function toolOperations(tools: () => Tools): readonly (readonly [string, Operati
     ['tool.refusal', async ([name, input]) => refusalOf(find(name), input as JsonValue)],
     ['tool.present', async ([name, result]) => find(name).present?.(result as ToolResult)],
   ];
+}
+
+/** `handler.<method>` for each method that a manifest names as a handler of events or schedules. What it returns is of no interest. */
+function handlerOperations(instance: object, handlers: readonly string[]): readonly (readonly [string, Operation])[] {
+  const members = instance as Readonly<Record<string, (payload: unknown, delivery: unknown) => unknown>>;
+  return handlers.map((name) => [
+    `handler.${name}`,
+    async ([payload, delivery], signal) => void (await members[name]?.call(instance, payload, { ...(delivery as object), signal })),
+  ]);
 }

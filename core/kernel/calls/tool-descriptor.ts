@@ -1,6 +1,6 @@
 import type { Tool, ToolDescriptor } from '../../contract/index.ts';
 import { Problem } from '../problem.ts';
-import { isSchema } from '../lifecycle/config-check.ts';
+import { isSchema } from '../settings/config-check.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const DEFAULT_TIMEOUT_MS = 20_000;

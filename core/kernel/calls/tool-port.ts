@@ -1,6 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
-import { descriptorOf } from './handle.ts';
+
 import { invoke, recordCall } from './invoke.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { questionOf, resultOfError } from './tool-call.ts';
@@ -19,13 +19,13 @@ export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promis
   const why = lifecycle.reason(slot);
   if (why !== undefined) throw unavailable(extensionId, why);
   if (!slot.declaration.manifest?.provides.includes('tool')) return [];
-  return (descriptorOf(lifecycle, slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
+  return (lifecycle.descriptorOf(slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
 }
 
 /** The same as far as they are known without loading anything. */
 export function knownTools(lifecycle: Lifecycle, extensionId: string): readonly ToolDescriptor[] {
   const slot = lifecycle.slots.get(extensionId);
-  return (slot && descriptorOf(lifecycle, slot)?.tools) ?? [];
+  return (slot && lifecycle.descriptorOf(slot)?.tools) ?? [];
 }
 
 /** Never rejects. */
@@ -37,25 +37,25 @@ export async function callTool(
   call: Omit<ToolCall, 'signal'>,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  const { parts } = lifecycle;
+  const { runtime } = lifecycle;
   const slot = lifecycle.slots.get(extensionId);
   try {
     const generation = slot && (slot.current ?? (await lifecycle.ready(slot).catch(gone)));
     const descriptor = generation?.surface.descriptor.tools.find(({ name }) => name === tool);
     if (!generation || !descriptor) throw new PithError('tool_gone', `'${extensionId}' has no tool '${tool}' any more`);
     const { timeoutMs } = descriptor;
-    const result = await invoke(parts, generation, {
+    const result = await invoke(lifecycle, generation, {
       operation: 'tool.execute',
       values: [tool, input, call],
       timeoutMs,
       signal,
       phase: 'tool call',
     });
-    return parts.secrets.redactJson(result as ToolResult & JsonValue) as ToolResult;
+    return runtime.secrets.redactJson(result as ToolResult & JsonValue) as ToolResult;
   } catch (error) {
     if (!(error instanceof PithError && error.code === 'tool_gone'))
-      recordCall(parts, extensionId, 'tool call', error, call.turn.correlationId);
-    return resultOfError(error, parts.secrets.redact);
+      recordCall(runtime, { extensionId, phase: 'tool call', correlationId: call.turn.correlationId }, error);
+    return resultOfError(error, runtime.secrets.redact);
   }
 }
 
@@ -70,21 +70,21 @@ export async function needsApproval(
   const slot = lifecycle.slots.get(extensionId);
   if (!slot) return false;
   try {
-    const said = await invoke(lifecycle.parts, await lifecycle.ready(slot), {
+    const said = await invoke(lifecycle, await lifecycle.ready(slot), {
       operation: 'tool.needsApproval',
       values: [tool, input, turn],
       timeoutMs: QUESTION_MS,
       signal: undefined,
       phase: 'tool call',
     });
-    const readable = (text: string): string => lifecycle.parts.secrets.redact(bounded(text));
+    const readable = (text: string): string => lifecycle.runtime.secrets.redact(bounded(text));
     if (typeof said === 'string') return readable(said);
     if (typeof said === 'boolean') return said;
     if (!isQuestion(said)) throw new PithError('tool_failed', `'${tool}' did not say in a known form whether it needs approval`);
     const question = questionOf(said);
     return { ...question, text: readable(question.text) };
   } catch (error) {
-    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    recordCall(lifecycle.runtime, { extensionId, phase: 'tool call' }, error);
     return { text: 'the tool could not say what this call would do', once: true };
   }
 }
@@ -94,16 +94,16 @@ export async function refusal(lifecycle: Lifecycle, extensionId: string, tool: s
   const slot = lifecycle.slots.get(extensionId);
   if (!slot) return null;
   try {
-    const said = await invoke(lifecycle.parts, await lifecycle.ready(slot), {
+    const said = await invoke(lifecycle, await lifecycle.ready(slot), {
       operation: 'tool.refusal',
       values: [tool, input],
       timeoutMs: ASK_MS,
       signal: undefined,
       phase: 'tool call',
     });
-    return typeof said === 'string' ? lifecycle.parts.secrets.redact(bounded(said)) : null;
+    return typeof said === 'string' ? lifecycle.runtime.secrets.redact(bounded(said)) : null;
   } catch (error) {
-    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    recordCall(lifecycle.runtime, { extensionId, phase: 'tool call' }, error);
     return null;
   }
 }
@@ -118,16 +118,16 @@ export async function presentTool(
   const generation = lifecycle.slots.get(extensionId)?.current;
   if (!generation) return undefined;
   try {
-    const line = await invoke(lifecycle.parts, generation, {
+    const line = await invoke(lifecycle, generation, {
       operation: 'tool.present',
       values: [tool, result],
       timeoutMs: ASK_MS,
       signal: undefined,
       phase: 'tool call',
     });
-    return typeof line === 'string' ? lifecycle.parts.secrets.redact(line) : undefined;
+    return typeof line === 'string' ? lifecycle.runtime.secrets.redact(line) : undefined;
   } catch (error) {
-    recordCall(lifecycle.parts, extensionId, 'tool call', error);
+    recordCall(lifecycle.runtime, { extensionId, phase: 'tool call' }, error);
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { Problem } from '../problem.ts';
-import { callProvider, descriptorOf } from './handle.ts';
+import { callProvider } from './handle.ts';
 import { TURN_TOOLS } from './surface.ts';
 import { toJsonValue } from './json-value.ts';
 
@@ -17,7 +17,7 @@ export async function turnToolProviders(lifecycle: Lifecycle, agent: AgentSpec):
   const known = await Promise.all(
     slots.map(async (slot) => {
       if (slot.pending) await slot.pending.catch(recorded);
-      const descriptor = descriptorOf(lifecycle, slot);
+      const descriptor = lifecycle.descriptorOf(slot);
       return descriptor ?? (await lifecycle.ready(slot).catch(recorded))?.surface.descriptor;
     }),
   );
@@ -33,13 +33,13 @@ export async function turnTools(
 ): Promise<readonly TurnTool[]> {
   const found = await callProvider(lifecycle, extensionId, TURN_TOOLS, [turn, signal]);
   if (Array.isArray(found) && found.length <= MOST_TURN_TOOLS && found.every(isTurnTool))
-    return lifecycle.parts.secrets.redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly TurnTool[];
+    return lifecycle.runtime.secrets.redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly TurnTool[];
   const problem = new Problem(
     'getTurnTools',
     'provider_failed',
     `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { toolset: { id, directory, modules } }`,
   );
-  lifecycle.parts.failures.record(extensionId, problem);
+  lifecycle.runtime.failures.record(extensionId, problem);
   throw problem;
 }
 

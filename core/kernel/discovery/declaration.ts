@@ -116,3 +116,8 @@ const KEPT = new Set([
   'agent_keys',
   'models',
 ]);
+
+/** The methods that `events.handles` and `schedules` name. */
+export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {
+  return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
+}

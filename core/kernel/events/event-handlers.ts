@@ -1,7 +1,8 @@
 import { messageOf } from '../../contract/errors.ts';
 import type { Delivery, DurableTopic, DurableTopicMap, JsonValue } from '../../contract/index.ts';
+import { handlerNames } from '../discovery/declaration.ts';
+import type { Slot } from '../lifecycle/slot.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { allHandlers, handlersOf, isEnabled, handlerNames } from './declared-handlers.ts';
 import { canRun } from '../extensions-port.ts';
 import { running } from '../calls/handle.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
@@ -59,7 +60,7 @@ export class Postponed extends Error {
 const DELIVERY_MS = 600_000;
 
 /** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it was replaced meanwhile. */
-export async function callHandler(
+async function callHandler(
   lifecycle: Lifecycle,
   handler: string,
   payload: JsonValue,
@@ -68,11 +69,11 @@ export async function callHandler(
 ): Promise<void> {
   const [extensionId = '', method = ''] = handler.split('/');
   const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
-    throw new Postponed(lifecycle.parts.secrets.redactError(error));
+    throw new Postponed(lifecycle.runtime.secrets.redactError(error));
   });
   try {
     const values = [payload, delivery];
-    await invoke(lifecycle.parts, generation, {
+    await invoke(lifecycle, generation, {
       operation: `handler.${method}`,
       values,
       timeoutMs: DELIVERY_MS,
@@ -80,17 +81,51 @@ export async function callHandler(
       phase: 'background',
     });
   } catch (error) {
-    recordCall(lifecycle.parts, extensionId, 'background', error, delivery.correlationId);
-    const redacted = lifecycle.parts.secrets.redactError(error);
+    recordCall(lifecycle.runtime, { extensionId, phase: 'background', correlationId: delivery.correlationId }, error);
+    const redacted = lifecycle.runtime.secrets.redactError(error);
     throw generation.calls.isCut ? new Postponed(redacted) : redacted;
   }
 }
 
 /** Handlers of the extensions that can run now. */
-export function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
+function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
   return new Set(
     [...lifecycle.slots.values()]
       .filter((slot) => isEnabled(slot) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
       .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`)),
   );
+}
+
+/** What follows `kernel/`: notices and questions that reach people through channels. */
+export const CHANNELS_HANDLER = 'kernel/channels';
+
+const FOR_CHANNELS: ReadonlySet<DurableTopic> = new Set<DurableTopic>(['notify', 'approval.requested']);
+
+/** `extension/method` of each handler that the manifests of enabled extensions declare for an event, loaded or not. */
+function handlersOf(lifecycle: Lifecycle, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+  const found = [...lifecycle.slots.values()].flatMap((slot) => handlersIn(slot, topic, payload));
+  return FOR_CHANNELS.has(topic) ? [CHANNELS_HANDLER, ...found] : found;
+}
+
+/** Every handler that the manifests of enabled extensions declare. */
+function allHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
+  const named = [...lifecycle.slots.values()]
+    .filter(isEnabled)
+    .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`));
+  return new Set([CHANNELS_HANDLER, ...named]);
+}
+
+function handlersIn(slot: Slot, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+  const { manifest } = slot.declaration;
+  if (manifest === null || !isEnabled(slot)) return [];
+  const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));
+  if (topic === 'schedule.due' && manifest.schedules.length > 0) {
+    const due = payload as DurableTopicMap['schedule.due'];
+    if (due.extensionId === slot.id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
+  }
+  return [...names].map((name) => `${slot.id}/${name}`);
+}
+
+function isEnabled({ config }: Slot): boolean {
+  return config.enabled;
 }

@@ -3,7 +3,7 @@ import { DURABLE_TOPICS } from '../../contract/events.ts';
 import type { Events, PublishOptions, Topic, TopicMap } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { HostParts } from '../host-parts.ts';
+import type { Secrets } from '../secrets.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';
 
 /** What only the kernel says: people's words and answers, and what it does itself. */
@@ -28,15 +28,14 @@ const KERNEL_ONLY: ReadonlySet<string> = new Set<Topic>([
 const OF_ITSELF: ReadonlySet<string> = new Set<Topic>(['tools.changed', 'channel.opened']);
 
 /** `publish` as one extension may use it: nothing that the kernel says, and durable topics only those that its manifest declares. Secrets are taken out. */
-export function eventPublisher(parts: HostParts, declaration: Declaration): Events['publish'] {
+export function eventPublisher(events: Events, secrets: Pick<Secrets, 'redactJson'>, declaration: Declaration): Events['publish'] {
   const durable = new Set<string>(DURABLE_TOPICS);
   const declared = new Set(declaration.manifest?.events.publishes);
   const publish = (topic: Topic, payload: TopicMap[Topic], options?: PublishOptions): unknown => {
-    const { events } = parts.options;
     const refused = refusal(declaration, declared, topic, durable.has(topic));
     if (refused && durable.has(topic)) return Promise.reject(refused);
     if (refused) throw refused;
-    const clean = parts.secrets.redactJson(OF_ITSELF.has(topic) ? { ...payload, extensionId: declaration.id } : payload);
+    const clean = secrets.redactJson(OF_ITSELF.has(topic) ? { ...payload, extensionId: declaration.id } : payload);
     if (!durable.has(topic)) return runOutside(() => (events.publish as (...values: unknown[]) => void)(topic, clean));
     const correlationId = options?.correlationId ?? currentCorrelation();
     return runOutside(() =>

@@ -2,33 +2,33 @@ import type { CommandContext, Logger } from '../../contract/index.ts';
 import { once } from '../../contract/promises.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../extension-data.ts';
-import type { HostParts } from '../host-parts.ts';
+import type { Runtime } from './runtime.ts';
 import { currentCorrelation, runOutside } from '../stray-errors.ts';
 
 /** What a command entry is given: an extension's context without the kernel. */
 export function createCommandContext(
-  parts: Pick<HostParts, 'options' | 'clock' | 'logger'>,
+  { places, services: { agents }, clock, logger }: Pick<Runtime, 'places' | 'services' | 'clock' | 'logger'>,
   declaration: Declaration,
   config: Readonly<Record<string, unknown>>,
 ): CommandContext {
   const { id, directory } = declaration;
-  const folder = once(() => makeExtensionData(parts.options.dataDirectory, id));
-  const logger = correlated(parts.logger(id));
+  const folder = once(() => makeExtensionData(places.dataDirectory, id));
+  const log = correlated(logger(id));
   return {
     id,
     directory,
     get dataDirectory() {
       return folder();
     },
-    sandbox: parts.options.sandbox,
-    home: parts.options.home ?? null,
-    untrustedSandbox: parts.options.untrustedSandbox ?? null,
+    sandbox: places.sandbox,
+    home: places.home ?? null,
+    untrustedSandbox: places.untrustedSandbox ?? null,
     config,
-    clock: parts.clock,
-    logger,
+    clock,
+    logger: log,
     agents: {
-      list: () => runOutside(() => parts.options.agents.list()),
-      find: (agentId) => runOutside(() => parts.options.agents.find(agentId)),
+      list: () => runOutside(() => agents.list()),
+      find: (agentId) => runOutside(() => agents.find(agentId)),
     },
   };
 }

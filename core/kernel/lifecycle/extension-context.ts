@@ -4,36 +4,35 @@ import { didYouMean } from '@pith/plain-text';
 import { once } from '../../contract/promises.ts';
 import type { OriginalRequest, TurnOrigin } from '../extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { HostParts } from '../host-parts.ts';
 import { problemOf } from '../problem.ts';
 import { askerOf } from '../recipients.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
-import { isForeign } from './generation.ts';
+import type { Runtime } from './runtime.ts';
 import { correlationOf } from '../calls/invoke.ts';
 import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */
 export function createExtensionContext(
-  parts: HostParts,
+  runtime: Runtime,
   declaration: Declaration,
   config: Readonly<Record<string, unknown>>,
   scope: Scope,
 ): ExtensionContext {
   const { id } = declaration;
-  const { secrets } = parts.options.configOf(declaration);
-  const open = once(() => runOutside(() => parts.options.keyValue(id)));
-  const database = once(() => runOutside(() => parts.options.database(id)));
-  const base = createCommandContext(parts, declaration, config);
+  const { secrets } = runtime.rights.configOf(declaration);
+  const open = once(() => runOutside(() => runtime.services.keyValue(id)));
+  const database = once(() => runOutside(() => runtime.services.database(id)));
+  const base = createCommandContext(runtime, declaration, config);
   const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
-    events: eventsOf(parts, declaration, scope),
+    events: eventsOf(runtime, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
-    confined: confinedOf(parts, declaration, scope),
-    agents: agentsOf(parts, declaration),
+    confined: confinedOf(runtime, declaration, scope),
+    agents: agentsOf(runtime, declaration),
     getSecret(name, use) {
-      if (secrets.includes(name)) return parts.secrets.get(name, askerOf(declaration, parts.loader.isShipped(declaration), name, use));
+      if (secrets.includes(name)) return runtime.secrets.get(name, askerOf(declaration, runtime.loader.isShipped(declaration), name, use));
       if (isWithheld(declaration, `secret ${name}`)) return null; // as if nobody had set it
       throw new PithError(
         'not_declared',
@@ -44,9 +43,9 @@ export function createExtensionContext(
         },
       );
     },
-    use: (protocol) => parts.use(declaration, protocol),
-    find: (protocol) => parts.find(declaration, protocol),
-    own: (release) => scope.own(() => runAs(parts.owner(id, 'stop'), release)),
+    use: (protocol) => runtime.providers.use(declaration, protocol),
+    find: (protocol) => runtime.providers.find(declaration, protocol),
+    own: (release) => scope.own(() => runAs(runtime.owner(id, 'stop'), release)),
   };
   return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;
 }
@@ -56,17 +55,17 @@ function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
   return withheld.some((each) => each.ask === ask);
 }
 
-function eventsOf(parts: HostParts, declaration: Declaration, scope: Scope): Events {
+function eventsOf(runtime: Runtime, declaration: Declaration, scope: Scope): Events {
   const { id } = declaration;
   return {
-    publish: eventPublisher(parts, declaration),
+    publish: eventPublisher(runtime.services.events, runtime.secrets, declaration),
     handle(topic, listener) {
       if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
       const refused = refusedListening(declaration, topic);
       if (refused) throw refused;
-      const owner = parts.owner(id, 'call');
-      const failed = (error: unknown): void => void parts.failures.record(id, problemOf(error, 'call', 'provider_failed'));
-      const off = parts.options.events.handle(topic, async (payload) => {
+      const owner = runtime.owner(id, 'call');
+      const failed = (error: unknown): void => void runtime.failures.record(id, problemOf(error, 'call', 'provider_failed'));
+      const off = runtime.services.events.handle(topic, async (payload) => {
         if (scope.closed) return;
         try {
           await runAs(owner, () => listener(payload), correlationOf([payload]));
@@ -99,8 +98,8 @@ function databaseOf(open: () => Database): Database {
 }
 
 /** A program ends with the extension that runs it. */
-function confinedOf(parts: HostParts, declaration: Declaration, scope: Scope): ConfinedPrograms {
-  const open = once(() => runOutside(() => parts.options.confined()));
+function confinedOf(runtime: Runtime, declaration: Declaration, scope: Scope): ConfinedPrograms {
+  const open = once(() => runOutside(() => runtime.services.confined()));
   const running = new Set<Promise<unknown>>();
   scope.own(() => Promise.allSettled(running).then(() => undefined)); // the signal of the scope has ended them by then
   return {
@@ -109,7 +108,7 @@ function confinedOf(parts: HostParts, declaration: Declaration, scope: Scope): C
     run: async (program, signal) => {
       const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
       const programs = await open();
-      const env = { ...program.env, ...passed(parts, declaration, program.pass) };
+      const env = { ...program.env, ...passed(runtime, declaration, program.pass) };
       const run = runOutside(() => programs.run({ ...program, env }, stop));
       running.add(run);
       return run.finally(() => running.delete(run));
@@ -117,7 +116,7 @@ function confinedOf(parts: HostParts, declaration: Declaration, scope: Scope): C
   };
 }
 
-function passed({ secrets }: HostParts, { id }: Declaration, names: readonly string[] = []): Readonly<Record<string, string>> {
+function passed({ secrets }: Runtime, { id }: Declaration, names: readonly string[] = []): Readonly<Record<string, string>> {
   secrets.declare(names);
   const asker = { recipient: `extension:${id}`, usual: false };
   return Object.fromEntries(
@@ -126,8 +125,8 @@ function passed({ secrets }: HostParts, { id }: Declaration, names: readonly str
 }
 
 /** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */
-function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
-  const { agents } = parts.options;
+function agentsOf(runtime: Runtime, declaration: Declaration): AgentsApi {
+  const { agents } = runtime.services;
   const { id: extensionId, manifest } = declaration;
   const origin: TurnOrigin = { extensionId, agents: manifest?.permissions.agents ?? [] }; // a manifest holds no more than a person agreed to
   return {
@@ -139,7 +138,7 @@ function agentsOf(parts: HostParts, declaration: Declaration): AgentsApi {
       const asked: OriginalRequest = {
         ...request,
         ...(correlationId === undefined ? {} : { correlationId }),
-        ...(isForeign(parts, declaration) ? { origin } : {}),
+        ...(runtime.rights.isForeign(declaration) ? { origin } : {}),
       };
       return runOutside(() => agents.run(asked, signal));
     },

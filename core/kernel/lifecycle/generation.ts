@@ -1,29 +1,12 @@
-import type { Command, Diagnostic, Phase } from '../../contract/index.ts';
+import type { Diagnostic, Phase } from '../../contract/index.ts';
 import type { BroughtPrompt, ModelParts } from '../extensions-port.ts';
 import type { Calls } from '../calls/calls.ts';
 import type { Surface } from '../calls/surface.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
-import type { HostParts } from '../host-parts.ts';
 
 /** Where the code of an extension runs: inside the kernel, or in a separate process. */
 export type Tier = 'in_process' | 'process';
-
-/** Runs extensions apart from the kernel: one implementation, given by whoever composes. */
-export interface ProcessTier {
-  /** Bundles, and starts a process that imports, checks and constructs. Rejects with a `Problem`; no process is left then. */
-  construct(version: Version, number: number): Promise<Candidate>;
-  /** Holds the settings against the schema of the class; constructs nothing. Rejects with a `Problem`. */
-  checkSettings(version: Version, number: number): Promise<void>;
-  /** The commands of a command entry, in a process until `end`: the extension is not activated. Rejects with a `Problem`. */
-  openEntry(version: Version, entry: string): Promise<{ readonly commands: readonly Command[]; end(): Promise<void> }>;
-  /** Whether something holds the code of its processes; null: the settings want nothing to. */
-  confinement(): Promise<Confinement | null>;
-  /** Ends what a killed kernel left running. Resolves to how many there were. */
-  endOrphans(): Promise<number>;
-}
-
-export type Confinement = { readonly available: true } | { readonly available: false; readonly why: string; readonly cure: string };
 
 /** What a generation is made of: the sources as they were declared, and the settings as they stood then. */
 export interface Version {
@@ -78,19 +61,4 @@ export async function close(generation: Generation, graceMs: number): Promise<vo
   await generation.stopService();
   await generation.calls.drain(graceMs);
   await generation.stop();
-}
-
-/** Where an extension runs. A manifest only asks: inside the kernel runs what came with Pith, and what a person's settings let in. */
-export function tierOf({ options, loader }: Pick<HostParts, 'options' | 'loader'>, declaration: Declaration): Tier {
-  if (declaration.toolset) return 'process';
-  const { isolation = 'granted', configOf } = options;
-  if (isolation !== 'granted') return isolation;
-  const { isolation: said } = configOf(declaration);
-  if (said !== null) return said;
-  return declaration.manifest?.isolation === 'in_process' && loader.isShipped(declaration) ? 'in_process' : 'process';
-}
-
-/** Whether nobody answers for its code as for the kernel's own: it did not come with Pith, and no person let it into the kernel. */
-export function isForeign(parts: Pick<HostParts, 'options' | 'loader'>, declaration: Declaration): boolean {
-  return tierOf(parts, declaration) === 'process' && !parts.loader.isShipped(declaration);
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Extension, ExtensionContext, Command, CommandContext, Protocol } from '../../contract/index.ts';
-import type { HostParts } from '../host-parts.ts';
+import type { Runtime } from './runtime.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../problem.ts';
 import { toolsetClass } from '../../toolsets/toolset-class.ts';
@@ -27,7 +27,7 @@ export interface ImportedClass {
 
 /** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
 export async function importClass(
-  parts: Pick<HostParts, 'loader' | 'loaded' | 'clock' | 'note'>,
+  runtime: Pick<Runtime, 'loader' | 'loaded' | 'clock' | 'note'>,
   declaration: Declaration,
   generation: number,
   owner: Owner,
@@ -35,8 +35,8 @@ export async function importClass(
   const entry = declaration.manifest?.entrypoint;
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
-  const { module, shipped } = await importEntry(parts, declaration, entry, generation, owner);
-  const Class = declaration.toolset ? await runAs(owner, () => toolsetClass(module, { ...parts, declaration })) : module['default'];
+  const { module, shipped } = await importEntry(runtime, declaration, entry, generation, owner);
+  const Class = declaration.toolset ? await runAs(owner, () => toolsetClass(module, { ...runtime, declaration })) : module['default'];
   if (!isClass(Class)) {
     throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
       file: declaration.file,
@@ -55,12 +55,12 @@ export type CommandEntry = (context: CommandContext) => readonly Command[] | Pro
 
 /** Bundles and imports a command entry into this process. Rejects with a `Problem`. */
 export async function importCommands(
-  parts: Pick<HostParts, 'loader' | 'loaded' | 'owner'>,
+  runtime: Pick<Runtime, 'loader' | 'loaded' | 'owner'>,
   declaration: Declaration,
   entry: string,
 ): Promise<CommandEntry> {
-  const owner = parts.owner(declaration.id, 'import');
-  const { module } = await importEntry(parts, declaration, entry, 1, owner);
+  const owner = runtime.owner(declaration.id, 'import');
+  const { module } = await importEntry(runtime, declaration, entry, 1, owner);
   const make = module['default'];
   if (typeof make !== 'function')
     throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {
@@ -71,8 +71,8 @@ export async function importCommands(
 }
 
 /** Bundles and imports one entry of an extension. Throws a `Problem`. */
-export async function importEntry(
-  { loader, loaded }: Pick<HostParts, 'loader' | 'loaded'>,
+async function importEntry(
+  { loader, loaded }: Pick<Runtime, 'loader' | 'loaded'>,
   declaration: Declaration,
   entry: string,
   generation: number,

@@ -3,21 +3,41 @@ import { within, untilAborted } from '../../contract/promises.ts';
 import { canRun, type ExtensionState } from '../extensions-port.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Failure, Phase } from '../../contract/index.ts';
-import type { HostParts } from '../host-parts.ts';
+import type { SurfaceDescriptor } from '../calls/surface.ts';
+import type { Wire } from '../calls/wire.ts';
 import { problemOf } from '../problem.ts';
 import { lacksRoom } from '../start-process.ts';
 import { runOutside } from '../stray-errors.ts';
 import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
 import { ExtensionActor } from './actor.ts';
-import { LONGEST_RESTART_DELAY_MS } from './reduce.ts';
+import { LONGEST_RESTART_DELAY_MS } from './crashes.ts';
 import { close, type Generation, type Version } from './generation.ts';
 import { blockerOf, slotKey, stateOf, type Slot } from './slot.ts';
 import type { Effect, LifeEvent, Starts, Wanted } from './state.ts';
-import { construct } from './tier.ts';
+import type { Runtime } from './runtime.ts';
+import type { Tiers } from './tier.ts';
+
+/** Where descriptors survive a restart. A key covers sources and configuration. */
+export interface SurfaceIndex {
+  surface(extensionId: string, key: string): unknown;
+  putSurface(extensionId: string, key: string, data: unknown): void;
+}
+
+export interface LifecycleOptions {
+  readonly runtime: Runtime;
+  readonly tiers: Tiers;
+  readonly wire: Wire;
+  readonly index: SurfaceIndex;
+  /** Aborted while Pith ends: nothing that begins an extension is waited for any more. */
+  readonly cut: AbortController;
+}
 
 /** Brings extensions to life when they are needed, and to rest: runs the effects of their actors. */
 export class Lifecycle {
-  readonly parts: HostParts;
+  readonly runtime: Runtime;
+  readonly tiers: Tiers;
+  /** How arguments and results travel between the kernel and extensions. */
+  readonly wire: Wire;
   /** Every extension that is declared now. */
   readonly slots: ReadonlyMap<string, Slot>;
   /** Told of every extension whose state changed. */
@@ -26,17 +46,23 @@ export class Lifecycle {
   readonly endings: (() => Promise<void>)[] = [];
   readonly #declared = new Map<string, ExtensionActor>();
   readonly #actors = new Map<string, ExtensionActor>();
+  readonly #index: SurfaceIndex;
+  readonly #cut: AbortController;
   readonly #end = new AbortController();
   #starts: Starts = 'nothing';
   #constructing = 0;
   /** Those that wait until fewer are constructed. */
   readonly #queue: (() => void)[] = [];
 
-  constructor(parts: HostParts, changed: (extensionId: string) => void) {
-    this.parts = parts;
+  constructor({ runtime, tiers, wire, index, cut }: LifecycleOptions, changed: (extensionId: string) => void) {
+    this.runtime = runtime;
+    this.tiers = tiers;
+    this.wire = wire;
+    this.#index = index;
+    this.#cut = cut;
     this.slots = this.#declared;
     this.changed = changed;
-    setMaxListeners(0, parts.cut.signal); // as many as begin at once
+    setMaxListeners(0, cut.signal); // as many as begin at once
   }
 
   get stopped(): boolean {
@@ -133,14 +159,19 @@ export class Lifecycle {
     await Promise.all(asleep.map((slot) => this.ready(slot).catch(recorded)));
   }
 
+  /** What an extension offers, from the version that runs, else from the index; undefined when neither knows. */
+  descriptorOf(slot: Slot): SurfaceDescriptor | undefined {
+    return slot.current?.surface.descriptor ?? (this.#index.surface(slot.id, slotKey(slot)) as SurfaceDescriptor | undefined);
+  }
+
   /** Keeps what the extension offers, so that the next start need not load it. */
   remember({ declaration, config, surface }: Generation): void {
-    const { index } = this.parts.options;
     const { id } = declaration;
     // Each load reports what is wrong with a toolset, so that one with findings is loaded each time.
     if ([...(this.#actors.get(id)?.notes.values() ?? [])].includes(TOOLSET_INVALID)) return;
     const key = slotKey({ declaration, config });
-    if (JSON.stringify(index.surface(id, key)) !== JSON.stringify(surface.descriptor)) index.putSurface(id, key, surface.descriptor);
+    if (JSON.stringify(this.#index.surface(id, key)) !== JSON.stringify(surface.descriptor))
+      this.#index.putSurface(id, key, surface.descriptor);
   }
 
   /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
@@ -161,8 +192,8 @@ export class Lifecycle {
       return done;
     };
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
-    const cancel = this.parts.clock.after(BEGUN_MS, () => this.parts.cut.abort());
-    await within(this.parts.clock, LIMIT_MS, all);
+    const cancel = this.runtime.clock.after(BEGUN_MS, () => this.#cut.abort());
+    await within(this.runtime.clock, LIMIT_MS, all);
     cancel();
   }
 
@@ -175,7 +206,7 @@ export class Lifecycle {
         try {
           this.#run(own, effect);
         } catch (error) {
-          this.parts
+          this.runtime
             .logger('host')
             .error('an effect of an extension failed', { extensionId: id, effect: effect.type, reason: messageOf(error) });
         }
@@ -187,9 +218,9 @@ export class Lifecycle {
   }
 
   #run(actor: ExtensionActor, effect: Effect): void {
-    const { parts } = this;
+    const { runtime } = this;
     const { id } = actor;
-    const { events } = parts.options;
+    const { events } = runtime.services;
     switch (effect.type) {
       case 'wait':
         this.#report(
@@ -202,17 +233,17 @@ export class Lifecycle {
         this.#try(actor, effect.number, 'initialize', async () => {
           const { from, number } = effect;
           const candidate = await this.#inTurn(() => {
-            this.parts.cut.signal.throwIfAborted();
-            return 'again' in from ? from.again(number) : construct(parts, from, number);
+            this.#cut.signal.throwIfAborted();
+            return 'again' in from ? from.again(number) : this.tiers.construct(from, number);
           });
-          if (this.parts.cut.signal.aborted) await candidate.discard();
+          if (this.#cut.signal.aborted) await candidate.discard();
           return { type: 'constructed', number, candidate };
         });
         return;
       case 'initialize':
         this.#try(actor, effect.number, 'initialize', async () => {
           const { candidate, number, starts } = effect;
-          const { signal } = parts.cut;
+          const { signal } = this.#cut;
           const discard = (): void => void candidate.discard(); // ends a process at once
           if (signal.aborted) discard();
           signal.throwIfAborted();
@@ -246,13 +277,13 @@ export class Lifecycle {
         this.#ended(actor, { type: 'discarded', number: effect.number }, () => effect.candidate.discard());
         return;
       case 'try later':
-        parts.clock.after(effect.afterMs, () => actor.post({ type: 'room', attempt: effect.attempt }));
+        runtime.clock.after(effect.afterMs, () => actor.post({ type: 'room', attempt: effect.attempt }));
         return;
       case 'record':
-        parts.failures.keep(effect.failure);
+        runtime.failures.keep(effect.failure);
         return;
       case 'forget failures':
-        parts.failures.clear(id);
+        runtime.failures.clear(id);
         return;
       case 'publish':
         if (effect.topic === 'extension.stopped') events.publish(effect.topic, { extensionId: id });
@@ -271,7 +302,7 @@ export class Lifecycle {
 
   /** Runs what may fail in the extension's name, and posts what comes of it. Once cut, nothing waits for the work: it ends what it makes. */
   #try(actor: ExtensionActor, number: number, phase: Phase, work: () => Promise<LifeEvent>): void {
-    const unlessCut = () => untilAborted(work(), this.parts.cut.signal);
+    const unlessCut = () => untilAborted(work(), this.#cut.signal);
     this.#report(actor, unlessCut, (error) => {
       const failure = this.#failureOf(actor.id, error, phase);
       return { type: 'failed', number, failure, lacksRoom: lacksRoom(error) };
@@ -282,7 +313,7 @@ export class Lifecycle {
   #ended(actor: ExtensionActor, event: LifeEvent, work: () => Promise<void>): void {
     const done = async () => (await work(), event);
     this.#report(actor, done, (error) => {
-      this.parts.logger('host').error('an extension did not end well', { extensionId: actor.id, reason: messageOf(error) });
+      this.runtime.logger('host').error('an extension did not end well', { extensionId: actor.id, reason: messageOf(error) });
       return event;
     });
   }
@@ -308,13 +339,13 @@ export class Lifecycle {
   }
 
   #failureOf(extensionId: string, error: unknown, phase: Phase): Failure {
-    return this.parts.failures.describe(extensionId, problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed'));
+    return this.runtime.failures.describe(extensionId, problemOf(error, phase, phase === 'start' ? 'start_failed' : 'initialize_failed'));
   }
 
   /** Until its dependencies run and its time has come. Why it may not begin, as the end of a sentence; null: it may. Never rejects. */
   async #wait(actor: ExtensionActor, { declaration }: Version, until: number): Promise<string | null> {
     await Promise.resolve(); // what changed with it is declared by then
-    const { clock } = this.parts;
+    const { clock } = this.runtime;
     const wanted = declaration.manifest?.depends_on ?? [];
     const missing = wanted.some((id) => !this.slots.has(id)) ? actor.declared?.message : undefined;
     if (missing !== undefined) return missing;

@@ -1,9 +1,8 @@
 import type { Manifest } from '../../contract/index.ts';
-import type { Declaration } from '../discovery/declaration.ts';
+import { type Declaration, handlerNames } from '../discovery/declaration.ts';
 import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
 import type { Protocol } from '../../contract/protocol.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
-import { handlerNames } from '../events/declared-handlers.ts';
 import { Problem } from '../problem.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { within } from '../../contract/promises.ts';
 import type { Clock } from '../../contract/index.ts';
-import { BREAKER_WINDOW_MS, restartDelay } from './reduce.ts';
+import { BREAKER_WINDOW_MS, restartDelay } from './crashes.ts';
 
 export interface ServiceOptions {
   readonly clock: Clock;

@@ -4,8 +4,8 @@ import type { Failure } from '../../contract/index.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import { isBlocked } from '../discovery/order.ts';
-import type { HostParts } from '../host-parts.ts';
 import type { Generation, Version } from './generation.ts';
+import type { Runtime } from './runtime.ts';
 import type { Wanted } from './state.ts';
 
 /** One extension as others see it: what it declares, and which version runs. */
@@ -58,23 +58,14 @@ export function runnable(slots: Slots): readonly Slot[] {
 
 /** What folder and settings want of an extension. The secrets that it may have are hidden from here on. */
 export function wantedOf(
-  { options, secrets }: Pick<HostParts, 'options' | 'secrets'>,
+  { rights, secrets }: Pick<Runtime, 'rights' | 'secrets'>,
   declaration: Declaration,
-  failures: Discovery['failures'],
+  declared: Failure | null,
 ): Wanted {
-  const config = options.configOf(declaration);
+  const config = rights.configOf(declaration);
   secrets.declare(config.secrets);
-  const declared = failures.get(declaration.id) ?? quarantined(options, declaration);
   const { digest, directory, withheld = [], replacesShipped = false } = declaration;
   return { declaration, config, declared, key: canonicalJson([digest, directory, withheld, replacesShipped, JSON.stringify(config)]) };
-}
-
-function quarantined({ quarantine }: HostParts['options'], { id, digest, file }: Declaration): Failure | null {
-  const found = quarantine?.of(id, digest);
-  if (!found) return null;
-  const { reason, at } = found;
-  const cure = `edit it, or run: pith extensions reload ${id}`;
-  return { extensionId: id, phase: 'start', code: 'quarantined', message: reason, at, file, cure };
 }
 
 /** Changes whenever sources or configuration do. */

@@ -1,14 +1,30 @@
 import { messageOf } from '../../contract/errors.ts';
 import { within } from '../../contract/promises.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
-import type { HostParts } from '../host-parts.ts';
+import type { Quarantine } from '../quarantine.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
 import { extensionsOf, wantedOf } from '../lifecycle/slot.ts';
+import type { Wanted } from '../lifecycle/state.ts';
+import type { Failure } from '../../contract/index.ts';
 import { runOutside } from '../stray-errors.ts';
 
 /** How long a turn waits for a reload that does not end. */
 const RELOAD_WAIT_MS = 1000;
+
+/** The folders and the settings of a sandbox. */
+export interface SandboxSource {
+  /** Folders whose changes are worth a look: `extensions` and `agents` of every sandbox. */
+  readonly watched: readonly string[];
+  /** Versions that are not started, because the kernel crashed with them. */
+  readonly quarantine?: Quarantine;
+  /** Reads the folders again; cheap when nothing changed. `at`: now. */
+  discover(at: number): Promise<Discovery>;
+  /** Reads the settings files again; true when something changed. */
+  renewSettings?(): Promise<boolean>;
+  /** What a look at the disk changed has been replaced. */
+  renewed?(): Promise<void>;
+}
 
 interface Look {
   readonly ids: ReadonlySet<string>;
@@ -18,7 +34,7 @@ interface Look {
 
 /** What is declared now, and how what runs is brought in line with it. */
 export class Refresh {
-  readonly #parts: HostParts;
+  readonly #source: SandboxSource;
   readonly #lifecycle: Lifecycle;
   readonly #changed: (ids: ReadonlySet<string>) => void;
   discovery: Discovery;
@@ -28,18 +44,18 @@ export class Refresh {
   /** What the looks so far have changed, until all of it has been replaced. */
   #settling: Promise<void> | null = null;
 
-  constructor(lifecycle: Lifecycle, discovery: Discovery, changed: (ids: ReadonlySet<string>) => void) {
-    this.#parts = lifecycle.parts;
+  constructor(lifecycle: Lifecycle, source: SandboxSource, discovery: Discovery, changed: (ids: ReadonlySet<string>) => void) {
+    this.#source = source;
     this.#lifecycle = lifecycle;
     this.#changed = changed;
     this.discovery = discovery;
-    this.#lookedAt = lifecycle.parts.clock.now();
+    this.#lookedAt = lifecycle.runtime.clock.now();
     for (const declaration of extensionsOf(discovery)) this.#declare(declaration);
   }
 
   /** Looks when the last look began `ms` ago or earlier, and waits a moment for what a look changed, also the one before. */
   async lookIfOlderThan(ms: number): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock } = this.#lifecycle.runtime;
     const isRecent = Math.abs(clock.now() - this.#lookedAt) < ms; // the clock may have been set back
     await (isRecent ? (this.#following ?? this.#looking) : this.look());
     if (this.#settling !== null) await within(clock, RELOAD_WAIT_MS, this.#settling, () => undefined);
@@ -63,11 +79,11 @@ export class Refresh {
   }
 
   async #look(): Promise<Look> {
-    const began = this.#parts.clock.now();
+    const began = this.#lifecycle.runtime.clock.now();
     this.#lookedAt = began;
     const former = this.discovery;
-    const isRenewed = (await this.#parts.options.renewSettings?.()) ?? false;
-    const next = await this.#parts.options.discover(began);
+    const isRenewed = (await this.#source.renewSettings?.()) ?? false;
+    const next = await this.#source.discover(began);
     this.discovery = next;
     const ids = new Set([...changedIds(former, next), ...(isRenewed ? this.#configuredAnew() : [])]);
     const work = this.#apply(next, ids);
@@ -75,9 +91,9 @@ export class Refresh {
     const settled = Promise.all(work)
       .then(async () => {
         await this.#lifecycle.wakeServices(ids);
-        if (ids.size > 0 || isRenewed) await this.#parts.options.renewed?.();
+        if (ids.size > 0 || isRenewed) await this.#source.renewed?.();
       })
-      .catch((error) => this.#parts.logger('host').error('what changed could not be told', { reason: messageOf(error) }));
+      .catch((error) => this.#lifecycle.runtime.logger('host').error('what changed could not be told', { reason: messageOf(error) }));
     if (work.length > 0 || isRenewed) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
         if (this.#settling === settling) this.#settling = null;
@@ -89,7 +105,7 @@ export class Refresh {
 
   /** Those that the settings give other values than they have. */
   #configuredAnew(): readonly string[] {
-    const { configOf } = this.#parts.options;
+    const { configOf } = this.#lifecycle.runtime.rights;
     return [...this.#lifecycle.slots.values()]
       .filter(({ written: { declaration, config } }) => JSON.stringify(configOf(declaration)) !== JSON.stringify(config))
       .map(({ id }) => id);
@@ -113,16 +129,28 @@ export class Refresh {
   }
 
   #declare(declaration: Declaration): void {
-    this.#lifecycle.declare(wantedOf(this.#parts, declaration, this.discovery.failures));
+    this.#lifecycle.declare(this.#wanted(declaration));
+  }
+
+  #wanted(declaration: Declaration): Wanted {
+    const failure = this.discovery.failures.get(declaration.id) ?? this.#quarantined(declaration);
+    return wantedOf(this.#lifecycle.runtime, declaration, failure);
+  }
+
+  #quarantined({ id, digest, file }: Declaration): Failure | null {
+    const found = this.#source.quarantine?.of(id, digest);
+    if (!found) return null;
+    const { reason, at } = found;
+    const cure = `edit it, or run: pith extensions reload ${id}`;
+    return { extensionId: id, phase: 'start', code: 'quarantined', message: reason, at, file, cure };
   }
 
   /** As folder and settings have it now, also the settings that were written a moment ago. Lifts a quarantine. */
   async reloadByHand(extensionId: string): Promise<void> {
-    const { options } = this.#parts;
-    await options.renewSettings?.();
-    options.quarantine?.lift(extensionId);
+    await this.#source.renewSettings?.();
+    this.#source.quarantine?.lift(extensionId);
     const slot = this.#lifecycle.slots.get(extensionId);
-    if (slot) await this.#lifecycle.reloadByHand(wantedOf(this.#parts, slot.written.declaration, this.discovery.failures));
+    if (slot) await this.#lifecycle.reloadByHand(this.#wanted(slot.written.declaration));
   }
 }
 

@@ -1,5 +1,4 @@
 import { messageOf } from '../../contract/errors.ts';
-import type { Logger } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Refresh } from './refresh.ts';
 import { watchFolders } from './watch.ts';
@@ -15,11 +14,12 @@ export interface ReloadWatch {
   close(): Promise<void>;
 }
 
-export function createReloadWatch(lifecycle: Lifecycle, refresh: Refresh, logger: Logger): ReloadWatch {
-  const { options, clock } = lifecycle.parts;
+export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watched: readonly string[]): ReloadWatch {
+  const { clock, places } = runtime;
+  const logger = runtime.logger('host');
   let requests: ReloadRequests | undefined;
   let watching: (() => Promise<void>) | undefined;
-  const open = (): ReloadRequests => (requests ??= openReloadRequests(options.dataDirectory));
+  const open = (): ReloadRequests => (requests ??= openReloadRequests(places.dataDirectory));
 
   async function look(): Promise<void> {
     try {
@@ -38,7 +38,7 @@ export function createReloadWatch(lifecycle: Lifecycle, refresh: Refresh, logger
 
   return {
     async begin() {
-      watching ??= watchFolders({ clock, folders: [...options.watched, open().folder], look });
+      watching ??= watchFolders({ clock, folders: [...watched, open().folder], look });
     },
     async ask(extensionId) {
       try {

@@ -2,10 +2,10 @@ import type { BroughtPrompt, ProviderFacts } from '../../kernel/extensions-port.
 import { PithError } from '../../contract/errors.ts';
 import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../../contract/index.ts';
 import type { Candidate, Generation } from '../../kernel/lifecycle/generation.ts';
-import { checkConfig } from '../../kernel/lifecycle/config-check.ts';
+import { checkConfig } from '../../kernel/settings/config-check.ts';
 import { constructClass, importInProcess } from '../../kernel/lifecycle/in-process.ts';
 import { importCommands, type ImportedClass } from '../../kernel/lifecycle/import-class.ts';
-import type { HostParts } from '../../kernel/host-parts.ts';
+import type { Runtime } from '../../kernel/lifecycle/runtime.ts';
 import { createCommandContext } from '../../kernel/lifecycle/command-context.ts';
 import { runAs } from '../../kernel/stray-errors.ts';
 import { commandData, runFor, type CommandCalls } from '../command-bridge.ts';
@@ -13,7 +13,7 @@ import { errorToData } from '../error-data.ts';
 import type { Incoming, Peer } from '../peer.ts';
 import type { Offer, Setup } from '../setup.ts';
 import { ChildEvents } from './child-events.ts';
-import { createChildParts, type ExtensionCode } from './child-parts.ts';
+import { createChildRuntime, type ExtensionCode } from './child-runtime.ts';
 import { Providers } from './remote-providers.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
@@ -22,7 +22,7 @@ export class ChildExtension {
   readonly #terminals: CommandCalls;
   readonly #events: ChildEvents;
   readonly #setup: Setup;
-  readonly #parts: HostParts;
+  readonly #runtime: Runtime;
   readonly #providers: Providers;
   /** What was asked of its code last. */
   doing: Phase = 'import';
@@ -38,7 +38,7 @@ export class ChildExtension {
     this.#setup = setup;
     this.#events = new ChildEvents(() => peer);
     this.#providers = new Providers(peer, setup.providers);
-    this.#parts = createChildParts(code, { setup, peer, events: this.#events, providers: this.#providers });
+    this.#runtime = createChildRuntime(code, { setup, peer, events: this.#events, providers: this.#providers });
   }
 
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
@@ -53,20 +53,20 @@ export class ChildExtension {
   }
 
   readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
-    'host.import': async () => void (this.#imported = await importInProcess(this.#parts, this.#setup.declaration, this.#setup.number)),
+    'host.import': async () => void (this.#imported = await importInProcess(this.#runtime, this.#setup.declaration, this.#setup.number)),
     'host.entry': async ([, entry]) => {
-      const make = await importCommands(this.#parts, this.#setup.declaration, String(entry));
+      const make = await importCommands(this.#runtime, this.#setup.declaration, String(entry));
       this.doing = 'call';
-      this.#entry = await make(createCommandContext(this.#parts, this.#setup.declaration, this.#setup.config.config));
+      this.#entry = await make(createCommandContext(this.#runtime, this.#setup.declaration, this.#setup.config.config));
     },
     'host.checkConfig': () => {
       const { declaration } = this.#setup;
-      checkConfig(this.#imported?.Class.config, this.#parts.options.configOf(declaration), declaration.file);
+      checkConfig(this.#imported?.Class.config, this.#runtime.rights.configOf(declaration), declaration.file);
     },
     'host.construct': async () => {
       const { declaration, number } = this.#setup;
-      const version = { declaration, config: this.#parts.options.configOf(declaration) };
-      this.#candidate = await constructClass(this.#parts, version, number, this.#imported as ImportedClass);
+      const version = { declaration, config: this.#runtime.rights.configOf(declaration) };
+      this.#candidate = await constructClass(this.#runtime, version, number, this.#imported as ImportedClass);
     },
     'host.initialize': async (): Promise<Offer> => {
       this.#generation = await (this.#candidate as Candidate).initialize();
@@ -81,12 +81,12 @@ export class ChildExtension {
     },
     event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
-    'prompt.render': ([prompt]) => this.#parts.renderPrompt(prompt as BroughtPrompt),
+    'prompt.render': ([prompt]) => this.#runtime.renderPrompt(prompt as BroughtPrompt),
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {
       const commands = await this.#commands();
-      return runAs(this.#parts.owner(this.#setup.declaration.id, 'call'), () => runFor(this.#peer, commands, args, incoming));
+      return runAs(this.#runtime.owner(this.#setup.declaration.id, 'call'), () => runFor(this.#peer, commands, args, incoming));
     },
     'model.facts': async ([name, prefix]) => {
       const { model, contextWindow } = await this.#running().getModel(String(name), String(prefix));

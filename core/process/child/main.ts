@@ -8,7 +8,7 @@ import { errorToData } from '../error-data.ts';
 import { createPeer, type Incoming } from '../peer.ts';
 import type { Setup } from '../setup.ts';
 import { ChildExtension } from './child-extension.ts';
-import type { ExtensionCode } from './child-parts.ts';
+import type { ExtensionCode } from './child-runtime.ts';
 
 /** The process of one extension: frames on descriptor 3, and nothing of Pith but what that extension needs. Runs until the kernel is gone. */
 export function runExtensionProcess(code: ExtensionCode): void {

@@ -3,7 +3,7 @@ import type { Command } from '../../../core/contract/index.ts';
 import type { OpenKernel, Target } from '../../../core/cli/open-kernel.ts';
 import type { Kernel } from '../../../core/compose/kernel.ts';
 import { runCli } from '../../../core/cli/run.ts';
-import type { DeclaredCommand } from '../../../core/kernel/host-options.ts';
+import type { DeclaredCommand } from '../../../core/kernel/command-names.ts';
 
 export interface Ran {
   readonly code: number;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isBreakerOpen, withCrash } from '../../../core/kernel/lifecycle/reduce.ts';
+import { isBreakerOpen, withCrash } from '../../../core/kernel/lifecycle/crashes.ts';
 import { endWhenIdle } from '../../../core/process/remote-generation.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { testKernel, type TestKernel } from '../../../core/testing/index.ts';

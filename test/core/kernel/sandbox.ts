@@ -6,7 +6,9 @@ import { createEvents } from '../../../core/kernel/events/bus.ts';
 import { createJournal } from '../../../core/durable/journal.ts';
 import { configOf, enabledBy } from '../../../core/kernel/settings/config-of.ts';
 import { discover } from '../../../core/kernel/discovery/discover.ts';
-import type { HostOptions } from '../../../core/kernel/host-options.ts';
+import type { Tier } from '../../../core/kernel/lifecycle/generation.ts';
+import type { SandboxSource } from '../../../core/kernel/reload/refresh.ts';
+import type { Agreements } from '../../../core/kernel/host-options.ts';
 import { ExtensionHost } from '../../../core/kernel/host.ts';
 import { stateFolder } from '@pith/safe-files';
 import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
@@ -24,14 +26,14 @@ import { agentSpec } from '../../fixtures/agent-spec.ts';
 export interface HostSetup {
   readonly wire?: boolean;
   /** Default `in_process`, for speed. */
-  readonly isolation?: HostOptions['isolation'];
+  readonly isolation?: Tier | 'granted';
   readonly clock?: Clock;
   readonly sandboxing?: ProcessOptions['sandboxing'];
-  readonly agreements?: HostOptions['agreements'];
+  readonly agreements?: Agreements;
   readonly env?: Readonly<Record<string, string>>;
   /** After each look at the disk, before the host has what it found. */
   readonly discovered?: () => Promise<void>;
-  readonly renewed?: HostOptions['renewed'];
+  readonly renewed?: NonNullable<SandboxSource['renewed']>;
 }
 
 /** A real sandbox in a temporary folder and hosts over it. */
@@ -92,42 +94,43 @@ export async function testSandbox(): Promise<TestSandbox> {
         return store;
       };
       const host = await ExtensionHost.create({
-        sandbox: directory,
-        dataDirectory,
-        packageRoot: packageRoot(),
+        places: { sandbox: directory, dataDirectory },
         index,
         clock,
-        events,
-        env,
+        secrets: { env },
         loader: createLoader({ dataDirectory, packageRoot: packageRoot() }),
         processes: (kernel) => createProcessTier(kernel, { packageRoot: packageRoot(), env, sandboxing }),
-        ...(agreements === undefined ? {} : { agreements }),
-        wire,
-        renewed,
-        isolation,
-        discover: async (at) => {
-          const found = await discover({
-            roots: [{ directory, shipped: false }],
-            agentPaths: [],
-            index,
-            isEnabled: enabledBy(settings),
-            at,
-          });
-          await discovered?.();
-          return found;
+        toolsets: { packageRoot: packageRoot(), agreements },
+        calls: { wire, isolation },
+        source: {
+          renewed,
+          discover: async (at) => {
+            const found = await discover({
+              roots: [{ directory, shipped: false }],
+              agentPaths: [],
+              index,
+              isEnabled: enabledBy(settings),
+              at,
+            });
+            await discovered?.();
+            return found;
+          },
+          watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
         },
         configOf: (declaration) => configOf(declaration, settings),
-        watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
-        keyValue: (id) => createKeyValue(open(), id),
-        database: (id) => createDatabase(open(), id),
-        confined: async () => createConfinedPrograms({ dataDirectory, env }),
         renderPrompt: async ({ text }) => text,
-        agents: {
-          list: () => Promise.resolve([]),
-          find: (id) => Promise.reject(new Error(`no agent '${id}'`)),
-          check: () => Promise.resolve([]),
-          run: () => {
-            throw new Error('no agents here');
+        services: {
+          events,
+          keyValue: (id) => createKeyValue(open(), id),
+          database: (id) => createDatabase(open(), id),
+          confined: async () => createConfinedPrograms({ dataDirectory, env }),
+          agents: {
+            list: () => Promise.resolve([]),
+            find: (id) => Promise.reject(new Error(`no agent '${id}'`)),
+            check: () => Promise.resolve([]),
+            run: () => {
+              throw new Error('no agents here');
+            },
           },
         },
       });

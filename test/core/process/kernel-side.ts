@@ -53,14 +53,10 @@ export function kernelSide(): Ears {
       done();
     },
   });
-  const host = {
-    note: () => undefined,
-    failures: { record: () => undefined },
-    crashed: () => undefined,
-    callFromProcess: async () => undefined,
-  };
+  const reports = { note: () => undefined, failures: { record: () => undefined }, crashed: () => undefined };
   const calls = new KernelCalls({
-    host: host as unknown as ConstructorParameters<typeof KernelCalls>[0]['host'],
+    reports: reports as unknown as ConstructorParameters<typeof KernelCalls>[0]['reports'],
+    callFromProcess: async () => undefined,
     declaration: { id: 'mine', file: 'manifest.yaml' } as Declaration,
     context: context(),
     commands: new CommandCalls(),

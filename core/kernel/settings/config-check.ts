@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { ExtensionConfig } from './config-of.ts';
 import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../problem.ts';
 import { describe, knownKeys, pathText, saidIgnored } from '../discovery/schema-issues.ts';

@@ -2,15 +2,14 @@ import { PithError } from '../../contract/errors.ts';
 import type { ConfinedPrograms } from '../../contract/confined.ts';
 import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../../contract/index.ts';
 import type { Failures } from '../../kernel/failures.ts';
-import type { HostOptions } from '../../kernel/host-options.ts';
+import type { HostAgents } from '../../kernel/extensions-port.ts';
 import type { Loader } from '../../kernel/loader.ts';
-import type { HostParts } from '../../kernel/host-parts.ts';
+import type { Runtime } from '../../kernel/lifecycle/runtime.ts';
 import { problemOf } from '../../kernel/problem.ts';
 import { createSecrets, type SharedSecret } from '../../kernel/secrets.ts';
 import type { StoredSecret } from '../../kernel/secrets-file.ts';
 import type { Owner } from '../../kernel/stray-errors.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
-import { DIRECT } from '../../kernel/calls/wire.ts';
 import { errorToData } from '../error-data.ts';
 import type { Peer } from '../peer.ts';
 import { whereIn, type Setup } from '../setup.ts';
@@ -21,7 +20,7 @@ import type { Providers } from './remote-providers.ts';
 /** What the process of an extension cannot do by itself, given by whoever composes it. */
 export interface ExtensionCode {
   readonly import: Loader['import'];
-  readonly renderPrompt: HostParts['renderPrompt'];
+  readonly renderPrompt: Runtime['renderPrompt'];
 }
 
 interface ChildParts {
@@ -31,8 +30,8 @@ interface ChildParts {
   readonly providers: Providers;
 }
 
-/** What the parts of a host are in the process of one extension: the same words, answered by the kernel. */
-export function createChildParts(code: ExtensionCode, { setup, peer, events, providers }: ChildParts): HostParts {
+/** What running code takes, in the process of one extension: the same words, answered by the kernel. */
+export function createChildRuntime(code: ExtensionCode, { setup, peer, events, providers }: ChildParts): Runtime {
   const { declaration, bundle, config, places } = setup;
   const { id } = declaration;
   const env = Object.fromEntries(
@@ -40,52 +39,36 @@ export function createChildParts(code: ExtensionCode, { setup, peer, events, pro
   );
   const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
   secrets.declare(Object.keys(setup.secrets));
-  const where = whereIn(places);
-  const loader: Loader = {
-    bundle: async () => bundle,
-    isShipped: () => bundle.shipped,
-    forget: async () => undefined,
-    toolset: async () => absent(),
-    import: code.import,
-  };
-  const options: HostOptions = {
-    ...setup.options,
-    packageRoot: '',
-    loader,
-    renderPrompt: code.renderPrompt,
-    discover: absent,
-    configOf: () => ({ ...config, where }),
-    watched: [],
-    index: { surface: () => undefined, putSurface: () => undefined },
-    clock: systemClock,
-    events,
-    env,
-    keyValue: () => keyValueOf(peer),
-    database: () => onlyInside('database', 'use context.kv'),
-    confined: async () => noneConfined(id),
-    agents: {
-      list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
-      find: async (id) => (await peer.call('agents.find', [id])) as AgentSpec,
-      check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
-      run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
-    },
-  };
+  const where = whereIn(setup.names);
   const report = (operation: string, error: unknown): void => peer.tell(operation, [errorToData(error)]);
   const ownerOf = (phase: Phase): Owner => ({
     extensionId: id,
     isShipped: false,
-    report: (code, error) => report('crashed', problemOf(error, phase, code)),
+    report: (errorCode, error) => report('crashed', problemOf(error, phase, errorCode)),
   });
   return {
-    options,
-    clock: options.clock,
-    loader,
-    processes: () => undefined,
+    clock: systemClock,
+    places,
+    loader: {
+      bundle: async () => bundle,
+      isShipped: () => bundle.shipped,
+      forget: async () => undefined,
+      toolset: () => Promise.reject(new PithError('internal', 'only the kernel looks for toolsets')),
+      import: code.import,
+    },
     secrets,
-    failures: failuresOf(report),
-    wire: DIRECT,
+    services: {
+      events,
+      agents: agentsOf(peer),
+      keyValue: () => keyValueOf(peer),
+      database: () => onlyInside('database', 'use context.kv'),
+      confined: async () => noneConfined(id),
+    },
+    // The kernel itself writes who asks for a turn.
+    rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
+    providers: { use: (_, protocol) => providers.use(declaration, protocol), find: (_, protocol) => providers.find(protocol) },
     renderPrompt: code.renderPrompt,
-    cut: new AbortController(),
+    failures: failuresOf(report),
     logger: () => loggerOf(peer),
     owner: (_, phase) => {
       // Told before it begins: it may never come to say anything again.
@@ -93,15 +76,8 @@ export function createChildParts(code: ExtensionCode, { setup, peer, events, pro
       return ownerOf(phase);
     },
     loaded: () => undefined,
-    note: (_, code, message) => peer.tell('note', [code, message]),
+    note: (_, noteCode, message) => peer.tell('note', [noteCode, message]),
     crashed: (_, problem) => report('crashed', problem),
-    lost: absent,
-    idle: absent,
-    providersFor: absent,
-    onProviders: absent,
-    callFromProcess: absent,
-    use: (_, protocol) => providers.use(declaration, protocol),
-    find: (_, protocol) => providers.find(protocol),
   };
 }
 
@@ -128,6 +104,15 @@ function failuresOf(report: (operation: string, error: unknown) => void): Failur
     all: () => [],
     last: () => undefined,
     clear: () => undefined,
+  };
+}
+
+function agentsOf(peer: Peer): HostAgents {
+  return {
+    list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
+    find: async (id) => (await peer.call('agents.find', [id])) as AgentSpec,
+    check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
+    run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
   };
 }
 
@@ -167,9 +152,4 @@ function noneConfined(id: string): ConfinedPrograms {
     locate: () => Promise.reject(new PithError('sandbox_unavailable', `programs are not looked for: ${why}`, { cure })),
     run: () => Promise.reject(new PithError('sandbox_unavailable', `the program was not run: ${why}`, { cure })),
   };
-}
-
-/** What only the kernel does. */
-function absent(): never {
-  throw new PithError('internal', 'this is the kernel’s to do, not that of an extension’s process');
 }

@@ -1,0 +1,105 @@
+import type {
+  Clock,
+  ConfinedPrograms,
+  Database,
+  Events,
+  KeyValue,
+  Logger,
+  Phase,
+  Protocol,
+  Remote,
+  SettingsChange,
+} from '../../contract/index.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import type { BroughtPrompt, HostAgents } from '../extensions-port.ts';
+import type { Failures } from '../failures.ts';
+import type { Loader } from '../loader.ts';
+import type { Problem } from '../problem.ts';
+import type { Secrets } from '../secrets.ts';
+import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { Owner } from '../stray-errors.ts';
+import type { Tier } from './generation.ts';
+
+/** Absolute paths. */
+export interface Places {
+  readonly sandbox: string;
+  /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
+  readonly untrustedSandbox?: string | null;
+  /** The user's home folder; null or absent: extensions are told of none. */
+  readonly home?: string | null;
+  /** Everything that Pith writes is below it. */
+  readonly dataDirectory: string;
+}
+
+/** What extensions are given beside the kernel. Stores are asked for on first use, so that an untouched one is never opened. */
+export interface Services {
+  readonly events: Events;
+  readonly agents: HostAgents;
+  keyValue(extensionId: string): KeyValue;
+  database(extensionId: string): Database;
+  /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
+  confined(): Promise<ConfinedPrograms>;
+}
+
+/** Where what an extension does and says is kept. */
+export interface Reports {
+  readonly failures: Failures;
+  logger(name: string): Logger;
+  /** Whose code runs, and in which phase. */
+  owner(extensionId: string, phase: Phase): Owner;
+  /** Whether the code that is about to run came with Pith. */
+  loaded(extensionId: string, shipped: boolean): void;
+  /** Keeps a finding that does not stop the extension. */
+  note(extensionId: string, code: string, message: string): void;
+  /** A service that rejected or an error that nobody caught: three in five minutes stop the extension. */
+  crashed(extensionId: string, problem: Problem): void;
+}
+
+/** What its declaration, its origin and the settings give an extension. */
+export interface Rights {
+  /** `changes`: as if these settings were written, too. */
+  configOf(declaration: Declaration, changes?: SettingsChange): ExtensionConfig;
+  /** Where it runs. A manifest only asks: inside the kernel runs what came with Pith, and what a person's settings let in. */
+  tierOf(declaration: Declaration): Tier;
+  /** Whether nobody answers for its code as for the kernel's own: it did not come with Pith, and no person let it into the kernel. */
+  isForeign(declaration: Declaration): boolean;
+}
+
+/** The other extensions. */
+export interface Providers {
+  use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T>;
+  find<T extends object>(user: Declaration, protocol: Protocol<T>): readonly Remote<T>[];
+}
+
+/** What running the code of an extension takes, in the kernel's process and in its own. */
+export interface Runtime extends Reports {
+  readonly clock: Clock;
+  readonly places: Places;
+  readonly loader: Loader;
+  readonly secrets: Secrets;
+  readonly services: Services;
+  readonly rights: Rights;
+  readonly providers: Providers;
+  /** The text of a prompt that the code of this process brought. Rejects `prompt_invalid`. */
+  renderPrompt(prompt: BroughtPrompt): Promise<string>;
+}
+
+/** Where extensions run: as they are granted, or all of them in one tier. */
+export function createRights(
+  configOf: Rights['configOf'],
+  { isShipped }: Pick<Loader, 'isShipped'>,
+  isolation: Tier | 'granted' = 'granted',
+): Rights {
+  const rights: Rights = {
+    configOf,
+    tierOf(declaration) {
+      if (declaration.toolset) return 'process';
+      if (isolation !== 'granted') return isolation;
+      const { isolation: said } = configOf(declaration);
+      if (said !== null) return said;
+      return declaration.manifest?.isolation === 'in_process' && isShipped(declaration) ? 'in_process' : 'process';
+    },
+    isForeign: (declaration) => rights.tierOf(declaration) === 'process' && !isShipped(declaration),
+  };
+  return rights;
+}
