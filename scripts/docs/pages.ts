@@ -1,16 +1,18 @@
+import { architecturePage } from './architecture-page.ts';
 import { commandsPage } from './commands-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { extensionPage } from './extension-page.ts';
 import { glossaryPage } from './glossary-page.ts';
 import { sampleSettings } from './sample-settings.ts';
 
-/** The pages that are made from the code, by path. */
+/** The pages and the drawing that are made from the code, by path. */
 export async function generatedPages(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/write-an-extension.md', await extensionPage(root)],
     ['docs/configuration.md', await configurationPage(root)],
     ['docs/commands.md', await commandsPage(root)],
     ['docs/glossary.md', await glossaryPage(root)],
+    ...architecturePage(root),
     ['sandbox/pith.sample.yaml', sampleSettings()],
   ]);
 }

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
 import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
+import { importsOf } from '../../scripts/docs/architecture-page.ts';
 import { generatedPages } from '../../scripts/docs/pages.ts';
 import { filesBelow, read, ROOT } from './repository.ts';
 import { codeSpans } from './skill-text.ts';
@@ -71,11 +72,29 @@ describe('pages', () => {
     );
   });
 
-  it('the drawing is well formed and described', () => {
-    const drawing = read('docs/pith.svg');
+  it.each(['docs/pith.svg', 'docs/architecture.svg'])('%s is well formed and described', (file) => {
+    const drawing = read(file);
     expect(drawing).toMatch(/^<svg [^>]*role="img"[^>]*aria-labelledby="title description"/);
     const open = [...drawing.matchAll(/<(?!\/|\?|!)([a-z]+)(?:\s[^>]*[^/])?>/g)].length;
     expect([...drawing.matchAll(/<\/[a-z]+>/g)]).toHaveLength(open);
+  });
+});
+
+describe('architecture', () => {
+  const page = read('docs/architecture.md');
+  const imports = importsOf(ROOT);
+
+  it('no arrow of the map runs up', () => {
+    expect(read('docs/architecture.svg')).not.toContain('class="arrow up"');
+  });
+
+  it.each(['The way of one message', 'The way of an edit'])('%s names files that compose reaches by imports', (title) => {
+    const section = page.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+    const files = [...section.matchAll(/\]\(\.\.\/(core\/[^)#]+\.ts)\)/g)].map(([, file = '']) => file);
+    expect(files.length).toBeGreaterThan(7);
+    const reached = new Set([...imports.keys()].filter((file) => file.startsWith('core/compose')));
+    for (const file of reached) for (const target of imports.get(file) ?? []) reached.add(target);
+    expect(files.filter((file) => !reached.has(file))).toEqual([]);
   });
 });
 
