@@ -21,10 +21,7 @@ export interface TestKernelOptions {
   readonly model?: ScriptedModel;
   /** Serialise every argument and result; default: when the environment has `PITH_TEST_WIRE=1`, which runs a whole suite that way. */
   readonly wire?: boolean;
-  /**
-   * `process`: as outside of tests, where everything that did not come with Pith runs in a separate process. Default `in_process`, for speed;
-   * the environment's `PITH_TEST_TIER=process` runs every extension of a suite in a separate process. Processes are made by the build.
-   */
+  /** `process`: as outside of tests, where everything that did not come with Pith runs in a separate process, made by the build. Default `in_process`, for speed. */
   readonly isolation?: Tier;
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingsInput;
@@ -81,7 +78,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     shipped,
     commands,
   } = options;
-  const isolation = isolationOf(options.isolation);
+  const isolation = options.isolation === 'process' ? 'granted' : 'in_process';
   const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, shipped, model, commands });
   let kernel = await make();
 
@@ -130,9 +127,4 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-function isolationOf(asked: Tier | undefined): KernelOptions['isolation'] {
-  if (asked === 'process') return 'granted';
-  return asked ?? (process.env['PITH_TEST_TIER'] === 'process' ? 'process' : 'in_process');
 }

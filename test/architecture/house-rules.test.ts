@@ -67,6 +67,18 @@ describe('house rules', () => {
     expect(silent).toEqual([]);
   });
 
+  it('tests do not sleep: they wait for facts, and real time passes in one place only', () => {
+    const allowed = {
+      'test/waiting.ts': 'the place',
+      'test/core/kernel/system-clock.test.ts': "the machine's clock itself, under timers that the test moves",
+      'test/core/cli/fixtures/process.ts': 'a program that stays alive until a signal comes',
+      'test/core/contract/guarded-fetch.test.ts': 'a server that sends a byte at a time',
+      'test/reliability/ten-thousand-skills.test.ts': 'figures of real time',
+    };
+    const found = filesBelow('test', '.ts', '.mjs').filter((file) => !file.startsWith('test/bench/') && sleeps(file, read(file)));
+    expect(found.sort()).toEqual(Object.keys(allowed).sort());
+  });
+
   it('core names no extension', () => {
     const pattern = new RegExp(`['"\`](?:${EXTENSIONS.join('|')})(?:/[a-z_]+)?['"\`]`);
     const found = filesBelow('core', '.ts').flatMap((file) =>
@@ -166,6 +178,16 @@ function writesFiles(text: string): boolean {
   return named.some((names) =>
     names.startsWith('{') ? WRITERS.test(names) : new RegExp(`\\b${names}\\.(?:${WRITERS.source})`).test(code),
   );
+}
+
+/** Calls a timer, or asks how much real time has passed. What stands in strings is code of an extension or of another process. */
+function sleeps(file: string, text: string): boolean {
+  if (!/set(?:Timeout|Interval)|systemClock|performance/.test(text)) return false;
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ES2022);
+  const pattern = /^(?:(?:globalThis\.)?set(?:Timeout|Interval)|systemClock\.(?:sleep|after)|performance\.now)$/;
+  const visit = (node: ts.Node): boolean =>
+    (ts.isCallExpression(node) && pattern.test(node.expression.getText(source))) || (ts.forEachChild(node, visit) ?? false);
+  return visit(source) || /import \{[^}]*\bsetTimeout\b[^}]*\} from 'node:timers\/promises'/.test(text);
 }
 
 /** Catches that are empty, or that leave the error out without a comment. */

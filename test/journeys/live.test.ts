@@ -1,6 +1,7 @@
 import { fakeClock, scriptedModel, testKernel, type FakeClock, type ScriptedModel, type TestKernel, type TurnOutcome } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { agentFile, extensionFiles, skillFile, toolExtension } from './sandbox-files.ts';
+import { until } from '../waiting.ts';
 
 /** S22: a look at the skills holds for 250 ms. K20: one at the declarations for 1 s. */
 const NEXT_SKILL_LOOK_MS = 251;
@@ -34,18 +35,20 @@ async function turn(after: number, agent?: string): Promise<TurnOutcome & { read
 describe('skills while a conversation runs', () => {
   it('S22 S6 a skill whose YAML breaks stays in its last good version, said with line and cure, and the mended one is used', async () => {
     await start({
-      'skills/alpha/SKILL.md': skillFile('alpha', 'The good wording.', 'GOOD-BODY'),
+      'skills/alpha/SKILL.md': skillFile('alpha', 'The good wording.', 'GOOD-BODY of xylem'),
       'skills/beta/SKILL.md': skillFile('beta', 'A neighbour.', 'x'),
     });
     await turn(0);
-    await turn(500); // bodies are read ahead once the process has lived a moment
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await turn(500);
+    // Bodies are read ahead once the process has lived a moment.
+    const read = async () => JSON.stringify(await pith!.kernel.callTool('orchestrator', 'list_skills', { query: 'xylem' }));
+    await until(async () => (await read()).includes('matches: xylem'));
     await pith!.write('skills/alpha/SKILL.md', '---\nname: "alpha\n  - description: \'x\n\tbroken\n---\n\nBROKEN-BODY\n');
     const { system } = await turn(NEXT_SKILL_LOOK_MS);
     expect(system).toContain('• `alpha` — The good wording.');
     expect(system).toContain('`beta`');
-    const read = await pith!.kernel.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' });
-    expect(JSON.stringify(read)).toMatch(/note: the file is broken now; this is the last good version.*GOOD-BODY/);
+    const body = await pith!.kernel.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' });
+    expect(JSON.stringify(body)).toMatch(/note: the file is broken now; this is the last good version.*GOOD-BODY/);
     const skills = await (await pith!.kernel.extensions.skills())!.listSkills();
     const diagnostics = skills.find(({ id }) => id === 'alpha')!.diagnostics;
     expect(diagnostics).toContainEqual(expect.objectContaining({ code: 'last_good_used' }));

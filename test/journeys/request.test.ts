@@ -2,7 +2,7 @@ import { encode } from 'gpt-tokenizer';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { fakeClock, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { agentFile, contextExtension, skillFile, toolExtension } from './sandbox-files.ts';
@@ -223,7 +223,9 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
   });
 
   it('S50 says that a skill is unknown and works without it, uses it when it appears, and fails for one that is kept back', async () => {
+    const clock = fakeClock();
     await start({
+      clock,
       files: {
         'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alhpa'], instructions: 'WRITER', modle: 'other/x' }),
         'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-OF-ALPHA'),
@@ -242,12 +244,14 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     const { state, notes } = await pith!.kernel.agents.resolve('writer');
     expect([state, notes.map(({ code }) => code)]).toEqual(['degraded', ['unknown_key', 'skill_not_found']]);
     await pith!.write('skills/alhpa/SKILL.md', skillFile('alhpa', 'The misspelt one.', 'BODY-OF-ALHPA'));
-    await pause(260); // S22: a look at the disk holds for a quarter of a second
+    await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
     expect(systemOf(await sent('hello', { agent: 'writer' }))).toContain('BODY-OF-ALHPA');
   });
 
   it('S51 uses a changed bound skill in the next turn; a removed one stays as it was, with one warning', async () => {
+    const clock = fakeClock();
     await start({
+      clock,
       files: {
         'agents/writer/manifest.yaml': agentFile('writer', { uses_skills: ['alpha'] }),
         'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'BODY-ONE'),
@@ -259,7 +263,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(changed).toContain('BODY-TWO');
     expect(changed).not.toContain('BODY-ONE');
     await pith!.remove('skills/alpha');
-    await pause(260);
+    await clock.advance(260);
     server.script({ text: 'ok' }, { text: 'ok' });
     const removed = await pith!.run('third', { agent: 'writer' });
     expect(systemOf(server.requests.at(-1)!.body)).toContain('BODY-TWO');
@@ -306,8 +310,4 @@ function expectInOrder(text: string, parts: readonly string[]): void {
   const places = parts.map((part) => text.indexOf(part));
   expect(places, text).not.toContain(-1);
   expect(places, text).toEqual([...places].sort((a, b) => a - b));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

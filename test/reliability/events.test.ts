@@ -2,7 +2,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../core/kernel/system-clock.ts';
 import { openStore } from '../../core/store/store.ts';
-import { openNode, temporaryFolder, until } from '../core/durable/world.ts';
+import { openNode, temporaryFolder } from '../core/durable/world.ts';
+import { until } from '../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';
 
 /** 5, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../core/store/open-database.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
+import { realTime } from '../waiting.ts';
 
 /** 3, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
 const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 3));
@@ -38,8 +39,7 @@ it(
         process.child.stdout.on('data', () => (process.out().split('"turn-end"').length > wanted ? resolve() : undefined));
         process.child.on('close', () => resolve());
       });
-      const later = Math.random() * 30;
-      await new Promise((resolve) => setTimeout(resolve, later)); // a random point, not the same one each time
+      await realTime(Math.random() * 30, 'a kill at a random moment');
       process.child.kill('SIGKILL');
       const { out } = await process.ended;
       const whole = out.slice(0, out.lastIndexOf('\n') + 1);

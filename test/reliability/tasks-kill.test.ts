@@ -6,6 +6,7 @@ import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
 import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from '../journeys/pith-process.ts';
 import { extensionFiles } from '../journeys/sandbox-files.ts';
+import { realTime } from '../waiting.ts';
 
 /** 2, in the long form (`npm run test:soak`) 50. */
 const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 50 : 2;
@@ -148,8 +149,7 @@ it(
       const id = await submitted(`count the stars of round ${round}`);
       const step = Math.floor(Math.random() * (plan(id).length + 2));
       await expect.poll(() => asked(id) >= step || taskRow(id).state === 'done', { timeout: 20_000, interval: 5 }).toBe(true);
-      const later = Math.random() * 60;
-      await new Promise((resolve) => setTimeout(resolve, later)); // a random point, not the same one each time
+      await realTime(Math.random() * 60, 'a kill at a random moment');
       chat.child.kill('SIGKILL');
       await chat.ended;
       chat = open();

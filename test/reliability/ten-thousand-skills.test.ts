@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { heldMemory } from '../../core/process/held-memory.ts';
@@ -10,6 +9,7 @@ import { systemClock } from '../../core/kernel/system-clock.ts';
 import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
+import { realTime, until } from '../waiting.ts';
 
 const LONG = process.env['PITH_TEST_LONG'] === '1';
 const COUNT = LONG ? 10_000 : 500;
@@ -73,7 +73,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
       });
       const before = liveBytes();
       const pieces = longestPiece();
-      await sleep(500); // what is younger is read again
+      await realTime(500, 'figures of an idle kernel'); // what is younger is read again
       expect(tell('first index, CPU', await cpuTimed(() => registry.refresh()), 'ms')).toBeLessThan(3000);
       expect(registry.current().all).toHaveLength(COUNT);
       const rescans: number[] = [];
@@ -94,19 +94,19 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
     const pith = await testKernel({ sandbox: folder.sandbox, model });
     try {
       tell('services started', await timed(() => pith.kernel.start()), 'ms');
-      if (LONG) await sleep(2000); // the folders of extensions are watched by then
+      if (LONG) await realTime(2000, 'figures of an idle kernel'); // the folders of extensions are watched by then
       const pieces = longestPiece(); // what boots before is the same with no skill
       model.add({ text: 'ok' });
       tell('first turn after that', await timed(() => pith.run('which plan is next')), 'ms');
       tell('longest piece of the first turn, CPU', pieces(), 'ms');
       expect(await listed(pith)).toEqual(written);
-      if (LONG) await sleep(20_000); // bodies are read, the index is written
+      if (LONG) await realTime(20_000, 'figures of an idle kernel'); // bodies are read, the index is written
       tell('longest piece until bodies were read, CPU', pieces(), 'ms');
       expect(await matching(pith, 'plan-00123')).toContain('edition 0');
-      await sleep(NOT_FRESH_MS);
+      await realTime(NOT_FRESH_MS, 'figures of an idle kernel');
       put('plan-00123', 7);
       expect(await matching(pith, 'plan-00123')).toContain('edition 7');
-      await sleep(NOT_FRESH_MS);
+      await realTime(NOT_FRESH_MS, 'figures of an idle kernel');
       put('zebra', 1);
       remove('plan-00017');
       expect(await matching(pith, 'zebra')).toContain('`zebra`');
@@ -116,7 +116,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
       for (let turn = 0; turn < 20; turn++) {
         model.add({ text: 'ok' });
         turns.push(await timed(() => pith.run(`what is plan number ${turn}`, { threadId: `t${turn}` })));
-        await sleep(300);
+        await realTime(300, 'figures of an idle kernel');
       }
       tell('a later turn, median of 20', turns.sort((a, b) => a - b)[10]!, 'ms');
       expect(tell('longest piece of the kernel, CPU', pieces(), 'ms')).toBeLessThan(50);
@@ -131,7 +131,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
     const pith = await testKernel({ sandbox: folder.sandbox, model });
     try {
       await pith.kernel.start();
-      if (LONG) await sleep(5000);
+      if (LONG) await realTime(5000, 'figures of an idle kernel');
       const delays = monitorEventLoopDelay({ resolution: 5 });
       delays.enable();
       const cpu = process.cpuUsage();
@@ -140,7 +140,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
       do {
         const list: ScriptedStep = { calls: [{ name: 'list_skills', input: { limit: 50 } }] };
         const wait: ScriptedStep = async () => {
-          await sleep(LONG ? 300 : 60);
+          await realTime(LONG ? 300 : 60, 'load over time');
           return list as { calls: [] };
         };
         model.add(list, wait, wait, { text: 'ok' });
@@ -149,7 +149,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
         expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(3);
         expect(new Set(results.map((result) => JSON.stringify('output' in result ? result.output : null))).size).toBe(1);
         expect(new Set(requests.map(({ system }) => system)).size).toBe(1);
-      } while (!(await Promise.race([flood, sleep(0, false)])));
+      } while (!(await Promise.race([flood, new Promise<boolean>((resolve) => setImmediate(resolve, false))])));
       const { user, system } = process.cpuUsage(cpu);
       tell('CPU during the flood', (user + system) / 10 / FLOOD_MS, '%');
       tell('event loop during the flood, p99', delays.percentile(99) / 1e6, 'ms');
@@ -209,7 +209,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
         written.set(id, change);
       } else put(id, change);
       const due = (FLOOD_MS * change) / CHANGES - (performance.now() - from);
-      if (due > 1 || change % 20 === 0) await sleep(Math.max(1, due));
+      if (due > 1 || change % 20 === 0) await realTime(Math.max(1, due), 'load over time');
     }
     expect(readdirSync(path.join(folder.sandbox, 'skills'))).toHaveLength(written.size);
     return true;
@@ -220,10 +220,6 @@ async function timed(work: () => unknown): Promise<number> {
   const from = performance.now();
   await work();
   return performance.now() - from;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  await expect.poll(holds, { timeout: 20_000, interval: 5 }).toBe(true);
 }
 
 /** What list_skills shows without a query, page after page: id → version. */
@@ -243,7 +239,7 @@ function matching(pith: TestKernel, query: string): Promise<string> {
 
 /** Each call is a separate turn. Where a model would answer, others may work. */
 async function called(pith: TestKernel, input: { query?: string; limit: number; offset?: number }): Promise<string> {
-  await sleep(0);
+  await new Promise(setImmediate);
   const result = await pith.kernel.callTool('orchestrator', 'list_skills', input);
   return result.ok ? String(result.output) : JSON.stringify(result);
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
+import { realTime } from '../waiting.ts';
 
 /** 2, in the long form 200. */
 const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 2));
@@ -31,9 +32,9 @@ async function oneRound(folder: Folder): Promise<readonly string[]> {
     mkdirSync(path.dirname(path.join(data, name)), { recursive: true });
     writeFileSync(path.join(data, name), text);
   }
-  const killed = async (argv: readonly string[], within: number) => {
+  const killed = async (argv: readonly string[], mostMs: number) => {
     const running = startPith(argv, { cwd: folder.path, env });
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * within));
+    await realTime(Math.random() * mostMs, 'a kill at a random moment');
     running.child.kill('SIGKILL');
     await running.ended;
   };

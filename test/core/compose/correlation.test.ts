@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { recordEvents, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { until } from '../durable/world.ts';
+import { until } from '../../waiting.ts';
 
 const MINE = `import { defineTool, z } from 'pith';
 export default class {

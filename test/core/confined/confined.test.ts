@@ -6,7 +6,8 @@ import type { ConfinedProgram } from 'pith';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
-import { runs, until } from '../process/hosts.ts';
+import { runs } from '../process/hosts.ts';
+import { until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 
 const isLinux = process.platform === 'linux';

@@ -5,7 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
-import { runs, until } from '../process/hosts.ts';
+import { runs } from '../process/hosts.ts';
+import { until } from '../../waiting.ts';
 
 const { available } = await probeSandboxing();
 const KINDS = [...(available ? ['required'] : []), 'none'];

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
-import { openNode, task, temporaryFolder, until, type Handle, type Node } from './world.ts';
+import { openNode, task, temporaryFolder, type Handle, type Node } from './world.ts';
+import { until } from '../../waiting.ts';
 
 let place: Awaited<ReturnType<typeof temporaryFolder>>;
 const nodes: Node[] = [];

@@ -1,5 +1,6 @@
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
-import { task, until } from './world.ts';
+import { task } from './world.ts';
+import { until } from '../../waiting.ts';
 import { describe, expect, it } from 'vitest';
 
 const SEEN = (method: string, body = '') =>

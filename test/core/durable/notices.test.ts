@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { until } from './world.ts';
+import { until } from '../../waiting.ts';
 
 const DAY = 86_400_000;
 const CHANNEL = `import { appendFileSync, existsSync } from 'node:fs';

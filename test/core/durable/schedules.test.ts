@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { nextRun } from '../../../core/kernel/discovery/cron.ts';
 import { createSchedules, type DeclaredSchedule } from '../../../core/durable/schedules.ts';
 import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
-import { openNode, temporaryFolder, until, type Node } from './world.ts';
+import { openNode, temporaryFolder, type Node } from './world.ts';
+import { until } from '../../waiting.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, trace, type Attributes, type Context, type SpanStatus, type Tracer } from '@opentelemetry/api';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { afterEach, expect, it } from 'vitest';
-import { until } from './world.ts';
+import { until } from '../../waiting.ts';
 
 interface Seen {
   readonly name: string;

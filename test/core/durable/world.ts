@@ -1,4 +1,3 @@
-import { vi } from 'vitest';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -65,9 +64,4 @@ export function openNode(
 
 export function task(id: string, note: string | null = null) {
   return { v: 1, taskId: id, state: 'running', goal: '', threadId: null, note } as const;
-}
-
-/** Waits for a condition on a busy machine. */
-export function until(check: () => void | Promise<void>): Promise<void> {
-  return vi.waitFor(check, { timeout: 15_000, interval: 20 });
 }

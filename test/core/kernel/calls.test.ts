@@ -3,6 +3,7 @@ import type { CommandIO, ModelPart } from '../../../core/contract/index.ts';
 import type { ExtensionHost } from '../../../core/kernel/host.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';
+import { until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 beforeEach(async () => {
@@ -85,7 +86,7 @@ describe('models', () => {
     const next = stream.next();
     await sandbox.extension('mine', 'model', says('new'), DECLARED);
     const refreshed = host.refresh();
-    while (host.show('mine')?.state === 'active') await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => host.show('mine')?.state !== 'active');
     await clock.advance(4000);
     expect(await Promise.race([next, Promise.resolve('open')])).toBe('open');
     await clock.advance(1500);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import type { ExtensionHost } from '../../../core/kernel/host.ts';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
+import { passed, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 let clock = fakeClock();
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await settled(sandbox.close());
+  await passed(clock, sandbox.close());
   const left = ['uncaughtException', 'unhandledRejection'].map((event) => process.listenerCount(event));
   for (const [event, list] of listeners) for (const listener of list) process.on(event as 'uncaughtException', listener as never);
   if (left.some((count) => count > 0)) throw new Error(`the guard left ${left.join(' and ')} listeners behind`);
@@ -70,19 +71,6 @@ async function drive(host: ExtensionHost, phase: (typeof PHASES)[number], fault:
   if (phase === 'reload') await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault, 2));
   if (phase === 'stop') await sandbox.write('extensions/faulty/note.txt', 'changed');
   await host.refresh();
-  await new Promise((resolve) => setTimeout(resolve, 30));
-}
-
-/** Lets the kernel's time pass until `work` is done. */
-async function settled(work: Promise<void>): Promise<void> {
-  const state = { done: false };
-  const end = (): void => void (state.done = true);
-  work.then(end, end);
-  for (let round = 0; !state.done; round++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    if (round > 80) await clock.advance(200); // only what hangs needs it: bundling takes real time
-  }
-  await work;
 }
 
 describe.each(PHASES)('in %s', (phase) => {
@@ -91,13 +79,16 @@ describe.each(PHASES)('in %s', (phase) => {
     async (fault) => {
       await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault));
       const host = await sandbox.host({ clock });
-      await settled(drive(host, phase, fault));
+      await passed(clock, drive(host, phase, fault));
       expect(await host.callTool('other', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: 'fine' });
       const harmless = (phase === 'construct' || phase === 'reload') && (fault === 'reject' || fault === 'hang');
       const waiting = phase === 'background' && fault === 'hang';
       if (harmless && fault === 'hang') return; // a promise that a constructor forgets is nobody's fault
       if (waiting && host.state('faulty') === 'active') return; // work that never ends is what a service is
-      const told = host.failures().filter(({ extensionId }) => extensionId === 'faulty');
+      const told = await until(() => {
+        const failures = host.failures().filter(({ extensionId }) => extensionId === 'faulty');
+        return failures.length > 0 && failures;
+      });
       const named = harmless
         ? phase === 'reload'
           ? ['construct', 'reload']
@@ -120,7 +111,7 @@ it('leaves errors that belong to no extension to the others who listen', async (
   const listener = (error: unknown): void => void seen.push(error);
   process.on('unhandledRejection', listener);
   void Promise.reject(new Error('of the test'));
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => seen.length > 0);
   process.off('unhandledRejection', listener);
   expect(seen).toMatchObject([{ message: 'of the test' }]);
   expect(host.failures()).toEqual([]);

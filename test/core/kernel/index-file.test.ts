@@ -9,6 +9,7 @@ import { stateFolder } from '@pith/safe-files';
 import { INDEX_FORMAT, openIndex } from '../../../core/kernel/discovery/index-file.ts';
 import { sourceDigest } from '../../../core/kernel/discovery/source-files.ts';
 import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+import { stampsHold } from '../../waiting.ts';
 
 const readManifest = vi.fn();
 vi.mock('../../../core/kernel/discovery/manifest-file.ts', async (original) => {
@@ -179,18 +180,10 @@ function withoutDescriptions(key: string, value: unknown): unknown {
 /** A sandbox whose index is saved and whose files are old enough for their stamps to prove them. */
 async function indexed(files: Readonly<Record<string, string>>) {
   const sandbox = folderWith(files);
-  await settle(sandbox);
+  await stampsHold(sandbox);
   const index = indexIn(sandbox);
   const first = await discoverIn(sandbox, { index });
   expect(await index.save()).toBeNull();
   readManifest.mockClear();
   return { sandbox, first };
-}
-
-/** Waits until the clock of the file system has moved well past the last change: then equal stamps prove equal files. */
-async function settle(sandbox: string): Promise<void> {
-  const newest = Math.max(
-    ...fs.readdirSync(sandbox, { recursive: true, encoding: 'utf8' }).map((name) => fs.statSync(path.join(sandbox, name)).ctimeMs),
-  );
-  await vi.waitUntil(() => Date.now() > newest + 25, { interval: 5 });
 }

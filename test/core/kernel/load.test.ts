@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
+import { until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 beforeEach(async () => {
@@ -367,7 +368,7 @@ describe('what keeps an extension from loading', () => {
     );
     const host = await sandbox.host({ clock });
     const activated = host.activate('slow');
-    while (!(globalThis as { slowBegan?: boolean }).slowBegan) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => (globalThis as { slowBegan?: boolean }).slowBegan === true);
     await clock.advance(2000);
     expect(host.show('slow')?.notes).toContainEqual({ code: 'phase_slow', message: 'initialize takes longer than 2 s' });
     await clock.advance(8000);

@@ -5,6 +5,7 @@ import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import type { ExtensionHost } from '../../../core/kernel/host.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+import { passed, passing, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 beforeEach(async () => {
@@ -102,7 +103,7 @@ describe('reload', () => {
     const open = work(host);
     await sandbox.extension('it', 'tool', toolClass('return "new";'));
     const refreshed = host.refresh();
-    while (host.show('it')?.state === 'active') await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => host.show('it')?.state !== 'active');
     const later = work(host);
     await clock.advance(4000);
     expect(await Promise.race([open, Promise.resolve('open')])).toBe('open');
@@ -228,10 +229,7 @@ describe('reload', () => {
     await running.watch();
     const terminal = await sandbox.host();
     expect(await terminal.reload('it')).toMatchObject({ state: 'active', generation: 1 });
-    for (let round = 0; round < 1000 && running.show('it')?.generation === 1; round++) {
-      await clock.advance(5000);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await passing(clock, () => running.show('it')?.generation !== 1, 5000);
     expect(running.show('it')).toMatchObject({ state: 'active', generation: 2 });
     expect(terminal.show('it')).toMatchObject({ generation: 1 });
   });
@@ -241,9 +239,12 @@ describe('reload', () => {
     const host = await sandbox.host();
     await work(host);
     await host.watch();
-    await new Promise((resolve) => setTimeout(resolve, 200)); // until the watcher stands
-    await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    for (let round = 0; round < 100 && host.show('it')?.generation === 1; round++) await new Promise((resolve) => setTimeout(resolve, 20));
+    const edit = async () => {
+      if (host.show('it')?.generation !== 1) return true;
+      await sandbox.extension('it', 'tool', toolClass('return 2;')); // again and again: nothing tells when the watcher stands
+      return false;
+    };
+    await until(edit, 15_000, 400);
     expect(await work(host)).toEqual({ ok: true, output: 2 });
   });
 
@@ -351,16 +352,12 @@ describe('reload', () => {
     const open = host.callTool('it', 'work', { n: 1 }, CALL, NEVER);
     await sandbox.remove('extensions/it');
     const removed = host.refresh();
-    while (host.state('it') !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => host.state('it') === undefined);
     await sandbox.extension('it', 'tool', own(2));
-    await Promise.race([removed, new Promise((resolve) => setTimeout(resolve, 50))]);
     const back = host.refresh();
-    while (host.state('it') === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => host.state('it') !== undefined);
     const later = work(host);
-    for (let second = 0; second < 12; second += 1) {
-      await clock.advance(500);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await passed(clock, open, 500);
     expect(await open).toMatchObject({ error: { code: 'interrupted' } });
     expect(await later).toEqual({ ok: true, output: 2 });
     await Promise.all([removed, back]);

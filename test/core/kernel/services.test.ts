@@ -191,7 +191,6 @@ describe('services', () => {
     await host.stop();
     open();
     await expect.poll(() => log.toSorted()).toEqual(['begins', 'has begun', 'stopped']);
-    await new Promise((resolve) => setTimeout(resolve, 50)); // for a service to begin
     expect(log).not.toContain('runs');
     expect(sandbox.failures).toEqual([]);
   });

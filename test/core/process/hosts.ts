@@ -80,12 +80,3 @@ export function runs(word: string): boolean {
   const { stdout } = spawnSync('ps', ['-eo', 'stat=,args='], { encoding: 'utf8' });
   return stdout.split('\n').some((line) => !line.startsWith('Z') && line.split(/\s+/u).includes(word));
 }
-
-/** Waits until it holds; rejects after `ms`. */
-export async function until(holds: () => boolean, ms = 2000): Promise<void> {
-  const last = performance.now() + ms;
-  while (!holds()) {
-    if (performance.now() > last) throw new Error(`it did not come to hold within ${ms} ms: ${holds}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

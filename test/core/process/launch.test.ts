@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { firstWord, hostFolder, isAlive, until, type HostFolder } from './hosts.ts';
+import { firstWord, hostFolder, isAlive, type HostFolder } from './hosts.ts';
+import { until } from '../../waiting.ts';
 
 const isLinux = process.platform === 'linux';
 let folder: HostFolder;

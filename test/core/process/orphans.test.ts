@@ -8,7 +8,8 @@ import { endOrphans } from '../../../core/process/host-records.ts';
 import { sweepRemains } from '../../../core/process/process-end.ts';
 import { processEntry } from '../../../core/process/process-table.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
-import { hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
+import { hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
+import { until } from '../../waiting.ts';
 
 /** Above the highest pid that there is. */
 const NO_PID = 4_194_305;

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Ending } from '../../../core/process/process-end.ts';
 import { findProgram } from '../../../core/process/programs.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
-import { firstWord, hostFolder, isAlive, runs, until, type HostFolder } from './hosts.ts';
+import { firstWord, hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
+import { until } from '../../waiting.ts';
 
 const sandboxing = await probeSandboxing();
 const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;

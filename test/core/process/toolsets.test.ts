@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExtensionHost } from '../../../core/kernel/host.ts';
 import { CALL, NEVER, testSandbox, TURN, type HostSetup, type TestSandbox } from '../kernel/sandbox.ts';
 import { fakeClock } from '../../../core/testing/index.ts';
-import { until } from './hosts.ts';
+import { stampsHold, until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
@@ -197,7 +197,7 @@ describe('the toolset of a skill', () => {
     await open(of, 'hello', 'index:list');
     const [, first] = await greet();
     await write('hello/SKILL.md', 'another text');
-    await pause();
+    await stampsHold(sandbox.directory);
     await open(of, 'hello', 'index:list');
     expect(await greet()).toEqual(['one', first]);
     await write('hello/word.ts', `export const word = 'two';`);
@@ -229,7 +229,7 @@ describe('the toolset of a skill', () => {
     await open(of, 'hid', 'index:list');
     await write('hid/index.ts', `${HEAD}\nimport { say } from './gone/deep';\nexport const list = [tool('say', () => say)];`);
     await open(of, 'hid', 'index:list');
-    await pause(); // what is there is no longer fresh
+    await stampsHold(sandbox.directory); // what is there is no longer fresh
     await open(of, 'hid', 'index:list');
     await write('hid/gone/deep.ts', `export const say = 'v4';`);
     expect(await opened()).toBe('v4');
@@ -300,7 +300,3 @@ describe('the toolset of a skill', () => {
     expect(of.show('toolset:b')).not.toBeNull();
   });
 });
-
-async function pause(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 30)); // the stamp of a file holds after its tick
-}

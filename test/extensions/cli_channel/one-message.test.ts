@@ -2,7 +2,7 @@ import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import type { Command, CommandIO } from '../../../core/contract/index.ts';
-import { until } from '../../core/durable/world.ts';
+import { until } from '../../waiting.ts';
 
 const FILES = {
   'pith.yaml': 'default_agent: main\n',

@@ -2,11 +2,10 @@ import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs
 import os from 'node:os';
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
-import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
+import { fakeClock, recordEvents, testKernel, type FakeClock, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import { TURN } from '../../core/kernel/sandbox.ts';
-import { createKernel, type Kernel } from '../../../core/compose/compose.ts';
 
 const CANARY = 'sk-canary-7391-never-told';
 
@@ -31,16 +30,17 @@ export default class {
 
 let home: string;
 let folder: TestKernel;
-let kernel: Kernel;
+let kernel: TestKernel['kernel'];
+let clock: FakeClock;
 const signal = new AbortController().signal;
 
 beforeEach(async () => {
   home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-home-')));
-  folder = await testKernel({ files });
-  kernel = await createKernel({ accepts: true, sandbox: folder.sandbox, env: {}, home, commands: kernelCommands });
+  clock = fakeClock();
+  folder = await testKernel({ files, home, clock, commands: kernelCommands });
+  kernel = folder.kernel;
 });
 afterEach(async () => {
-  await kernel.stop();
   await folder.stop();
   await rm(home, { recursive: true });
 });
@@ -76,7 +76,7 @@ describe('extensions_doctor', () => {
       await mkdir(path.join(folder.sandbox, 'skills', name), { recursive: true });
       await writeFile(path.join(folder.sandbox, 'skills', name, 'SKILL.md'), text);
     }
-    await new Promise((resolve) => setTimeout(resolve, 1100)); // what was listed a second ago is listed again
+    await clock.advance(1100); // what was listed a second ago is listed again
     const asked = async (agent: object) => {
       const turn = { threadId: 't1', userId: 'ada', agent: { id: 'main', usesSkills: [], ...agent } } as never;
       return JSON.stringify(await kernel.extensions.callTool('core_tools', 'extensions_doctor', {}, { turn, idempotencyKey: 'k' }, signal));
@@ -215,14 +215,8 @@ describe('request_secret', () => {
       code: 'not_declared',
     });
     await kernel.stop();
-    kernel = await createKernel({
-      accepts: true,
-      sandbox: folder.sandbox,
-      env: { GREETER_KEY: 'from the environment' },
-      home,
-      commands: kernelCommands,
-    });
-    expect(await kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
+    await using again = await testKernel({ sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home });
+    expect(await again.kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
       from: 'environment',
     });
   });

@@ -1,7 +1,6 @@
 import type { JsonValue } from 'pith';
 import { fakeClock, testKernel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { inProcesses } from '../tier.ts';
 import { call, calls, readResults, toolNames, world, type World } from './delegation-sandbox.ts';
 
 const skill = (id: string) => ({ [`skills/${id}/SKILL.md`]: `---\nname: ${id}\ndescription: Knows ${id}.\n---\nBODY-OF-${id}\n` });
@@ -98,35 +97,31 @@ describe('create_agent', () => {
     expect(readResults(model.requests[3])).toMatchObject([{ error: { code: 'skill_not_found' } }]);
   });
 
-  // In a separate process it has the machine's clock.
-  it.skipIf(inProcesses)(
-    'K40 K43 is forgotten after 30 minutes unless kept; a kept one is there after a restart, in every thread of this person',
-    async () => {
-      const clock = fakeClock();
-      const list = call('list_agents', {});
-      const { pith, model } = await world(
-        {},
-        [calls(['create_agent', { ...taster, name: 'Short' }], ['create_agent', { ...taster, name: 'Long', keep: true }]), { text: 'ok' }],
-        { clock },
-      );
-      const names = async (request: object = {}) => {
-        model.add(list, { text: 'ok' });
-        await pith.run('who', request);
-        return (readResults(model.requests.at(-1)) as readonly { agents: readonly { name: string }[] }[])[0]?.agents
-          .map(({ name }) => name)
-          .sort();
-      };
-      await pith.run('go');
-      expect(await names()).toEqual(['Long', 'Short']);
-      expect(await names({ threadId: 'other' })).toEqual(['Long']);
-      expect(await names({ userId: 'eve' })).toEqual([]);
-      await pith.restart();
-      await clock.advance(29 * MINUTE);
-      expect(await names()).toEqual(['Long', 'Short']);
-      await clock.advance(MINUTE);
-      expect(await names()).toEqual(['Long']);
-    },
-  );
+  it('K40 K43 is forgotten after 30 minutes unless kept; a kept one is there after a restart, in every thread of this person', async () => {
+    const clock = fakeClock();
+    const list = call('list_agents', {});
+    const { pith, model } = await world(
+      {},
+      [calls(['create_agent', { ...taster, name: 'Short' }], ['create_agent', { ...taster, name: 'Long', keep: true }]), { text: 'ok' }],
+      { clock },
+    );
+    const names = async (request: object = {}) => {
+      model.add(list, { text: 'ok' });
+      await pith.run('who', request);
+      return (readResults(model.requests.at(-1)) as readonly { agents: readonly { name: string }[] }[])[0]?.agents
+        .map(({ name }) => name)
+        .sort();
+    };
+    await pith.run('go');
+    expect(await names()).toEqual(['Long', 'Short']);
+    expect(await names({ threadId: 'other' })).toEqual(['Long']);
+    expect(await names({ userId: 'eve' })).toEqual([]);
+    await pith.restart();
+    await clock.advance(29 * MINUTE);
+    expect(await names()).toEqual(['Long', 'Short']);
+    await clock.advance(MINUTE);
+    expect(await names()).toEqual(['Long']);
+  });
 
   it('K43 nobody calls or forgets what another agent made', async () => {
     const other = { uses_tools: ['delegation'] };

@@ -3,7 +3,6 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../../core/kernel/sandbox.ts';
-import { inProcesses } from '../tier.ts';
 import { testKernel } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
@@ -47,20 +46,16 @@ describe('the tools of the builder', () => {
     expect((await ask(made.test.kernel)) === false).toBe(available);
   }, 60_000);
 
-  it.skipIf(inProcesses)(
-    'K72 activates what was checked, and its tool can be used at once',
-    async () => {
-      await made.stage('city_time', CITY_TIME);
-      expect(await activate({ give_to: ['traveller'] })).toMatchObject({
-        ok: true,
-        output: { version: 1, before: null, given_to: ['traveller'] },
-      });
-      expect(await askTime()).toMatchObject({ ok: true, output: { city: 'Rome', time: '12:00' } });
-      expect(await made.read('agents/traveller/manifest.yaml')).toBe(TRAVELLER.replace('[core_tools]', '[core_tools, city_time]'));
-      expect((await readdir(path.join(made.test.sandbox, 'extensions'))).sort()).toEqual(['city_time']);
-    },
-    60_000,
-  );
+  it('K72 activates what was checked, and its tool can be used at once', async () => {
+    await made.stage('city_time', CITY_TIME);
+    expect(await activate({ give_to: ['traveller'] })).toMatchObject({
+      ok: true,
+      output: { version: 1, before: null, given_to: ['traveller'] },
+    });
+    expect(await askTime()).toMatchObject({ ok: true, output: { city: 'Rome', time: '12:00' } });
+    expect(await made.read('agents/traveller/manifest.yaml')).toBe(TRAVELLER.replace('[core_tools]', '[core_tools, city_time]'));
+    expect((await readdir(path.join(made.test.sandbox, 'extensions'))).sort()).toEqual(['city_time']);
+  }, 60_000);
 
   it('K72 refuses other bytes than those that were checked, and says so in its question', async () => {
     await made.stage('city_time', CITY_TIME);
@@ -82,88 +77,72 @@ describe('the tools of the builder', () => {
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time'))).toBe(false);
   }, 60_000);
 
-  it.skipIf(inProcesses)(
-    'K72 takes back a version that does not load, and names the reason',
-    async () => {
-      await made.stage('city_time', CITY_TIME);
-      await activate();
-      await made.stage('city_time', {
-        'main.ts': toolSource(
-          "return 'new';",
-          "import fs from 'node:fs';\nif (!import.meta.url.includes('probes')) throw new Error('only in trials');",
-        ),
-      });
-      expect(await activate()).toMatchObject({
-        ok: false,
-        error: { code: 'activation_failed', message: expect.stringMatching(/only in trials.*version 1 is active again/) },
-      });
-      expect(await askTime()).toMatchObject({ ok: true, output: { time: '12:00' } });
-      expect(await made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
-    },
-    60_000,
-  );
+  it('K72 takes back a version that does not load, and names the reason', async () => {
+    await made.stage('city_time', CITY_TIME);
+    await activate();
+    await made.stage('city_time', {
+      'main.ts': toolSource(
+        "return 'new';",
+        "import fs from 'node:fs';\nif (!import.meta.url.includes('probes')) throw new Error('only in trials');",
+      ),
+    });
+    expect(await activate()).toMatchObject({
+      ok: false,
+      error: { code: 'activation_failed', message: expect.stringMatching(/only in trials.*version 1 is active again/) },
+    });
+    expect(await askTime()).toMatchObject({ ok: true, output: { time: '12:00' } });
+    expect(await made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
+  }, 60_000);
 
-  it.skipIf(inProcesses)(
-    'K72 takes back by itself what fails while it is watched',
-    async () => {
-      await made.stage('city_time', CITY_TIME);
-      await activate();
-      await made.stage('city_time', { 'main.ts': toolSource("if (city === 'Rome') throw new Error('no Rome'); return { city };") });
-      expect(await activate()).toMatchObject({ ok: true, output: { version: 2, before: 1 } });
-      const back = new Promise((done) => made.test.kernel.events.handle('extension.reloaded', done));
-      expect(await askTime()).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
-      await back;
-      await expect.poll(() => made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
-      await expect.poll(askTime).toMatchObject({ ok: true, output: { time: '12:00' } });
-    },
-    60_000,
-  );
+  it('K72 takes back by itself what fails while it is watched', async () => {
+    await made.stage('city_time', CITY_TIME);
+    await activate();
+    await made.stage('city_time', { 'main.ts': toolSource("if (city === 'Rome') throw new Error('no Rome'); return { city };") });
+    expect(await activate()).toMatchObject({ ok: true, output: { version: 2, before: 1 } });
+    const back = new Promise((done) => made.test.kernel.events.handle('extension.reloaded', done));
+    expect(await askTime()).toMatchObject({ ok: false, error: { code: 'tool_failed' } });
+    await back;
+    await expect.poll(() => made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
+    await expect.poll(askTime).toMatchObject({ ok: true, output: { time: '12:00' } });
+  }, 60_000);
 
-  it.skipIf(inProcesses)(
-    'K72 rolls back to a version',
-    async () => {
-      for (let number = 1; number <= 2; number += 1) {
-        await made.stage('city_time', { ...CITY_TIME, 'main.ts': toolSource(`return ${number};`) });
-        expect(await activate()).toMatchObject({ ok: true, output: { version: number } });
-      }
-      const unnamed = await made.call('rollback_extension', { id: 'city_time' });
-      expect(unnamed).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } }); // a person agrees to a version, not to whichever it is then
-      expect(await made.call('rollback_extension', { id: 'city_time', version: 1 })).toMatchObject({
-        ok: true,
-        output: { version: 1, before: 2 },
-      });
-      expect(await askTime()).toMatchObject({ ok: true, output: 1 });
-      expect(await made.call('rollback_extension', { id: 'city_time', version: 2 })).toMatchObject({ ok: true });
-      expect(await askTime()).toMatchObject({ ok: true, output: 2 });
-      expect(await made.call('rollback_extension', { id: 'city_time', version: 3 })).toMatchObject({
-        ok: false,
-        error: { code: 'not_found', message: expect.stringContaining('choose one of 1, 2') },
-      });
-    },
-    60_000,
-  );
+  it('K72 rolls back to a version', async () => {
+    for (let number = 1; number <= 2; number += 1) {
+      await made.stage('city_time', { ...CITY_TIME, 'main.ts': toolSource(`return ${number};`) });
+      expect(await activate()).toMatchObject({ ok: true, output: { version: number } });
+    }
+    const unnamed = await made.call('rollback_extension', { id: 'city_time' });
+    expect(unnamed).toMatchObject({ ok: false, error: { code: 'tool_input_invalid' } }); // a person agrees to a version, not to whichever it is then
+    expect(await made.call('rollback_extension', { id: 'city_time', version: 1 })).toMatchObject({
+      ok: true,
+      output: { version: 1, before: 2 },
+    });
+    expect(await askTime()).toMatchObject({ ok: true, output: 1 });
+    expect(await made.call('rollback_extension', { id: 'city_time', version: 2 })).toMatchObject({ ok: true });
+    expect(await askTime()).toMatchObject({ ok: true, output: 2 });
+    expect(await made.call('rollback_extension', { id: 'city_time', version: 3 })).toMatchObject({
+      ok: false,
+      error: { code: 'not_found', message: expect.stringContaining('choose one of 1, 2') },
+    });
+  }, 60_000);
 
-  it.skipIf(inProcesses)(
-    'K72 finishes after a kill what had begun: a half exchange ends with a whole version',
-    async () => {
-      await made.stage('city_time', CITY_TIME);
-      await activate();
-      const { sandbox, kernel } = made.test;
-      const journal = path.join(kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
-      expect(existsSync(journal)).toBe(true); // still watched
-      const { renameSync } = await import('node:fs');
-      renameSync(path.join(sandbox, 'extensions/city_time'), path.join(sandbox, 'extensions/.city_time.previous'));
-      await writeFile(
-        journal,
-        JSON.stringify({ id: 'city_time', phase: 'switching', from: 1, to: 2, digest: 'x', agents: [], threadId: null, userId: null }),
-      );
-      await made.test.restart();
-      await made.test.kernel.start();
-      await expect.poll(() => existsSync(journal)).toBe(false);
-      expect(await made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
-      expect(await readdir(path.join(sandbox, 'extensions'))).toEqual(['city_time']);
-      expect(await askTime()).toMatchObject({ ok: true });
-    },
-    60_000,
-  );
+  it('K72 finishes after a kill what had begun: a half exchange ends with a whole version', async () => {
+    await made.stage('city_time', CITY_TIME);
+    await activate();
+    const { sandbox, kernel } = made.test;
+    const journal = path.join(kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
+    expect(existsSync(journal)).toBe(true); // still watched
+    const { renameSync } = await import('node:fs');
+    renameSync(path.join(sandbox, 'extensions/city_time'), path.join(sandbox, 'extensions/.city_time.previous'));
+    await writeFile(
+      journal,
+      JSON.stringify({ id: 'city_time', phase: 'switching', from: 1, to: 2, digest: 'x', agents: [], threadId: null, userId: null }),
+    );
+    await made.test.restart();
+    await made.test.kernel.start();
+    await expect.poll(() => existsSync(journal)).toBe(false);
+    expect(await made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
+    expect(await readdir(path.join(sandbox, 'extensions'))).toEqual(['city_time']);
+    expect(await askTime()).toMatchObject({ ok: true });
+  }, 60_000);
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { CONTEXT_LENGTH_EXCEEDED, startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
+import { until } from '../../waiting.ts';
 
 const KEY = 'sk-canary-1234567890';
 let server: OpenAiServer;
@@ -118,7 +119,7 @@ describe('a turn with a model behind HTTP', () => {
     server.script({ text: ['One ', 'two '], stallAfter: 2 });
     const abort = new AbortController();
     const turn = run('Hello', {}, abort.signal);
-    while (server.requests.length === 0) await new Promise((resolve) => void setTimeout(resolve, 2));
+    await until(() => server.requests.length > 0);
     abort.abort();
     expect((await turn).reason).toBe('aborted');
     expect(await server.requests[0]?.abandoned).toBe(true);

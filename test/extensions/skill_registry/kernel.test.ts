@@ -1,7 +1,16 @@
 import { readFile, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
-import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
+import {
+  fakeClock,
+  scriptedModel,
+  testKernel,
+  type FakeClock,
+  type ScriptedModel,
+  type ScriptedStep,
+  type TestKernel,
+  type TurnOutcome,
+} from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { skillText } from './skill-sandbox.ts';
 
@@ -21,6 +30,7 @@ const crowd: Readonly<Record<string, string>> = Object.assign(
 describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wire: $wire)', ({ wire }) => {
   let pith: TestKernel | undefined;
   let model: ScriptedModel;
+  let clock: FakeClock;
   afterEach(async () => {
     await pith?.stop();
     pith = undefined;
@@ -29,9 +39,15 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   /** A reader that holds the read tools and nothing else, over these skills. */
   async function start(files: Readonly<Record<string, string | Uint8Array>>, contextWindow: number | null = null): Promise<TestKernel> {
     model = scriptedModel([], { contextWindow });
+    clock = fakeClock();
     const reader = 'id: reader\nagent: { uses_tools: [skill_registry], instructions: READER }\n';
     const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
-    return (pith = await testKernel({ wire, model, files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files } }));
+    return (pith = await testKernel({
+      wire,
+      model,
+      clock,
+      files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files },
+    }));
   }
 
   /** One turn in which the model does `steps`, then answers. */
@@ -55,13 +71,13 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     const file = path.join(pith!.sandbox, 'skills/alpha/SKILL.md');
     const time = new Date('2026-01-02T03:04:05Z');
     await utimes(file, time, time);
-    await pause(260); // S22: a look at the disk holds for a quarter of a second
+    await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
     await catalog();
     await pith!.write('skills/alpha/SKILL.md', (await readFile(file, 'utf8')).replace('Knows all', 'Sings all'));
     await utimes(file, time, time);
     await pith!.write('skills/gamma/SKILL.md', skillText({ name: 'gamma' }));
     await pith!.remove('skills/beta');
-    await pause(260);
+    await clock.advance(260);
     const system = await catalog();
     expect(system).toContain('• `alpha` — Sings all about alpha.');
     expect(system).toContain('• `gamma`');
@@ -74,7 +90,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     const change = async () => {
       await pith!.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-CHANGED\n' }));
       await pith!.write('skills/beta/SKILL.md', skillText({ name: 'beta' }));
-      await pause(260);
+      await clock.advance(260);
       return {
         calls: [
           { name: 'list_skills', input: {} },
@@ -240,8 +256,4 @@ function lastResult(messages: TurnOutcome['requests'][number]['messages']): stri
   if (last?.type !== 'tool-result') throw new Error('the model was sent no tool result');
   const { output } = last;
   return output.type === 'text' || output.type === 'error-text' ? output.value : JSON.stringify((output as { value: unknown }).value);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { words } from '../../words.ts';
+import { leastCpu } from '../../waiting.ts';
 
 const CORPUS = path.resolve(import.meta.dirname, '../../../../shared/corpus/skills.jsonl');
 const encoded = (text: string) => Buffer.from(text).toString('base64');
@@ -139,7 +140,7 @@ describe('the scan of a skill (S84)', () => {
     expect(found.filter(({ severity }) => severity === 'medium').length).toBeLessThanOrEqual(3);
   });
 
-  it('S84 takes time in proportion to a hostile text', () => {
+  it('S84 takes time in proportion to a hostile text', async () => {
     const floods = [
       'curl ',
       'ignore all the of your ',
@@ -150,15 +151,11 @@ describe('the scan of a skill (S84)', () => {
       'sudo env -a ',
       '\n',
     ];
-    const time = (text: string) => {
-      const began = performance.now();
-      scanText('a.md', text);
-      return performance.now() - began;
-    };
+    const time = (text: string) => leastCpu(() => scanText('a.md', text));
     for (const flood of floods) {
       const text = flood.repeat(Math.ceil(100_000 / flood.length));
-      const [half, whole] = [Math.min(time(text.slice(0, 50_000)), time(text.slice(0, 50_000))), Math.min(time(text), time(text))];
-      expect(whole, JSON.stringify(flood)).toBeLessThan(half * 6 + 50); // twice the text, with room for a busy machine
+      const half = await time(text.slice(0, 50_000));
+      expect(await time(text), JSON.stringify(flood)).toBeLessThan(half * 6 + 50); // twice the text, with room for a busy machine
     }
   });
 

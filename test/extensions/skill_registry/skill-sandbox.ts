@@ -125,8 +125,3 @@ export function recordingIO({ json = false, columns = 0, workingDirectory = '/' 
     values,
   };
 }
-
-/** Resolves once `check` holds; the test's own time limit ends it otherwise. */
-export async function until(check: () => boolean): Promise<void> {
-  while (!check()) await systemClock.sleep(5);
-}

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { SourceWatch, type FolderHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/scan/watch.ts';
 import { systemClock } from '../../../core/kernel/system-clock.ts';
-import { logTo, skillSandbox, skillText, until } from './skill-sandbox.ts';
+import { logTo, skillSandbox, skillText } from './skill-sandbox.ts';
+import { until } from '../../waiting.ts';
 
 /** A watch under a clock that stands still, with hints that the test gives. */
 function watching(options: Partial<WatchOptions> = {}) {
@@ -130,10 +131,12 @@ describe('the watch', () => {
     await until(() => registry.current().generation > 0);
     const edit = async (id: string, description: string) => {
       // Again and again: the watcher takes its time to begin with a folder, and only the poll is promised before.
-      while (registry.current().skills.get(id)?.description !== description) {
+      const seen = async () => {
+        if (registry.current().skills.get(id)?.description === description) return true;
         await box.write(`sandbox/skills/${id}/SKILL.md`, skillText({ name: id, description }));
-        await systemClock.sleep(100);
-      }
+        return false;
+      };
+      await until(seen, 15_000, 100);
     };
     await edit('a', 'Edited.');
     await edit('b', 'New.');
@@ -153,8 +156,12 @@ describe('the watch', () => {
     const done = registry.watch(stop.signal);
     const of = async (id: string) => (await registry.refreshIfOlderThan(250)).skills.get(id)?.description;
     await until(() => registry.current().generation > 0);
-    await systemClock.sleep(900); // the watcher begins
     const file = (id: string) => `${box.sandbox}/skills/${id}/SKILL.md`;
+    const begun = () => {
+      writeFileSync(file('a'), skillText({ name: 'a', description: 'The watcher has begun.' }));
+      return registry.current().skills.get('a')?.description === 'The watcher has begun.';
+    };
+    await until(begun, 15_000, 100);
     for (let round = 0; round < 20; round++) {
       writeFileSync(file('a'), skillText({ name: 'a', description: `Round ${round % 10}.` }));
       expect(await of('a')).toBe(`Round ${round % 10}.`);
@@ -171,15 +178,14 @@ describe('the watch', () => {
     mkdirSync(path.dirname(file('d')));
     writeFileSync(file('d'), skillText({ name: 'd', description: 'Made again.' }));
     expect(await of('d')).toBe('Made again.');
-    await systemClock.sleep(260); // where the watch of a new folder has not begun, a turn looks when the last look is so old
     writeFileSync(file('d'), skillText({ name: 'd', description: 'And edited.' }));
-    expect(await of('d')).toBe('And edited.');
+    // Where the watch of a new folder has not begun, a turn looks when the last look is a quarter of a second old.
+    await until(async () => (await of('d')) === 'And edited.');
     rmSync(file('c'));
     symlinkSync(`${box.project}/elsewhere/SKILL.md`, file('c'));
     expect(await of('c')).toBe('Elsewhere.');
-    await systemClock.sleep(260); // nobody tells what happens elsewhere: a turn looks when the last look is so old
     writeFileSync(`${box.project}/elsewhere/SKILL.md`, skillText({ name: 'c', description: 'Edited elsewhere.' }));
-    expect(await of('c')).toBe('Edited elsewhere.');
+    await until(async () => (await of('c')) === 'Edited elsewhere.'); // nobody tells what happens elsewhere
     stop.abort();
     await done;
     expect(box.log.filter((line) => line.startsWith('warn'))).toEqual([]);

@@ -11,7 +11,8 @@ import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { exclusively, type Exclusion } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
 import { systemClock } from '../../../../core/kernel/system-clock.ts';
-import { skillText, until } from '../skill-sandbox.ts';
+import { skillText } from '../skill-sandbox.ts';
+import { until } from '../../../waiting.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
@@ -166,7 +167,7 @@ describe('a command that is killed (S83)', () => {
     let most = 0;
     const work = async () => {
       most = Math.max(most, ++inside);
-      await systemClock.sleep(5);
+      await new Promise(setImmediate);
       inside -= 1;
     };
     await Promise.all(Array.from({ length: 12 }, () => exclusively(exclusion(skills), systemClock, work)));

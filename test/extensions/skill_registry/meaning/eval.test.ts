@@ -5,6 +5,7 @@ import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
 import { recordingIO } from '../skill-sandbox.ts';
+import { until } from '../../../waiting.ts';
 
 const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heath', 'islet', 'jetty', 'knoll', 'ledge'];
 const skill = (id: string, knows: string, examples: readonly string[]) => ({
@@ -51,7 +52,7 @@ describe.each([{ tier: 'in_process' as const }, { tier: 'process' as const }])('
       model,
       files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...SKILLS, ...RANKER },
     });
-    for (let tries = 0; tries < 200 && !(await search('x')).includes('backwards'); tries++) await pause(20);
+    await until(async () => (await search('x')).includes('backwards'));
   });
   afterAll(() => pith.stop());
 
@@ -172,5 +173,3 @@ describe('pith skills eval', () => {
     await expect(run('skills eval amber-skill --all')).rejects.toMatchObject({ code: 'usage' });
   });
 });
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

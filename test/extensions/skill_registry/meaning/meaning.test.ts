@@ -4,6 +4,7 @@ import { scriptedModel, testKernel, type ScriptedModel, type TestKernel } from '
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
 import { skillText } from '../skill-sandbox.ts';
+import { until } from '../../../waiting.ts';
 
 const skill = (id: string, description: string, body = `BODY-OF-${id}\n`) => ({
   [`skills/${id}/SKILL.md`]: skillText({ name: id, description, body }),
@@ -63,15 +64,10 @@ describe('R4 skills are found by their meaning', () => {
   }
 
   /** The first search begins the background work: until there is a vector for each of so many skills. */
-  async function indexed(count: number): Promise<void> {
-    await search(SYNONYMS);
+  async function indexed(count: number, query = SYNONYMS): Promise<void> {
+    await search(query);
     await until(() => server.texts().filter((text) => text.includes('BODY-OF')).length >= count);
-    await settle();
-  }
-
-  async function until(is: () => boolean): Promise<void> {
-    for (let tries = 0; tries < 300 && !is(); tries++) await pause(5);
-    expect(is()).toBe(true);
+    await until(async () => (await search(query)).includes('similar meaning'));
   }
 
   it('also where no word is shared, and says why', async () => {
@@ -88,7 +84,6 @@ describe('R4 skills are found by their meaning', () => {
     expect(await search(SYNONYMS)).toContain('No skill matches');
     await pith!.restart();
     await search(SYNONYMS);
-    await settle();
     const states = pith!.kernel.extensions.list().map(({ id, state }) => ({ id, state }));
     expect(states).toContainEqual({ id: 'embedding', state: 'idle' });
     expect(server.requests).toEqual([]);
@@ -100,17 +95,17 @@ describe('R4 skills are found by their meaning', () => {
     const documents = () => server.texts().filter((text) => text.includes('BODY-OF'));
     expect(documents()).toHaveLength(5);
     await pith!.restart();
-    await search('glimms to zlorp');
-    await settle();
+    await until(async () => (await search('glimms to zlorp')).includes('similar meaning'));
     expect(documents()).toHaveLength(5);
     await pith!.write(
       'skills/wheels/SKILL.md',
       skillText({ name: 'wheels', description: 'Automobile repair.', body: 'BODY-OF-wheels, new\n' }),
     );
-    await pause(260);
-    await search('glimms to zlorp');
-    await until(() => documents().length > 5);
-    await settle();
+    await until(async () => {
+      await search('glimms to zlorp');
+      return documents().length > 5;
+    });
+    await pith!.restart(); // what was under way has ended
     expect(documents()).toHaveLength(6);
     expect(documents()[5]).toContain('Automobile repair.');
   });
@@ -128,14 +123,13 @@ describe('R4 skills are found by their meaning', () => {
     await pith!.restart();
     await search(SYNONYMS);
     await until(() => server.texts().filter((text) => text.includes('BODY-OF')).length === 6);
-    await settle();
-    expect(await search(SYNONYMS)).toContain('similar meaning');
+    await until(async () => (await search(SYNONYMS)).includes('similar meaning'));
     expect(await logOf(pith!)).toMatch(/file of vectors .* is damaged: 4 vectors can be used/);
   });
 
   it('an agent that may see two skills gets no third, however near it is', async () => {
     await start({ agent: "skills: { allow: ['wheels', 'tongues'] }, " });
-    await indexed(5);
+    await indexed(5, 'vroomer');
     const found = await search(SYNONYMS);
     expect(found).not.toContain('picture-press');
     expect(await search('vroomer')).toContain('wheels');
@@ -163,8 +157,7 @@ describe('R4 skills are found by their meaning', () => {
     await search('vehicles and an automobile'); // one is late: nobody waits for another
     server.behave('well');
     server.release();
-    await settle();
-    expect(await search('zlorp a glimms')).toContain('picture-press');
+    await until(async () => (await search('zlorp a glimms')).includes('picture-press'));
     expect(server.requests.slice(asked).flatMap(({ input }) => input)).not.toContain('zlorp a glimms');
   });
 
@@ -173,10 +166,9 @@ describe('R4 skills are found by their meaning', () => {
   ] as const)('a server that %s is named once, and words find what they find', async (_name, behaviour, line) => {
     server.behave(behaviour);
     await start({ env: { EMBEDDING_API_KEY: 'sk-secret-of-mine' } });
-    for (let turn = 0; turn < 3; turn++) {
-      expect(await search('compress images')).toContain('picture-press');
-      await settle();
-    }
+    expect(await search('compress images')).toContain('picture-press');
+    await until(() => server.requests.length > 0);
+    for (let turn = 0; turn < 2; turn++) expect(await search('compress images')).toContain('picture-press');
     const log = await logOf(pith!);
     expect(log).toMatch(line);
     expect(log.split('by their words alone').length - 1).toBe(1);
@@ -191,9 +183,11 @@ describe('R4 skills are found by their meaning', () => {
     server.behave({ body: (texts) => ({ data: texts.map(() => ({ embedding: [1, 0, 0] })) }) });
     expect(await search('compress a glimms')).toContain('picture-press');
     await pith!.write('skills/wheels/SKILL.md', skillText({ name: 'wheels', description: 'Cars.', body: 'BODY-OF-wheels, new\n' }));
-    await pause(260);
-    await search('compress a glimms');
-    await settle();
+    const asked = server.requests.length;
+    await until(async () => {
+      await search('compress a glimms');
+      return server.requests.length > asked;
+    });
     expect(await logOf(pith!)).toContain('gave vectors of 3 numbers, before 32');
   });
 
@@ -220,6 +214,3 @@ async function logOf({ kernel, sandbox }: TestKernel): Promise<string> {
   );
   return files.map((name) => readFileSync(path.join(folder, name), 'utf8')).join('\n');
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const settle = () => pause(60);

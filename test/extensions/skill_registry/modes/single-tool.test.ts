@@ -1,3 +1,4 @@
+import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { singleTool, singleToolBudget, SINGLE_TOOL_RULES } from '../../../../sandbox/extensions/skill_registry/modes/turn-tools.ts';
 import { skillOf } from '../skill-values.ts';
@@ -128,10 +129,11 @@ describe('the mode single_tool', () => {
   });
 
   it('S61 a changed skill is told and loaded as it is by the very next turn', async () => {
-    const { turn, pith } = await modeKernel({ ...skill('alpha'), ...agent('one', SINGLE) });
+    const clock = fakeClock();
+    const { turn, pith } = await modeKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { clock });
     await turn('one', 'hello');
     await pith.write('skills/beta/SKILL.md', '---\nname: Beta Two\ndescription: New.\n---\nBODY {{ x }} $&');
-    await new Promise((resolve) => setTimeout(resolve, 260)); // S22
+    await clock.advance(260); // S22
     const outcome = await turn('one', 'again', activate('Beta Two'));
     expect(outcome.requests[0]!.tools[0]!.description).toContain('id="beta" name="Beta Two"');
     expect(lastResult(outcome)).toMatch(/^# Skill: Beta Two\n[^]*BODY \{\{ x \}\} \$&$/);

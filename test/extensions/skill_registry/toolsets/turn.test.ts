@@ -2,8 +2,10 @@ import path from 'node:path';
 import { rm } from 'node:fs/promises';
 import type { JsonValue } from 'pith';
 import {
+  fakeClock,
   scriptedModel,
   testKernel,
+  type FakeClock,
   type ScriptedModel,
   type ScriptedReply,
   type ScriptedStep,
@@ -14,6 +16,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { toolsetLines, toolsetReport } from '../../../../sandbox/extensions/skill_registry/commands/explain.ts';
 import { TOOLSETS_RUN } from '../../../fixtures/toolset-settings.ts';
 import { skillOf } from '../skill-values.ts';
+import { until } from '../../../waiting.ts';
 
 const HEAD = `import { defineTool, z } from 'pith';
 const tool = (name, execute) => defineTool({ name, description: 'd', input: z.object({ n: z.number().optional() }), effect: 'read', execute });`;
@@ -32,6 +35,7 @@ const read = (id: string): ScriptedReply => call('read_skill', { skill_id: id })
 describe('toolsets of skills in a turn', () => {
   let pith: TestKernel | undefined;
   let model: ScriptedModel;
+  let clock: FakeClock;
   afterEach(async () => {
     await pith?.stop();
     pith = undefined;
@@ -43,11 +47,13 @@ describe('toolsets of skills in a turn', () => {
     wire?: boolean,
   ): Promise<TestKernel> {
     model = scriptedModel([]);
+    clock = fakeClock();
     const settings = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n${TOOLSETS_RUN}`;
     const reader = `id: reader\nagent: { ${agent} }\n`;
     return (pith = await testKernel({
       ...(wire === undefined ? {} : { wire }),
       model,
+      clock,
       files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files },
     }));
   }
@@ -71,7 +77,7 @@ describe('toolsets of skills in a turn', () => {
       await turn('hello');
       for (const [file, text] of Object.entries(skill('weather', `tool('forecast', ({ n }) => ({ sun: n }))`)))
         await pith!.write(file, text);
-      await pause();
+      await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
       const first = await turn('weather?', read('weather'), call('forecast', { n: 3 }));
       expect([0, 1, 2].map((step) => toolsIn(first, step))).toEqual([[], ['forecast'], ['forecast']]);
       expect(first.results.at(-1)).toMatchObject({ name: 'forecast', ok: true, output: { sun: 3 } });
@@ -83,7 +89,7 @@ describe('toolsets of skills in a turn', () => {
       expect((await turn('again?', call('forecast'))).results[0]).toMatchObject({ ok: true, output: 'rain' });
 
       await pith!.remove('skills/weather');
-      await pause();
+      await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
       const gone = await turn('once more?');
       expect(toolsIn(gone, 0)).toEqual([]);
       expect(pith!.kernel.extensions.show('toolset:weather')).toBeNull();
@@ -95,7 +101,7 @@ describe('toolsets of skills in a turn', () => {
     await turn('weather?', read('weather'));
     model.add(async () => {
       await rm(path.join(pith!.sandbox, 'skills/weather'), { recursive: true });
-      await pause();
+      await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
       await (await pith!.kernel.extensions.skills())!.listSkills(); // as a poll would look
       await until(() => pith!.kernel.extensions.show('toolset:weather') === null);
       return call('forecast');
@@ -148,15 +154,3 @@ describe('toolsets of skills in a turn', () => {
     await until(() => pith!.kernel.extensions.show('toolset:good') === null);
   });
 });
-
-async function pause(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 260)); // S22: a look at the disk holds for a quarter of a second
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const last = performance.now() + 5000;
-  while (!holds()) {
-    if (performance.now() > last) throw new Error('it did not come to hold within 5 s');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

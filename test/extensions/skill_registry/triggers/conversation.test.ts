@@ -1,5 +1,5 @@
 import type { Message } from 'pith';
-import { scriptedModel, testKernel, type ModelRequest, type ScriptedModel, type TestKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, testKernel, type ModelRequest, type ScriptedModel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { skillText } from '../skill-sandbox.ts';
 
@@ -24,6 +24,7 @@ const SKILLS = {
 describe('mode triggers', () => {
   let pith: TestKernel;
   let model: ScriptedModel;
+  const clock = fakeClock();
   beforeEach(() => {
     model = scriptedModel();
   });
@@ -34,6 +35,7 @@ describe('mode triggers', () => {
   async function start(files: Readonly<Record<string, string>>, settings = ''): Promise<void> {
     pith = await testKernel({
       model,
+      clock,
       files: {
         'agents/helper/manifest.yaml': agent(),
         'pith.yaml': `default_agent: helper\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n`,
@@ -87,7 +89,7 @@ describe('mode triggers', () => {
     const after = await say('and by month?');
     expect(after.beside).toEqual([expect.stringContaining('BODY-OF-sheets')]);
     await pith.write('skills/sheets/SKILL.md', SKILLS['skills/sheets/SKILL.md']!.replace('BODY-OF-sheets', 'NEW-BODY'));
-    await pause();
+    await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
     const changed = await say('and by day?');
     expect(changed.beside[0]).toMatch(/note: this skill has changed since it was given above[^]*NEW-BODY/);
     expect((await say('and by hour?')).beside).toEqual(['[3 skills available]']);
@@ -101,7 +103,7 @@ describe('mode triggers', () => {
     expect(after.beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
     expect(after.all).toContain('BODY-OF-pdf-forms');
 
-    const other = await testKernel({ model, sandbox: pith.sandbox });
+    const other = await testKernel({ model, clock, sandbox: pith.sandbox });
     try {
       model.add({ text: 'done' });
       const { requests } = await other.run('my spreadsheet too');
@@ -196,11 +198,6 @@ describe('mode triggers', () => {
     expect(tokensAfter).toBeLessThan(tokensBefore);
   }
 });
-
-/** A look at the disk holds for a quarter of a second (S22). */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 260));
-}
 
 /** Ids of the documents, in their order. */
 function givenIn(text: string): readonly string[] {

@@ -4,6 +4,7 @@ import { PatternCache } from '../../../../sandbox/extensions/skill_registry/trig
 import { TriggerIndex, verbForms, type TriggerMatch } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';
+import { leastCpu } from '../../../waiting.ts';
 
 const triggers = (values: Partial<NonNullable<Skill['triggers']>>) => ({
   triggers: { keywords: [], verbs: [], patterns: [], ...values },
@@ -119,11 +120,11 @@ describe('S63 patterns', () => {
     const nasty = ['(a+)+$', '(a|aa)+b', '(.*)*c', '(x+x+)+y', '[ab]*a[ab]{200}z', '(a?){40}a{40}b'];
     const skills = nasty.map((pattern, at) => skillOf(`s-${at}`, triggers({ patterns: [pattern] })));
     const index = await TriggerIndex.of(snapshotOf(skills), new PatternCache());
-    await index.match('warm', () => true);
-    const began = performance.now();
-    await index.match(`${'a'.repeat(200_000)}!`, () => true);
-    await index.match('ab'.repeat(100_000), () => true);
-    expect(performance.now() - began).toBeLessThan(2000);
+    const match = async () => {
+      await index.match(`${'a'.repeat(200_000)}!`, () => true);
+      await index.match('ab'.repeat(100_000), () => true);
+    };
+    expect(await leastCpu(match, 2000)).toBeLessThan(2000);
   });
 });
 
@@ -188,8 +189,7 @@ describe('S63 whatever the input', () => {
       skillOf(`azure-${at}`, triggers({ keywords: [`azure ${'x'.repeat(at % 50)}`] })),
     );
     const index = await TriggerIndex.of(snapshotOf(skills), new PatternCache());
-    const began = performance.now();
-    expect(await index.match('azure '.repeat(500_000), () => true)).toHaveLength(20);
-    expect(performance.now() - began).toBeLessThan(2000);
+    const match = async () => expect(await index.match('azure '.repeat(500_000), () => true)).toHaveLength(20);
+    expect(await leastCpu(match, 2000)).toBeLessThan(2000);
   });
 });

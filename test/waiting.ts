@@ -1,0 +1,74 @@
+/** How tests wait. Nothing else below `test/` sleeps or measures real time: a test waits for a fact, or moves its own clock. */
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FakeClock } from 'pith/testing';
+
+/** Waits until `check` neither throws nor returns false, and gives what it returned. For what another process or the file system does: all else has a promise or an event. */
+export async function until<T>(check: () => T | false | Promise<T | false>, limitMs = 15_000, everyMs = 5): Promise<T> {
+  for (const last = performance.now() + limitMs; ;) {
+    try {
+      const value = await check();
+      if (value !== false) return value;
+      if (performance.now() > last) throw new Error(`it did not come to hold within ${limitMs} ms: ${check}`);
+    } catch (error) {
+      if (performance.now() > last) throw error;
+    }
+    await sleep(everyMs);
+  }
+}
+
+/** As `until`, while a clock that stands still is moved on by `stepMs` now and then: real work on a real disk goes on between. */
+export async function passing<T>(clock: FakeClock, check: () => T | false | Promise<T | false>, stepMs = 1000): Promise<T> {
+  let round = 0;
+  return until(async () => {
+    if (round++ % 4 === 3) await clock.advance(stepMs);
+    return check();
+  });
+}
+
+/** Lets the time of a clock that stands still pass until `work` is done. */
+export async function passed<T>(clock: FakeClock, work: Promise<T>, stepMs?: number): Promise<T> {
+  let done = false;
+  const end = (): void => void (done = true);
+  work.then(end, end);
+  await passing(clock, () => done, stepMs);
+  return work;
+}
+
+/** Rejects where `work` takes longer in real time than a statement allows. Bounds are several times what it takes, for a machine that others use. */
+export async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const late = sleep(limitMs, undefined, { signal: over.signal }).then(
+    () => Promise.reject(new Error(`it took longer than ${limitMs} ms`)),
+    () => new Promise<never>(() => undefined),
+  );
+  return Promise.race([work, late]).finally(() => over.abort());
+}
+
+/** Real time passes, for `why`: it is the subject, or nothing tells when what is waited for has happened. */
+export async function realTime(
+  ms: number,
+  why: 'a kill at a random moment' | 'load over time' | 'figures of an idle kernel',
+): Promise<void> {
+  await sleep(ms, why);
+}
+
+/** Milliseconds of CPU that `work` needs: the least of three, for other work on the machine makes each dearer. Once is enough where it is below `enoughMs`. */
+export async function leastCpu(work: () => unknown, enoughMs = 0): Promise<number> {
+  let least = Infinity;
+  for (let round = 0; round < 3 && least >= enoughMs; round += 1) {
+    const from = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(from);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
+
+/** Waits until the clock of the file system has moved well past the last change below `folder`: then equal stamps prove equal files. */
+export async function stampsHold(folder: string): Promise<void> {
+  const stamps = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => statSync(path.join(folder, name)).ctimeMs);
+  const newest = Math.max(...stamps);
+  await until(() => Date.now() > newest + 25);
+}
