@@ -72,7 +72,6 @@ describe('house rules', () => {
       'test/waiting.ts': 'the place',
       'test/core/kernel/system-clock.test.ts': "the machine's clock itself, under timers that the test moves",
       'test/core/cli/fixtures/process.ts': 'a program that stays alive until a signal comes',
-      'test/core/contract/guarded-fetch.test.ts': 'a server that sends a byte at a time',
       'test/reliability/ten-thousand-skills.test.ts': 'figures of real time',
     };
     const found = filesBelow('test', '.ts', '.mjs').filter((file) => !file.startsWith('test/bench/') && sleeps(file, read(file)));
