@@ -4,12 +4,6 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { within } from '../contract/promises.ts';
-import { createBoundSkills } from '../agent/prompt/bound-skills.ts';
-import { compactByHand } from '../agent/turn/compact-turn.ts';
-import { preview } from '../agent/turn/plan.ts';
-import { checkAgent, createAgentRegistry, type AgentRegistry } from '../agent/registry/registry.ts';
-import { createToolCaller, type ToolCaller } from '../agent/turn/tool-caller.ts';
-import { createTurns, type TurnDependencies } from '../agent/turn/turn.ts';
 import { examine, slipsIn } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import { createEvents, createListenerFailures } from '../kernel/events/bus.ts';
@@ -27,7 +21,7 @@ import { createKeyValue } from '../store/key-value.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { createThreadStores, type ThreadStores } from '../agent/threads/index.ts';
+import { createAgents, createThreadStores, type ThreadStores } from '../agent/index.ts';
 
 export type { Kernel, KernelOptions } from './kernel.ts';
 
@@ -41,9 +35,6 @@ const JOURNAL: InjectionToken<Journal> = Symbol('journal');
 const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
 const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
-const AGENTS: InjectionToken<AgentRegistry> = Symbol('agents');
-const TURN_DEPENDENCIES: InjectionToken<TurnDependencies> = Symbol('turn dependencies');
-const TOOL_CALLER: InjectionToken<ToolCaller> = Symbol('tool caller');
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. */
 export async function createKernel(options: KernelOptions): Promise<Kernel> {
@@ -116,23 +107,17 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       database: (extensionId) => createDatabase(get(STORE), extensionId),
       confined: () => confinedPrograms(reading),
       agents: {
-        list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
-        find: async (id) => (await get(AGENTS).resolve(id)).spec,
-        check: (agent) => checkAgent(get(AGENTS), get(ROUTER), agent),
+        list: async () => (await agents.registry.list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+        find: async (id) => (await agents.registry.resolve(id)).spec,
+        check: (agent) => agents.check(agent),
         run: (request, signal) => runTurn(request, signal),
       },
     },
-    renderPrompt: async (prompt) => (await import('../agent/prompt/prompt.ts')).renderBrought(prompt),
+    renderPrompt: async (prompt) => (await import('../agent/index.ts')).renderBrought(prompt),
     calls: { wire: options.wire, isolation: options.isolation },
     commands: () => options.commands?.(kernel) ?? [],
   });
 
-  const skills = createBoundSkills(host);
-  lazily(
-    AGENTS,
-    () => createAgentRegistry({ declarations: () => host.agents(), extensions: host, skills, events }),
-    (agents) => agents.stop(),
-  );
   lazily(ROUTER, () =>
     createRouter({
       get settings() {
@@ -148,23 +133,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       override: model,
     }),
   );
-  lazily<TurnDependencies>(TURN_DEPENDENCIES, () => ({
-    registry: get(AGENTS),
-    skills,
-    extensions: host,
-    ...get(STORES),
-    get askAlways() {
-      return askedAlways(reading.settings, { ...host.discovery, toolsOf });
-    },
-    models: get(ROUTER),
-    events,
-    clock,
-    unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
-    sandboxDir: sandbox,
-  }));
-  lazily(TOOL_CALLER, () => createToolCaller(get(TURN_DEPENDENCIES)));
   host.onChange(() => {
-    get(AGENTS).invalidate();
+    agents.registry.invalidate();
     get(ROUTER).invalidate();
   });
 
@@ -177,14 +147,24 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     if (named.length > 0) await within(clock, ASKED_WAIT_MS, known);
   };
 
-  const { run: runTurn } = createTurns({
-    async dependencies() {
+  const agents = createAgents({
+    extensions: host,
+    declarations: () => host.agents(),
+    models: get(ROUTER),
+    stores: () => get(STORES),
+    events,
+    clock,
+    sandboxDir: sandbox,
+    askAlways: () => askedAlways(reading.settings, { ...host.discovery, toolsOf }),
+    async prepare() {
       await host.refreshIfOlderThan(TURN_REFRESH_MS);
       await knowAsked();
-      return get(TURN_DEPENDENCIES);
     },
     cleaned: host.withoutSecrets,
+    unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });
+  scope.own(() => agents.stop());
+  const runTurn = agents.run;
 
   const findings = () =>
     host.withoutSecrets([
@@ -197,9 +177,12 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const problemsNow = async () => {
     const slips = await slipsIn(host);
     await knowAsked();
-    const agents = await get(AGENTS).list();
+    const statuses = await agents.registry.list();
     const { default_agent: defaultAgent } = settingsNow();
-    return host.withoutSecrets([...problemsIn({ extensions: host.list(), agents, defaultAgent, findings: findings() }), ...slips]);
+    return host.withoutSecrets([
+      ...problemsIn({ extensions: host.list(), agents: statuses, defaultAgent, findings: findings() }),
+      ...slips,
+    ]);
   };
   const problems = new NewProblems(events, problemsNow);
 
@@ -241,20 +224,18 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return get(STORES).approvals;
     },
     extensions: host,
-    get agents() {
-      return get(AGENTS);
-    },
+    agents: agents.registry,
     get router() {
       return get(ROUTER);
     },
     runTurn,
-    preview: (request) => preview(get(TURN_DEPENDENCIES), request),
-    toolsOf: (agentId) => get(TOOL_CALLER).toolsOf(agentId),
+    preview: agents.preview,
+    toolsOf: agents.toolsOf,
     async callTool(user, name, input, signal = new AbortController().signal) {
       await knowAsked();
-      return get(TOOL_CALLER).call(user, name, input, signal);
+      return agents.callTool(user, name, input, signal);
     },
-    compact: (threadId, signal) => compactByHand(get(TURN_DEPENDENCIES), threadId, signal),
+    compact: agents.compact,
     async doctor() {
       const commands = () => options.commands?.(kernel) ?? [];
       const storage = async () => {
@@ -262,7 +243,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         const extensions = [...host.discovery.declarations.values()].map(({ id }) => id);
         return storageFindings({ databaseFile, dataDirectory: settings.data_dir, extensions, quotas: reading.settings.quotas, clock });
       };
-      const report = await examine({ host, agents: get(AGENTS), router: get(ROUTER), findings, deliveries, storage, commands });
+      const report = await examine({ host, agents: agents.registry, router: get(ROUTER), findings, deliveries, storage, commands });
       const { level, opened, why } = reading.options.trust;
       return { sandbox: { path: opened, trust: level, why, state: reading.settings.data_dir }, ...report };
     },

@@ -1,11 +1,11 @@
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic, Command, SkillSummary } from '../contract/index.ts';
-import type { AgentRegistry, AgentStatus } from '../agent/registry/registry.ts';
 import type { ExtensionStatus } from '../kernel/status.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
 import type { ModelRouter } from '../models/router.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { Trust } from '../trust/index.ts';
+import type { AgentRegistry, AgentStatus } from '../agent/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
 export interface DoctorReport {

@@ -11,7 +11,7 @@ import { createSchedules } from '../durable/schedules.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
 import { createLeases, sqliteLeaseRows } from '../store/leases.ts';
 import type { Store } from '../store/store.ts';
-import { stateOfQuestion, type PersonApprovals } from '../agent/threads/index.ts';
+import { stateOfQuestion, type PersonApprovals } from '../agent/index.ts';
 
 export interface EventServicesOptions {
   readonly store: Store;

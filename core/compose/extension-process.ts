@@ -4,5 +4,5 @@ import { runExtensionProcess } from '../process/child/main.ts';
 /** What `dist/process.js` runs. */
 runExtensionProcess({
   import: importBundle,
-  renderPrompt: async (prompt) => (await import('../agent/prompt/prompt.ts')).renderBrought(prompt),
+  renderPrompt: async (prompt) => (await import('../agent/index.ts')).renderBrought(prompt),
 });

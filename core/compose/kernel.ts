@@ -1,7 +1,3 @@
-import type { PreviewRequest, PromptPreview } from '../agent/turn/plan.ts';
-import type { AgentRegistry } from '../agent/registry/registry.ts';
-import type { ToolUser } from '../agent/turn/tool-caller.ts';
-import type { OfferedTool } from '../agent/tools/tools.ts';
 import type {
   Clock,
   Command,
@@ -19,8 +15,8 @@ import type { Tier } from '../kernel/lifecycle/generation.ts';
 import type { ExtensionHost } from '../kernel/host.ts';
 import type { Settings, SettingsInput } from '../kernel/settings/settings.ts';
 import type { ModelRouter } from '../models/router.ts';
-import type { PersonApprovals, Threads } from '../agent/threads/index.ts';
 import type { StatePlace, Trust } from '../trust/index.ts';
+import type { PreviewRequest, PromptPreview, AgentRegistry, ToolUser, OfferedTool, PersonApprovals, Threads } from '../agent/index.ts';
 
 export interface KernelOptions {
   /** Absolute path. */

@@ -1,6 +1,6 @@
-import { UNDECLARED, type AgentStatus } from '../agent/registry/registry.ts';
 import type { Diagnostic, Events, Phase } from '../contract/index.ts';
 import type { ExtensionStatus } from '../kernel/status.ts';
+import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 
 /** Findings on something that was written and does not hold. */
 const IGNORED: readonly string[] = [

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PROMPT_VARIABLES } from '../../core/agent/prompt/template-check.ts';
-import { checkPrompt, renderPrompt } from '../../core/agent/prompt/prompt.ts';
 import { read } from './repository.ts';
 import { listed } from './skill-text.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
+import { PROMPT_VARIABLES, checkPrompt, renderPrompt } from '../../core/agent/index.ts';
 
 const render = (text: string) => renderPrompt(text, null, PROMPT_VALUES);
 

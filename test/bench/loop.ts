@@ -1,16 +1,23 @@
 import path from 'node:path';
-import { createBoundSkills } from '../../core/agent/prompt/bound-skills.ts';
-import { createTurns, type TurnDependencies, type Turns } from '../../core/agent/turn/turn.ts';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/compose/compose.ts';
 import { openDatabase } from '../../core/store/open-database.ts';
 import { sqliteLeaseRows } from '../../core/store/leases.ts';
 import { openStore } from '../../core/store/store.ts';
 
-import type { ApprovalStore, CallRecord, Threads, ThreadWriter, TurnRecord } from '../../core/agent/threads/index.ts';
 import { createSqliteThreads } from '../../core/agent/threads/sqlite-threads.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
+import {
+  createAgents,
+  type Agents,
+  type ApprovalStore,
+  type CallRecord,
+  type ThreadQueue,
+  type Threads,
+  type ThreadWriter,
+  type TurnRecord,
+} from '../../core/agent/index.ts';
 
 /** What a step costs beyond the model and the tool. */
 export const loop: Bench = async ({ runs, quick }) =>
@@ -37,11 +44,11 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
     shipped: false,
     model: { model: modelOf(() => steps-- > 0), contextWindow: null },
   });
-  const turns = turnsInMemory(kernel, sandbox);
+  const agents = agentsInMemory(kernel, sandbox);
   const rows: Row[] = [];
   const turn = async (count: number) => {
     steps = count;
-    const end = await drain(turns, 'main');
+    const end = await drain(agents, 'main');
     if (end.type !== 'turn-end' || end.reason !== 'done') throw new Error(JSON.stringify(end));
   };
   for (let round = 0; round < 20; round++) await turn(200); // warm: the figure is the code's, not the compiler's
@@ -67,23 +74,19 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
   return rows;
 }
 
-function turnsInMemory(kernel: Kernel, sandboxDir: string): Turns {
+function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
   const kept = new AbortController().signal;
   const hold = { lost: kept, fence: { name: 'bench', holder: 'bench' }, release: () => done };
-  const deps: TurnDependencies = {
-    registry: kernel.agents,
-    skills: createBoundSkills(kernel.extensions),
+  const queue: ThreadQueue = { acquire: async () => hold, run: (_thread, task) => task(hold) };
+  return createAgents({
     extensions: kernel.extensions,
-    threads: forgetful,
-    approvals: silent,
-    askAlways: [],
+    declarations: () => kernel.extensions.agents(),
     models: kernel.router,
+    stores: () => ({ threads: forgetful, approvals: silent, queue }),
     events: kernel.events,
     clock: kernel.clock,
-    queue: { acquire: async () => hold, run: (_thread, task) => task(hold) },
     sandboxDir,
-  };
-  return createTurns({ dependencies: async () => deps });
+  });
 }
 
 const done = Promise.resolve();
@@ -145,9 +148,9 @@ async function bareLoop(steps: number): Promise<number> {
   return length;
 }
 
-async function drain(turns: Turns, agent: string): Promise<TurnEvent> {
+async function drain(agents: Agents, agent: string): Promise<TurnEvent> {
   let last: TurnEvent | undefined;
-  for await (const event of turns.run({ agent, threadId: 't', channelId: 'bench', userId: 'bench', input: 'go' })) last = event;
+  for await (const event of agents.run({ agent, threadId: 't', channelId: 'bench', userId: 'bench', input: 'go' })) last = event;
   return last as TurnEvent;
 }
 

@@ -3,8 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { checkPrompt, renderPrompt } from '../../core/agent/prompt/prompt.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
+import { checkPrompt, renderPrompt } from '../../core/agent/index.ts';
 
 const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 600;
 

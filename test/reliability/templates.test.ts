@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkPrompt, renderPrompt } from '../../core/agent/prompt/prompt.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
+import { checkPrompt, renderPrompt } from '../../core/agent/index.ts';
 
 const render = (text: string) => renderPrompt(text, 'prompt.jinja2', PROMPT_VALUES);
 

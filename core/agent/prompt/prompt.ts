@@ -1,18 +1,9 @@
+import type { PromptVariables } from './template.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/index.ts';
 import type { BroughtPrompt } from '../../kernel/extensions-port.ts';
 
-/** The six variables of a prompt template. */
-export interface PromptVariables {
-  readonly agent: { readonly id: string; readonly name: string; readonly description: string; readonly model: string };
-  /** By the name in `uses_skills`. */
-  readonly skills: Readonly<Record<string, string>>;
-  readonly sandbox_dir: string;
-  /** `YYYY-MM-DD`, the day the thread began. */
-  readonly date: string;
-  readonly channel: string;
-  readonly user: string;
-}
+export type { PromptVariables } from './template.ts';
 
 /** Text without template marks is taken as it is, and the template engine is never loaded for it. */
 export function isTemplate(text: string): boolean {

@@ -15,7 +15,6 @@ import {
   type Value,
   type ValueMap,
 } from './template-values.ts';
-import type { PromptVariables } from './prompt.ts';
 import { checkTemplate, type TemplateFinding } from './template-check.ts';
 
 export { TemplateProblem } from './template-tree.ts';
@@ -40,6 +39,18 @@ export function readTemplate(text: string, skills: readonly string[]): ReadTempl
       ],
     };
   }
+}
+
+/** The six variables of a prompt template. */
+export interface PromptVariables {
+  readonly agent: { readonly id: string; readonly name: string; readonly description: string; readonly model: string };
+  /** By the name in `uses_skills`. */
+  readonly skills: Readonly<Record<string, string>>;
+  readonly sandbox_dir: string;
+  /** `YYYY-MM-DD`, the day the thread began. */
+  readonly date: string;
+  readonly channel: string;
+  readonly user: string;
 }
 
 /** Throws `TemplateProblem`, for the first finding too. */

@@ -69,7 +69,7 @@ export function digestOf(input: JsonValue): string {
 export interface ApprovalRules {
   readonly extensions: Pick<ExtensionsPort, 'needsApproval'>;
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
-  readonly askAlways: readonly string[];
+  askAlways(): readonly string[];
 }
 
 /** What a person is asked before a call; false: nobody is asked. */
@@ -92,7 +92,7 @@ export async function needsApproval(
   turn: TurnInfo,
 ): Promise<Asking> {
   const { name, needsApproval: says } = descriptor;
-  const bySettings = isNamed(askAlways, extensionId, name);
+  const bySettings = isNamed(askAlways(), extensionId, name);
   if (says !== 'maybe') return (bySettings || says === 'always') && ofTool(descriptor);
   try {
     const said = await extensions.needsApproval(extensionId, name, input, turn);

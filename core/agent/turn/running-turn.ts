@@ -32,7 +32,7 @@ export interface TurnDependencies {
   readonly threads: Threads;
   readonly approvals: ApprovalStore;
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
-  readonly askAlways: readonly string[];
+  askAlways(): readonly string[];
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf'>;
   readonly events: Events;
   readonly clock: Clock;

@@ -1,10 +1,10 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { AgentStatus } from '../../agent/registry/registry.ts';
 import { slipsIn } from '../../compose/doctor.ts';
 import type { Kernel } from '../../compose/kernel.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
+import type { AgentStatus } from '../../agent/index.ts';
 
 export async function listAgents(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const agents = await kernel.agents.list();

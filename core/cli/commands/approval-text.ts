@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { printableLine } from '@pith/plain-text';
-import { startersOfPath, type Approval } from '../../agent/threads/index.ts';
+import { startersOfPath, type Approval } from '../../agent/index.ts';
 
 const MOST_LINES = 40;
 const LONGEST_LINE = 400;

@@ -2,11 +2,10 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { TurnEvent } from '../../contract/turn.ts';
-import { type Approval, type ApprovalReply, unknownApproval } from '../../agent/threads/index.ts';
 import type { Kernel } from '../../compose/kernel.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { colours, printTable } from './text.ts';
-import { LOCAL_USER } from '../../agent/turn/plan.ts';
+import { type Approval, type ApprovalReply, unknownApproval, LOCAL_USER } from '../../agent/index.ts';
 
 export async function listApprovals(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const open = await kernel.approvals.list();

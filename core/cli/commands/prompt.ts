@@ -1,10 +1,10 @@
 import { PithError } from '../../contract/errors.ts';
 import { printable } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { PromptPreview } from '../../agent/turn/plan.ts';
 import type { Kernel } from '../../compose/kernel.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
+import type { PromptPreview } from '../../agent/index.ts';
 
 /** The channel whose prompt is shown: the terminal's. */
 const CHANNEL = 'cli';

@@ -4,10 +4,10 @@ import { printable, printableLine } from '@pith/plain-text';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { Kernel } from '../../compose/kernel.ts';
-import type { ToolQuestion } from '../../agent/turn/tool-caller.ts';
 import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';
+import type { ToolQuestion } from '../../agent/index.ts';
 
 export async function listTools(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = await agentOf(kernel, input, io);

@@ -53,8 +53,8 @@ describe('admission of agents', () => {
       agents: [agent('all', { usesTools: ['ext'] }), agent('named', { usesTools: ['ext/secret'] })],
       extensions: { ext: { tools: { read: {}, secret: { optIn: true } } } },
     });
-    expect((await world.tools.toolsOf('all')).map(({ modelName }) => modelName)).toEqual(['read']);
-    expect((await world.tools.toolsOf('named')).map(({ modelName }) => modelName)).toEqual(['secret']);
+    expect((await world.agents.toolsOf('all')).map(({ modelName }) => modelName)).toEqual(['read']);
+    expect((await world.agents.toolsOf('named')).map(({ modelName }) => modelName)).toEqual(['secret']);
   });
 
   it('K43 delegates_to "*" is every declared agent but itself', async () => {
@@ -214,7 +214,7 @@ it('K44 a tool that is missing because its extension failed is told as such, to 
     script: [{ calls: [{ name: 'roll', input: {} }] }, { text: 'ok' }],
   });
   const why = /no tool 'roll'.*'mine' failed, and its tools are missing: see 'pith doctor'/u;
-  await expect(world.tools.call('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
+  await expect(world.agents.callTool('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
     code: 'tool_unknown',
     message: expect.stringMatching(why),
   });

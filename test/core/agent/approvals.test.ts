@@ -16,7 +16,7 @@ async function asking(script: WorldOptions['script'], more: Partial<WorldOptions
     safe: { effect: 'write' as const, run: (input: JsonValue) => (ran.push(input), 'was safe') },
   };
   const world = await createWorld({ agents, extensions: { ext: { tools } }, script, ...more });
-  const { approvals } = world.deps;
+  const { approvals } = world;
   const resume = () => world.collect({ resume: true });
   return { world, ran, approvals, resume, tools };
 }
@@ -87,7 +87,7 @@ describe('a call that needs approval', () => {
     };
     const steps = [call('risky', { n: 1 }), call('risky', { n: 2 }), call('risky', { n: 3 }), { text: 'done' }];
     const world = await createWorld({ agents, extensions: { ext: { tools: { risky } } }, script: steps });
-    const { approvals } = world.deps;
+    const { approvals } = world;
     const answer = async (said: 'once' | 'always') => approvals.answer((await approvals.list())[0]!.id, { answer: said, by: 'ann' });
     const first = await world.run('go');
     expect(questions(first.events)).toMatchObject([{ details: 'runs digest-1' }]);
@@ -193,7 +193,7 @@ describe('a call that needs approval', () => {
     const careful = { ...risky, asks: () => ({ text: 'changes what runs later', once: true }) };
     const steps = [call('risky', { n: 1 }), call('risky', { n: 1 }), call('risky', { n: 2 }), call('careful'), call('careful')];
     const world = await createWorld({ agents, extensions: { ext: { tools: { risky, careful } } }, script: steps });
-    const { approvals } = world.deps;
+    const { approvals } = world;
     const answer = async (said: 'once' | 'always') => approvals.answer((await approvals.list())[0]!.id, { answer: said, by: 'ann' });
     await world.run('go');
     await answer('always');
@@ -227,7 +227,7 @@ describe('a call that needs approval', () => {
     };
     const steps = [call('vague'), call('vague'), call('vague'), { text: 'done' }];
     const world = await createWorld({ agents, extensions: { ext: { tools: { vague } } }, script: steps });
-    const { approvals } = world.deps;
+    const { approvals } = world;
     await world.run('go');
     await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     const { events } = await world.collect({ resume: true });

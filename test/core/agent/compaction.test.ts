@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agent/turn/compact-turn.ts';
 import { compact } from '../../../core/agent/compaction/compaction.ts';
 import type { Message, Retain } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
-import type { StoredMessage } from '../../../core/agent/threads/index.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
+import type { StoredMessage } from '../../../core/agent/index.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const says = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
@@ -200,9 +199,9 @@ describe('compaction of a thread', () => {
     const world = await createWorld({ script: [talk('one'), talk('two'), { text: 'SHORT' }] });
     await world.run(words(500));
     await world.run('short');
-    const { tokensBefore, tokensAfter } = await compactByHand(world.deps, 'thread');
+    const { tokensBefore, tokensAfter } = await world.agents.compact('thread');
     expect(tokensAfter).toBeLessThan(tokensBefore / 2);
     expect(JSON.stringify(await world.history())).toContain('SHORT');
-    await expect(compactByHand(world.deps, 'nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
+    await expect(world.agents.compact('nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
   });
 });

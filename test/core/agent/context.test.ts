@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { preview } from '../../../core/agent/turn/plan.ts';
 import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
 
@@ -99,7 +98,7 @@ describe('context of a turn', () => {
       script: [{ text: 'a' }, { text: 'b' }],
     });
     for (const input of ['first', 'second']) {
-      const shown = await preview(world.deps, { agent: 'main', input, threadId: 'thread', channelId: 'cli' });
+      const shown = await world.agents.preview({ agent: 'main', input, threadId: 'thread', channelId: 'cli' });
       const before = await world.history();
       await world.run(input, { channelId: 'cli' });
       const sent = world.model.requests.at(-1);
@@ -109,7 +108,7 @@ describe('context of a turn', () => {
       expect(before).toHaveLength(input === 'first' ? 0 : 2);
       expect(shown.tokens.total).toBe(shown.tokens.parts.reduce((total, { tokens }) => total + tokens, 0));
     }
-    const { tokens } = await preview(world.deps, { agent: 'main', input: 'x', threadId: 'thread' });
+    const { tokens } = await world.agents.preview({ agent: 'main', input: 'x', threadId: 'thread' });
     expect(tokens.parts.map(({ name }) => name)).toEqual(['skill s', 'prompt', 'ext', 'history', 'ext (this message)', 'message', 'tools']);
   });
 });

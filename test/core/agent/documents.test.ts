@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { preview } from '../../../core/agent/turn/plan.ts';
 import type { ContextDocument, ContextParts } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type WorldOptions } from './world.ts';
 
@@ -95,7 +94,7 @@ describe('documents beside a message', () => {
 
   it('are counted by name in a preview', async () => {
     const world = await giving(() => ({ documents: [document('a', words(500))] }), { agents: [agent('main')] });
-    const { tokens, messages } = await preview(world.deps, { agent: 'main', input: 'hi' });
+    const { tokens, messages } = await world.agents.preview({ agent: 'main', input: 'hi' });
     expect(tokens.parts.find(({ name }) => name === 'docs a (this message)')?.tokens).toBeGreaterThan(400);
     expect(textsOf(messages[0]?.content)).toEqual([words(500), 'hi']);
   });

@@ -1,4 +1,3 @@
-import { renderBrought } from '../../../core/agent/prompt/prompt.ts';
 import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/extensions-port.ts';
 import {
   messageOf,
@@ -19,6 +18,7 @@ import {
   type TurnTool,
 } from '../../../core/contract/index.ts';
 import { nearest } from '@pith/plain-text';
+import { renderBrought } from '../../../core/agent/index.ts';
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
   readonly run?: (input: JsonValue, call: ToolCall) => unknown;

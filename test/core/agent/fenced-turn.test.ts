@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agent/turn/compact-turn.ts';
 import type { JsonValue, ToolCall } from '../../../core/contract/index.ts';
 import { agent, createWorld, storedRows, type World } from './world.ts';
 
@@ -60,7 +59,7 @@ describe('a turn whose thread another process has taken', () => {
     await world.run('go');
     expect((await world.run('something else')).end).toMatchObject(busy);
     expect(storedRows(world)).toEqual(before);
-    expect(await world.deps.approvals.list()).toHaveLength(1);
+    expect(await world.approvals.list()).toHaveLength(1);
   });
 
   it('B8: stores nothing of what a turn that it called has used', async () => {
@@ -94,7 +93,7 @@ describe('compacting by hand', () => {
     });
     await world.run(words);
     await world.run('short');
-    await expect(compactByHand(world.deps, 'thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
+    await expect(world.agents.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
     expect(storedRows(world)).toEqual(before);
   });
 
@@ -113,7 +112,7 @@ describe('compacting by hand', () => {
     });
     await world.run(words);
     await world.run('short');
-    await expect(compactByHand(world.deps, 'thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
+    await expect(world.agents.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
     expect(storedRows(world)).toEqual(before);
   });
 });

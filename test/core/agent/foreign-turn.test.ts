@@ -28,14 +28,14 @@ describe('turns of extensions outside the kernel', () => {
     const world = await createWorld({ agents, extensions, script: [call('burn')] });
     const { events } = await world.run('hi', { origin: { extensionId: 'deputy', agents: ['main'] }, threadId: 'deputy:1' });
     expect(events).toContainEqual(expect.objectContaining({ type: 'approval-request', agents: ['main'], startedBy: ['deputy'] }));
-    const [title] = questionLines((await world.deps.approvals.list())[0]!, false);
+    const [title] = questionLines((await world.approvals.list())[0]!, false);
     expect(title).toBe("shelf/burn needs your approval (asked by main, started by extension 'deputy')");
   });
 
   it('T14 F6: what a turn comes from is never loosened by a turn below it', async () => {
     const world = await createWorld({ agents, extensions, script: [call('own'), { text: 'below' }, { text: 'above' }] });
     const run: FakeTool['run'] = async (_, { turn }) => {
-      for await (const each of world.turns.run({ agent: 'main', input: 'x', threadId: `${turn.threadId}/x`, parent: turn })) void each;
+      for await (const each of world.agents.run({ agent: 'main', input: 'x', threadId: `${turn.threadId}/x`, parent: turn })) void each;
       return 'ran';
     };
     world.extensions.declared.set('deputy', { ...extensions.deputy, tools: { own: { run } } });

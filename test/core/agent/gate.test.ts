@@ -43,7 +43,7 @@ describe('the gate', () => {
     });
     const extensions = { needsApproval: async () => false };
     const asks = (askAlways: readonly string[], says: 'never' | 'always' = 'never') =>
-      needsApproval({ extensions, askAlways }, tool(says), {}, TURN);
+      needsApproval({ extensions, askAlways: () => askAlways }, tool(says), {}, TURN);
     const whole = { text: null, subject: null, always: expect.stringMatching(/^tool:[0-9a-f]{64}$/) };
     expect(await Promise.all(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry])))).toEqual([
       whole,
@@ -56,7 +56,7 @@ describe('the gate', () => {
     const broken = { needsApproval: () => Promise.reject(new Error('broken')) };
     const maybe = { extensionId: 'ext', descriptor: { name: 't', needsApproval: 'maybe' } as ToolDescriptor };
     const unsaid = { text: null, subject: null, always: null }; // whoever cannot say what it does is not allowed it for always
-    expect(await needsApproval({ extensions: broken, askAlways: [] }, maybe, {}, TURN)).toEqual(unsaid);
+    expect(await needsApproval({ extensions: broken, askAlways: () => [] }, maybe, {}, TURN)).toEqual(unsaid);
   });
 
   it('K50 one tool called as an agent is refused where nobody can be asked, and runs only when the person says so', async () => {
@@ -64,15 +64,15 @@ describe('the gate', () => {
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { always: { needsApproval: 'always' } } } },
     });
-    expect(await world.tools.call('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
+    expect(await world.agents.callTool('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
     const asked: unknown[] = [];
     const person = (says: boolean) => ({ agentId: 'main', approve: async (question: unknown) => (asked.push(question), says) });
-    expect(await world.tools.call(person(false), 'always', { a: 1 }, never)).toMatchObject({
+    expect(await world.agents.callTool(person(false), 'always', { a: 1 }, never)).toMatchObject({
       ok: false,
       error: { code: 'approval_denied' },
     });
     expect(world.extensions.calls).toHaveLength(0);
-    expect(await world.tools.call(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
+    expect(await world.agents.callTool(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
     expect(asked[1]).toEqual({ tool: 'ext/always', input: { a: 1 }, digest: digestOf({ a: 1 }) });
   });
 
@@ -95,7 +95,7 @@ describe('tools of an agent', () => {
       agents: [agent('main', { usesTools: ['one', 'two'] })],
       extensions: { one: { tools: { read: {}, [long]: {}, mine: {} } }, two: { tools: { read: {}, [long]: {} } } },
     });
-    const names = (await world.tools.toolsOf('main')).map(({ modelName }) => modelName);
+    const names = (await world.agents.toolsOf('main')).map(({ modelName }) => modelName);
     expect(names.filter((name) => name.endsWith('read'))).toEqual(['one__read', 'two__read']);
     expect(names).toContain('mine');
     expect(new Set(names).size).toBe(5);
@@ -113,7 +113,7 @@ describe('tools of an agent', () => {
     });
     const { state } = await world.registry.resolve('main');
     expect(state).toBe('active');
-    expect((await world.tools.toolsOf('main')).map(({ modelName }) => modelName).sort()).toEqual(['secret', 'x', 'y']);
+    expect((await world.agents.toolsOf('main')).map(({ modelName }) => modelName).sort()).toEqual(['secret', 'x', 'y']);
   });
 
   it('K44 a tool called by hand goes through as that agent, by either name; an unknown one gets the nearest', async () => {
@@ -121,9 +121,9 @@ describe('tools of an agent', () => {
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { echo: { run: (input) => input } } } },
     });
-    expect(await world.tools.call('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
-    expect(await world.tools.call('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
-    await expect(world.tools.call('main', 'ecko', {}, never)).rejects.toMatchObject({
+    expect(await world.agents.callTool('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
+    expect(await world.agents.callTool('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
+    await expect(world.agents.callTool('main', 'ecko', {}, never)).rejects.toMatchObject({
       code: 'tool_unknown',
       cure: expect.stringContaining('echo'),
     });

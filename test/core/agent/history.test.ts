@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { compactByHand } from '../../../core/agent/turn/compact-turn.ts';
-import { preview } from '../../../core/agent/turn/plan.ts';
 import type { Message } from '../../../core/contract/index.ts';
 import { assemble, summaryMessage, userMessage } from '../../../core/agent/prompt/messages.ts';
 import { createWorld } from './world.ts';
@@ -15,7 +13,9 @@ describe('a question without an answer', () => {
   it('K45 stays in the store and is not sent with the next one', async () => {
     const world = await createWorld({ script: [{ error: refused }, { text: 'fine' }] });
     expect((await world.run('lost')).end.reason).toBe('error');
-    expect(textsOf((await preview(world.deps, { agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual(['user: second']);
+    expect(textsOf((await world.agents.preview({ agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual([
+      'user: second',
+    ]);
     expect((await world.run('second')).end.reason).toBe('done');
     expect(textsOf(world.model.requests[1]?.messages)).toEqual(['user: second']);
     expect(textsOf(await world.history())).toEqual(['user: lost', 'user: second', 'assistant: fine']);
@@ -28,7 +28,7 @@ describe('a question without an answer', () => {
     while (world.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     silent.abort();
     expect((await first).end.reason).toBe('aborted');
-    for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'cut' })) if (event.type === 'text-delta') break;
+    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'cut' })) if (event.type === 'text-delta') break;
     await world.run('third');
     const sent = textsOf(world.model.requests[2]?.messages);
     expect(sent).not.toContain('user: lost');
@@ -42,7 +42,7 @@ describe('a question without an answer', () => {
     await world.run('lost');
     await world.run('second');
     await world.run('third');
-    await compactByHand(world.deps, 'thread');
+    await world.agents.compact('thread');
     expect(world.model.requests).toHaveLength(4);
     expect(JSON.stringify(world.model.requests[3]?.messages)).not.toContain('lost');
   });

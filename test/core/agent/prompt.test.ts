@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkPrompt, renderPrompt } from '../../../core/agent/prompt/prompt.ts';
 import { agent, createWorld } from './world.ts';
 import { PROMPT_VALUES } from '../../fixtures/prompt-variables.ts';
+import { checkPrompt, renderPrompt } from '../../../core/agent/index.ts';
 
 describe('prompt templates', () => {
   it('K41 renders the six variables', async () => {

@@ -16,8 +16,8 @@ async function waiting(extensions: WorldOptions['extensions'] = {}): Promise<Wor
   const tools = { risky: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'did it' } };
   const world = await createWorld({ agents, skills: {}, extensions: { ext: { tools }, ...extensions }, script: [risky, { text: 'done' }] });
   world.extensions.refused.set('kept_back', new PithError('skill_not_offered', "skill 'kept_back' is untrusted"));
-  const { resolve } = world.deps.models;
-  Object.assign(world.deps.models, {
+  const { resolve } = world.models;
+  Object.assign(world.models, {
     resolve: async (ref: string) => {
       if (ref.startsWith('nowhere/')) throw new PithError('model_unknown', `model '${ref}' is unknown`);
       return resolve(ref);
@@ -29,7 +29,7 @@ async function waiting(extensions: WorldOptions['extensions'] = {}): Promise<Wor
 
 /** The open question can still be answered, and its turn goes on. */
 async function goesOn(world: World): Promise<void> {
-  const { approvals } = world.deps;
+  const { approvals } = world;
   await approvals.answer((await approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
   expect((await world.collect({ resume: true })).end).toMatchObject({ reason: 'done', text: 'done' });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { JsonValue, Message, ToolEffect, ToolResult } from '../../../core/contract/index.ts';
-import type { CallRecord, CallState, TurnRecord } from '../../../core/agent/threads/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
+import type { CallRecord, CallState, TurnRecord } from '../../../core/agent/index.ts';
 
 const NOTHING = { inputTokens: 0, outputTokens: 0 };
 const spec = agent('main', { usesTools: ['ext'], instructions: 'AS IT WAS' });
@@ -154,7 +154,7 @@ describe('a turn that a killed process left', () => {
 
   it('K45 is continued with the model that is asked for now, and with nothing else that its policy did not allow', async () => {
     const world = await killed(null, [{ calls: [{ name: 'read', input: {} }] }, { text: 'done' }]);
-    const resolve = vi.spyOn(world.deps.models, 'resolve');
+    const resolve = vi.spyOn(world.models, 'resolve');
     const { end } = await world.collect({ resume: true, policy: { model: 'other/model', limits: { max_turns: 1 } } });
     expect(end).toMatchObject({ reason: 'done', text: 'done' });
     expect(resolve.mock.calls).toEqual([['other/model']]);

@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-import { preview } from '../../../core/agent/turn/plan.ts';
 import { PithError, type TurnInfo, type TurnTool } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import type { FakeExtension } from './fake-extensions.ts';
@@ -204,9 +203,9 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     };
     const { world } = await bringing(() => [toolset('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
-    const [question] = await world.deps.approvals.list();
+    const [question] = await world.approvals.list();
     expect(question).toMatchObject({ tool: 'toolset:hello/greet', source: 'v1' });
-    await world.deps.approvals.answer(question!.id, { answer: 'once', by: 'local' });
+    await world.approvals.answer(question!.id, { answer: 'once', by: 'local' });
     const { events, end } = await world.collect({ resume: true });
     expect(end).toMatchObject({ reason: 'done', text: 'ok' });
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
@@ -222,23 +221,23 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     const { world } = await bringing(() => brought.map(toolset), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
     brought.unshift('early');
-    await world.deps.approvals.answer((await world.deps.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
+    await world.approvals.answer((await world.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
     await world.collect({ resume: true });
     expect(world.extensions.calls.map(({ tool }) => tool)).toEqual(['toolset:hello/greet']);
   });
 
   it('stand in previews, and can be listed and called by hand', async () => {
     const { world } = await bringing(() => [toolset('hello')], []);
-    expect((await preview(world.deps, { agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
-    expect((await world.tools.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
+    expect((await world.agents.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
+    expect((await world.agents.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
     const signal = new AbortController().signal;
-    expect(await world.tools.call('main', 'toolset:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
+    expect(await world.agents.callTool('main', 'toolset:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
   });
 
   it('K61 an agent made at run time gets those of its caller, and no others', async () => {
     const run: (call: { readonly turn: TurnInfo; readonly signal: AbortSignal }) => Promise<string> = async ({ turn, signal }) => {
       const child = agent('child', { usesTools: ['ext', 'toolset:hello/greet', 'toolset:more'], origin: null });
-      for await (const _ of world.turns.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
+      for await (const _ of world.agents.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
       return 'done';
     };
     const extensions = { 'toolset:more': { tools: { other: {} } } };

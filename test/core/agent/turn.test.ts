@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
-import { createTurns } from '../../../core/agent/turn/turn.ts';
 import { toolError, toolResult, type JsonValue, type ModelPart, type ToolCall } from '../../../core/contract/index.ts';
-import type { ThreadQueue, ThreadWriter } from '../../../core/agent/threads/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
+import { createAgents, type ThreadQueue, type ThreadWriter } from '../../../core/agent/index.ts';
 
 const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
 
@@ -280,7 +279,7 @@ describe('ending a turn early', () => {
     const world = await createWorld({ script: [{ text: 'Half of', hang: true }, { text: 'next' }] });
     const stop = new AbortController();
     const events = [];
-    for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal)) {
+    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal)) {
       events.push(event);
       if (event.type === 'text-delta' && event.text === 'of') stop.abort();
     }
@@ -321,14 +320,14 @@ describe('ending a turn early', () => {
 
   it('DESIGN 3.4 who stops reading ends the turn and lets the next one in', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
-    for await (const event of world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
+    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
     expect(await world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('on')).text).toBe('next');
   });
 
   it('DESIGN 3.4 who leaves while a model hangs ends the turn at once', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
-    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' });
     for (let event = await turn.next(); event.value?.type !== 'text-delta';) event = await turn.next();
     const pending = turn.next();
     await turn.return();
@@ -341,7 +340,7 @@ describe('ending a turn early', () => {
   it('DESIGN 3.4 a turn that nobody reads on ends when it is stopped, and whoever reads later hears how', async () => {
     const stop = new AbortController();
     const world = await createWorld({ script: [{ text: 'Half', hang: true }] });
-    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
+    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
     await turn.next();
     stop.abort();
     await vi.waitFor(() => expect(world.store.all(`SELECT * FROM leases WHERE name <> 'test'`)).toEqual([]));
@@ -359,7 +358,7 @@ describe('ending a turn early', () => {
       extensions: tools({ quick: {}, slow: { run } }),
       script: [{ calls: ['quick', 'slow'].map((name) => ({ name, input: {} })) }],
     });
-    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' });
     for await (const event of turn) if (event.type === 'tool-result') break;
     expect(heard).toEqual([true]);
     expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
@@ -376,8 +375,8 @@ describe('ending a turn early', () => {
       })(),
     });
     const model = { ref: 'a/b', why: '', contextWindow: null, model: { ...world.model.model, doStream } };
-    Object.assign(world.deps.models, { resolve: async () => model });
-    const turn = world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    Object.assign(world.models, { resolve: async () => model });
+    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' });
     for (let read = 0; read < 10; read += 1) await turn.next();
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(given).toBeLessThan(20);
@@ -395,7 +394,7 @@ describe('ending a turn early', () => {
         () => (seen.push(context.getStore()), { text: 'b' }),
       ],
     });
-    const turn = context.run('asker', () => world.turns.run({ agent: 'main', threadId: 'thread', input: 'hi' }));
+    const turn = context.run('asker', () => world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' }));
     await context.run('reader', async () => {
       for await (const _ of turn) expect(context.getStore()).toBe('reader');
     });
@@ -429,18 +428,17 @@ describe('ending a turn early', () => {
   it('K45 a thread that cannot be given back does not end its turn twice', async () => {
     const world = await createWorld({ script: [{ text: 'done' }] });
     const told: unknown[] = [];
-    const { deps } = world;
     const queue: ThreadQueue = {
-      ...deps.queue,
+      ...world.queue,
       async acquire(threadId, signal) {
-        const hold = await deps.queue.acquire(threadId, signal);
+        const hold = await world.queue.acquire(threadId, signal);
         return { ...hold, release: () => hold.release().then(() => Promise.reject(new Error('the lease stays'))) };
       },
     };
     const unreleased = (threadId: string, error: unknown) => void told.push(threadId, error);
-    const turns = createTurns({ dependencies: async () => ({ ...deps, queue, unreleased }) });
+    const agents = createAgents({ ...world.setup, stores: () => ({ ...world.setup.stores(), queue }), unreleased });
     const events = [];
-    for await (const event of turns.run({ agent: 'main', threadId: 'thread', input: 'hi' })) events.push(event);
+    for await (const event of agents.run({ agent: 'main', threadId: 'thread', input: 'hi' })) events.push(event);
     expect(events.filter(({ type }) => type === 'turn-end')).toMatchObject([{ reason: 'done', text: 'done' }]);
     expect(told).toEqual(['thread', new Error('the lease stays')]);
   });

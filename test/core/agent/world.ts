@@ -2,11 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createBoundSkills } from '../../../core/agent/prompt/bound-skills.ts';
 import type { AgentDeclaration, OriginalRequest } from '../../../core/kernel/extensions-port.ts';
-import { createAgentRegistry } from '../../../core/agent/registry/registry.ts';
-import { createToolCaller } from '../../../core/agent/turn/tool-caller.ts';
-import { createTurns, type TurnDependencies } from '../../../core/agent/turn/turn.ts';
 import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/kernel/events/bus.ts';
 import { createJournal } from '../../../core/durable/journal.ts';
@@ -16,11 +12,11 @@ import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
 import { recordEvents } from '../../../core/testing/record-events.ts';
 import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
-import { createThreadQueue } from '../../../core/agent/threads/index.ts';
 import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
 import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
 import { lastingFence } from '../store/temporary-store.ts';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
+import { createAgents, type AgentsOptions, createThreadQueue } from '../../../core/agent/index.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
   return agentSpec({ id, origin: `/sandbox/agents/${id}/manifest.yaml`, ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits } });
@@ -63,35 +59,33 @@ export async function createWorld(options: WorldOptions = {}) {
   const extensions = fakeExtensions(options.extensions, options.skills);
   const declarations = (options.agents ?? [agent('main')]).map(declaration);
   const model = scriptedModel(options.script, { contextWindow: options.contextWindow ?? null });
-  const skills = createBoundSkills(extensions);
-  const registry = createAgentRegistry({ declarations: () => declarations, extensions, skills, events });
   const threads = createSqliteThreads(store, clock);
-  const deps: TurnDependencies = {
-    registry,
-    skills,
+  const approvals = createSqliteApprovals(store, clock);
+  const queue = createThreadQueue(createLeases(sqliteLeaseRows(store, clock), clock), clock);
+  const models: AgentsOptions['models'] = {
+    resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }),
+    isAlias: (name) => name === 'default',
+    providerOf: (ref) => (ref.includes('/') ? (ref.split('/', 1)[0] as string) : null),
+    check: () => undefined,
+  };
+  const setup: AgentsOptions = {
     extensions,
-    threads,
-    approvals: createSqliteApprovals(store, clock),
-    askAlways: options.askAlways ?? [],
+    declarations: () => declarations,
+    models,
+    stores: () => ({ threads, approvals, queue }),
     events,
     clock,
-    models: {
-      resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }),
-      isAlias: (name) => name === 'default',
-      providerOf: (ref) => (ref.includes('/') ? (ref.split('/', 1)[0] as string) : null),
-    },
-    queue: createThreadQueue(createLeases(sqliteLeaseRows(store, clock), clock), clock),
     sandboxDir: '/sandbox',
+    askAlways: () => options.askAlways ?? [],
   };
-  const turns = createTurns({ dependencies: async () => deps });
-  const tools = createToolCaller(deps);
+  const agents = createAgents(setup);
 
   async function collect(
     request: Partial<OriginalRequest>,
     signal?: AbortSignal,
   ): Promise<{ events: TurnEvent[]; end: End; text: string }> {
     const seen: TurnEvent[] = [];
-    for await (const event of turns.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
+    for await (const event of agents.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
     const end = seen.at(-1) as End;
     return { events: seen, end, text: end.text };
   }
@@ -100,7 +94,7 @@ export async function createWorld(options: WorldOptions = {}) {
   const stop = async () => {
     if (closed) return;
     closed = true;
-    registry.stop();
+    agents.stop();
     await store.close();
     if (folder !== null) await rm(folder, { recursive: true, force: true });
   };
@@ -115,13 +109,16 @@ export async function createWorld(options: WorldOptions = {}) {
     extensions,
     declarations,
     model,
-    registry,
+    registry: agents.registry,
     threads,
     /** Writes what a turn of a program that has died left behind. */
     writer: threads.writer(await lastingFence(store, clock)),
-    deps,
-    turns,
-    tools,
+    approvals,
+    queue,
+    models,
+    agents,
+    /** What `agents` were made of, for others over the same store. */
+    setup,
     collect,
     stop,
     run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),

@@ -4,7 +4,7 @@ import { systemClock } from '../../../core/kernel/system-clock.ts';
 import { sqliteLeaseRows } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
-import type { TurnRecord } from '../../../core/agent/threads/index.ts';
+import type { TurnRecord } from '../../../core/agent/index.ts';
 
 const [file = '', threadId = ''] = process.argv.slice(2);
 const clock = systemClock;

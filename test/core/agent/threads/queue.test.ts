@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createLeases, sqliteLeaseRows, type Leases } from '../../../../core/store/leases.ts';
-import { createThreadQueue } from '../../../../core/agent/threads/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
+import { createThreadQueue } from '../../../../core/agent/index.ts';
 
 function setup(jump = false) {
   const clock = manualClock({ jump });

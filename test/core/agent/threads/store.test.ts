@@ -2,9 +2,9 @@ import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../../core/store/store.ts';
 import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
-import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../../../core/agent/threads/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';
+import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../../../core/agent/index.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const assistant = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });

@@ -1,0 +1,83 @@
+import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult, TurnEvent } from '../contract/index.ts';
+import type { ModelRouter } from '../models/router.ts';
+import type { AgentDeclaration, ExtensionsPort, OriginalRequest } from '../kernel/extensions-port.ts';
+import { createBoundSkills } from './prompt/bound-skills.ts';
+import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
+import type { ApprovalStore, ThreadQueue, Threads } from './threads/index.ts';
+import type { OfferedTool } from './tools/tools.ts';
+import { compactByHand } from './turn/compact-turn.ts';
+import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
+import type { TurnDependencies } from './turn/running-turn.ts';
+import { createToolCaller, type ToolUser } from './turn/tool-caller.ts';
+import { createTurns, type TurnEvents } from './turn/turn.ts';
+
+/** What a kernel gives to run agents: extensions, a model, and where threads are kept. */
+export interface AgentsOptions {
+  readonly extensions: ExtensionsPort;
+  /** The agents that are declared now. */
+  declarations(): readonly AgentDeclaration[];
+  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'check'>;
+  /** Opened when something needs them. */
+  stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
+  readonly events: Events;
+  readonly clock: Clock;
+  /** Absolute; prompts print it. */
+  readonly sandboxDir: string;
+  /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
+  askAlways?(): readonly string[];
+  /** Awaited before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
+  prepare?(): Promise<void>;
+  /** Takes secrets out of what is said of a failure: providers repeat keys there. */
+  cleaned?(event: TurnEvent): TurnEvent;
+  /** Told when a thread could not be given back after its turn had ended. */
+  unreleased?(threadId: string, error: unknown): void;
+}
+
+/** The agents of a kernel, and the one way to run them. */
+export interface Agents {
+  readonly registry: AgentRegistry;
+  /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
+  run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
+  /** What a turn would send, without sending or writing anything. */
+  preview(request: PreviewRequest, signal?: AbortSignal): Promise<PromptPreview>;
+  /** What keeps this agent from running, or what it must do without. Never rejects. */
+  check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
+  /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
+  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
+  /** Calls one tool as an agent would, through the same gate, without a model. Rejects `tool_unknown` with the nearest names. */
+  callTool(user: ToolUser, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+  /** Shortens a thread now. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
+  compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  /** Stops listening to events. */
+  stop(): void;
+}
+
+export function createAgents(options: AgentsOptions): Agents {
+  const { extensions, models, events, clock, sandboxDir, cleaned, unreleased } = options;
+  const skills = createBoundSkills(extensions);
+  const registry = createAgentRegistry({ declarations: () => options.declarations(), extensions, skills, events });
+  const askAlways = () => options.askAlways?.() ?? [];
+  const common = { registry, skills, extensions, models, events, clock, sandboxDir, unreleased };
+  const dependencies = (): TurnDependencies => {
+    const { threads, approvals, queue } = options.stores();
+    return { ...common, threads, approvals, queue, askAlways };
+  };
+  const turns = createTurns({
+    async dependencies() {
+      await options.prepare?.();
+      return dependencies();
+    },
+    cleaned,
+  });
+  const tools = createToolCaller({ ...common, askAlways });
+  return {
+    registry,
+    run: turns.run,
+    preview: (request, signal) => preview(dependencies(), request, signal),
+    check: (agent) => checkAgent(registry, models, agent),
+    toolsOf: tools.toolsOf,
+    callTool: tools.call,
+    compact: (threadId, signal) => compactByHand(dependencies(), threadId, signal),
+    stop: registry.stop,
+  };
+}

@@ -1,0 +1,21 @@
+/** Agents on a kernel: which there are, what a turn of one is sent, its tools behind the gate, its threads, and the turn itself. */
+export { createAgents, type Agents, type AgentsOptions } from './agents.ts';
+export { checkPrompt, renderBrought, renderPrompt } from './prompt/prompt.ts';
+export { PROMPT_VARIABLES } from './prompt/template-check.ts';
+export { UNDECLARED, type AgentRegistry, type AgentStatus } from './registry/registry.ts';
+export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/index.ts';
+export { createThreadQueue, createThreadStores } from './threads/index.ts';
+export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './threads/index.ts';
+export type {
+  CallRecord,
+  CallState,
+  StoredMessage,
+  ThreadQueue,
+  Threads,
+  ThreadStores,
+  ThreadWriter,
+  TurnRecord,
+} from './threads/index.ts';
+export type { OfferedTool } from './tools/tools.ts';
+export { LOCAL_USER, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
+export type { ToolQuestion, ToolUser } from './turn/tool-caller.ts';
