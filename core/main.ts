@@ -1,5 +1,4 @@
-import { openKernel } from './cli/open-kernel.ts';
-import { runProcess } from './cli/process.ts';
+import { openKernel, runProcess } from './cli/index.ts';
 
 /** The `pith` command: reads this process's arguments, runs, and ends the process. */
 export function main(): Promise<void> {

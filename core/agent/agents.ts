@@ -1,6 +1,6 @@
 import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult, TurnEvent } from '../contract/index.ts';
 import type { ModelRouter } from '../models/router.ts';
-import type { AgentDeclaration, ExtensionsPort, OriginalRequest } from '../kernel/extensions-port.ts';
+import type { AgentDeclaration, ExtensionsPort, OriginalRequest } from '../kernel/index.ts';
 import { createBoundSkills } from './prompt/bound-skills.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore, ThreadQueue, Threads } from './threads/index.ts';

@@ -1,7 +1,7 @@
 import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
-import type { Kernel } from '../compose/kernel.ts';
+import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
-import type { NamedTarget } from './opened-target.ts';
+import type { NamedTarget } from './terminal/opened-target.ts';
 
 /** Runs with a kernel that has loaded no code yet: what a command needs that says nothing of it. */
 export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;

@@ -1,7 +1,7 @@
 import { runCli } from './run.ts';
 import type { OpenKernel } from './open-kernel.ts';
-import { EXIT } from './report.ts';
-import { writeError } from './terminal-io.ts';
+import { EXIT } from './terminal/report.ts';
+import { writeError } from './terminal/terminal-io.ts';
 
 /** The exit code of a process that something ended. A reader that has seen enough is no failure. */
 const ENDED = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp, EPIPE: EXIT.done } as const;

@@ -1,8 +1,7 @@
 import { matchCommand } from '../contract/command-line.ts';
 import { PithError } from '../contract/errors.ts';
 import type { Command } from '../contract/protocols/command-provider.ts';
-import type { DeclaredCommand } from '../kernel/command-names.ts';
-import type { ExtensionHost } from '../kernel/host.ts';
+import type { DeclaredCommand, ExtensionHost } from '../kernel/index.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 

@@ -4,19 +4,17 @@ import { join } from 'node:path';
 import { parseCommandInput } from '../contract/command-line.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
-import type { DeclaredCommand } from '../kernel/command-names.ts';
+import { type DeclaredCommand, packageRoot } from '../kernel/index.ts';
 import { takeCommonOptions } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
-import type { Kernel } from '../compose/kernel.ts';
-import type { OpenKernel, Target } from './open-kernel.ts';
-import { packageRoot } from '../kernel/package-version.ts';
-import { isElsewhere, locateSandbox } from './locate.ts';
+import type { Kernel } from '../compose/index.ts';
+import type { OpenKernel } from './open-kernel.ts';
+import { type Target, openTarget, type NamedTarget } from './terminal/opened-target.ts';
+import { isElsewhere, locateSandbox } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
-import { openTarget, type NamedTarget } from './opened-target.ts';
-import { describeError, EXIT, exitCodeOf } from './report.ts';
+import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
 import { loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
-import { Problems, sayWrongSettings } from './problems.ts';
-import { terminalIO, writeError, type Stdio } from './terminal-io.ts';
+import { terminalIO, writeError, type Stdio } from './terminal/terminal-io.ts';
 
 export interface CliOptions {
   readonly argv: readonly string[];
@@ -89,7 +87,7 @@ async function runCore(command: CoreCommand, rest: readonly string[], line: Line
   if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
   requireTrust(command, (await target()).trust);
   const [run, kernel] = await Promise.all([command.load(), line.kernel()]);
-  if (!SHOWING.includes(command.path)) sayWrongSettings(kernel, io);
+  if (!SHOWING.includes(command.path)) (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
@@ -103,7 +101,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))
     io.error(`sandbox: ${sandbox} (there is none here)`);
   if (declared.needs === 'started') return converse(kernel, command, input, io, signal); // last: wrong use starts no service
-  sayWrongSettings(kernel, io);
+  (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
@@ -111,6 +109,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 async function converse(kernel: Kernel, command: Command, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => input.options[name] !== undefined);
   await untilAborted(isShort ? kernel.startUsed() : kernel.start(), signal);
+  const { Problems } = await import('./terminal/problems.ts');
   const problems = new Problems(kernel, io);
   const isRead = io.interactive && !isShort;
   if (!isRead) problems.follow();

@@ -1,11 +1,11 @@
 import pc from 'picocolors';
 import { commandUsage, matchCommand, optionUsage, type CommandShape } from '../contract/command-line.ts';
 import type { Command, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
-import type { Kernel } from '../compose/kernel.ts';
+import type { Kernel } from '../compose/index.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
-import { describeError, EXIT } from './report.ts';
-import { writeError, type Stdio } from './terminal-io.ts';
+import { describeError, EXIT } from './terminal/report.ts';
+import { writeError, type Stdio } from './terminal/terminal-io.ts';
 
 /** Prints help for `words`, or for all. Under --json the definitions themselves. */
 export async function showHelp(words: readonly string[], kernel: () => Promise<Kernel>, io: CommandIO, stdio: Stdio): Promise<number> {

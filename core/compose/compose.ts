@@ -6,14 +6,19 @@ import { container as root, instanceCachingFactory, type InjectionToken } from '
 import { within } from '../contract/promises.ts';
 import { examine, slipsIn } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
-import { createEvents, createListenerFailures } from '../kernel/events/bus.ts';
+import {
+  createEvents,
+  createListenerFailures,
+  ExtensionHost,
+  DEFAULT_SETTINGS,
+  type Settings,
+  askedAlways,
+  unknownNames,
+  createScope,
+  systemClock,
+} from '../kernel/index.ts';
 import { createJournal, type Journal } from '../durable/journal.ts';
-import { ExtensionHost } from '../kernel/host.ts';
 import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
-import { DEFAULT_SETTINGS, type Settings } from '../kernel/settings/settings.ts';
-import { askedAlways, unknownNames } from '../kernel/settings/unknown-names.ts';
-import { createScope } from '../kernel/lifecycle/scope.ts';
-import { systemClock } from '../kernel/system-clock.ts';
 import { probePort } from '../models/port.ts';
 import { createRouter, type ModelRouter } from '../models/router.ts';
 import { createDatabase } from '../store/extension-database.ts';

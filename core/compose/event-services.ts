@@ -1,14 +1,12 @@
 import type { Clock, Delivery, Diagnostic } from '../contract/index.ts';
-import type { Bus } from '../kernel/events/bus.ts';
+import { type Bus, Postponed, CHANNELS_HANDLER, type ExtensionHost } from '../kernel/index.ts';
 import { createDeliveries } from '../durable/deliveries.ts';
 import { deadLetters } from '../durable/delivery-rows.ts';
 import type { Journal, WrittenEvent } from '../durable/journal.ts';
 import { orphans } from '../durable/journal-tidy.ts';
 import { createNotices } from '../durable/notices.ts';
-import { Postponed, CHANNELS_HANDLER } from '../kernel/events/event-handlers.ts';
 import { startSpan, within, type Span } from '../durable/spans.ts';
 import { createSchedules } from '../durable/schedules.ts';
-import type { ExtensionHost } from '../kernel/host.ts';
 import { createLeases, sqliteLeaseRows } from '../store/leases.ts';
 import type { Store } from '../store/store.ts';
 import { stateOfQuestion, type PersonApprovals } from '../agent/index.ts';

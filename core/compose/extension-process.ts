@@ -1,5 +1,5 @@
-import { importBundle } from '../loader/contract-shim.ts';
-import { runExtensionProcess } from '../process/child/main.ts';
+import { importBundle } from '../loader/index.ts';
+import { runExtensionProcess } from '../process/index.ts';
 
 /** What `dist/process.js` runs. */
 runExtensionProcess({

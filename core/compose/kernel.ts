@@ -11,9 +11,7 @@ import type {
   Off,
 } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
-import type { Tier } from '../kernel/lifecycle/generation.ts';
-import type { ExtensionHost } from '../kernel/host.ts';
-import type { Settings, SettingsInput } from '../kernel/settings/settings.ts';
+import type { Tier, ExtensionHost, Settings, SettingsInput } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/router.ts';
 import type { StatePlace, Trust } from '../trust/index.ts';
 import type { PreviewRequest, PromptPreview, AgentRegistry, ToolUser, OfferedTool, PersonApprovals, Threads } from '../agent/index.ts';

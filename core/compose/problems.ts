@@ -1,5 +1,5 @@
 import type { Diagnostic, Events, Phase } from '../contract/index.ts';
-import type { ExtensionStatus } from '../kernel/status.ts';
+import type { ExtensionStatus } from '../kernel/index.ts';
 import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 
 /** Findings on something that was written and does not hold. */

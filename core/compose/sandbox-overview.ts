@@ -5,10 +5,7 @@ import { codeOf } from '../contract/errors.ts';
 import { stateFolder } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { examinedAsk, HARMLESS_SETTINGS, writableBy, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
-import { discover } from '../kernel/discovery/discover.ts';
-import { openIndex } from '../kernel/discovery/index-file.ts';
-import { enabledBy } from '../kernel/settings/config-of.ts';
-import { loadSettings, type SettingsOptions } from '../kernel/settings/settings.ts';
+import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions } from '../kernel/index.ts';
 
 /** What a person is shown before they trust a sandbox. Everything in it was written by somebody else: whoever prints it makes it printable. */
 export interface SandboxOverview {

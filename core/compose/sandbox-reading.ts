@@ -5,20 +5,27 @@ import { oncePromised } from '../contract/promises.ts';
 import type { ConfinedPrograms } from '../contract/confined.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { discover } from '../kernel/discovery/discover.ts';
-import { openIndex, type IndexFile } from '../kernel/discovery/index-file.ts';
-import type { HostOptions } from '../kernel/host-options.ts';
-import { logLevelOf } from '../kernel/logger.ts';
-import { packageRoot } from '../kernel/package-version.ts';
-import { createLoader } from '../loader/bundle-store.ts';
-import type { Sandboxing } from '../process/sandboxing.ts';
-import { createProcessTier } from '../process/tier.ts';
-import { quarantineIn } from '../kernel/quarantine.ts';
-import { openSecretsFile } from '../kernel/secrets-file.ts';
-import { configOf, enabledBy, withIdsMeant } from '../kernel/settings/config-of.ts';
+import {
+  discover,
+  openIndex,
+  type IndexFile,
+  type HostOptions,
+  logLevelOf,
+  packageRoot,
+  quarantineIn,
+  openSecretsFile,
+  configOf,
+  enabledBy,
+  withIdsMeant,
+  loadSettings,
+  type LoadedSettings,
+  type Settings,
+  type SettingsOptions,
+} from '../kernel/index.ts';
+import { createLoader } from '../loader/index.ts';
+import { type Sandboxing, createProcessTier, probeSandboxing } from '../process/index.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
-import { loadSettings, type LoadedSettings, type Settings, type SettingsOptions } from '../kernel/settings/settings.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */
@@ -66,7 +73,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     declared: [],
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
-    bubblewrap: oncePromised(async () => (await import('../process/sandboxing.ts')).probeSandboxing()),
+    bubblewrap: oncePromised(probeSandboxing),
     async renew() {
       const { data_dir } = reading.settings;
       const found = await loadSettings(settingsOptions);

@@ -1,7 +1,5 @@
 import type { Clock, Diagnostic } from '../contract/index.ts';
-import { whyTooLarge } from '../kernel/data-watch.ts';
-import { extensionData } from '../kernel/extension-data.ts';
-import type { Settings } from '../kernel/settings/settings.ts';
+import { whyTooLarge, extensionData, type Settings } from '../kernel/index.ts';
 import { checkDatabase } from '../store/database-check.ts';
 
 export interface StorageQuestion {

@@ -4,16 +4,29 @@ import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readF
 import type { Readable, Writable } from 'node:stream';
 import type { ConfinedOutcome, ConfinedProgram, ConfinedPrograms, ConfinedPath } from '../contract/confined.ts';
 import { PithError } from '../contract/errors.ts';
-import { keepGuardian, newMark } from '../process/guardian.ts';
-import { recordHost } from '../process/host-records.ts';
-import { watchMemory } from '../process/memory-watch.ts';
-import { HOST_VARIABLE, killHost, sweepRemains } from '../process/process-end.ts';
-import { familyOf, processEntry } from '../process/process-table.ts';
-import { startProcess } from '../kernel/start-process.ts';
-import { dieFirst, diesWithUs, endOf } from '../process/started.ts';
-import { systemClock } from '../kernel/system-clock.ts';
-import { findProgram, installCommand, SYSTEM_PATH } from '../process/programs.ts';
-import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from '../process/sandboxing.ts';
+import {
+  keepGuardian,
+  newMark,
+  recordHost,
+  watchMemory,
+  HOST_VARIABLE,
+  killHost,
+  sweepRemains,
+  familyOf,
+  processEntry,
+  dieFirst,
+  diesWithUs,
+  endOf,
+  findProgram,
+  installCommand,
+  SYSTEM_PATH,
+  probeSandboxing,
+  BASE_READ_ONLY,
+  namespaces,
+  system,
+  type Sandboxing,
+} from '../process/index.ts';
+import { startProcess, systemClock } from '../kernel/index.ts';
 
 export interface ConfinedHost {
   /** Absolute path of the kernel's state: there it is noted what must be ended should the kernel die. */

@@ -1,6 +1,6 @@
 import type { DeliveryRow } from './delivery-rows.ts';
 import { MOST_POSTPONEMENTS } from './retry.ts';
-import { Postponed } from '../kernel/events/event-handlers.ts';
+import { Postponed } from '../kernel/index.ts';
 
 /** Rows of one key that are kept in memory; the rest is read when they are done. */
 const MOST_OF_KEY = 64;

@@ -1,7 +1,7 @@
 import { messageOf } from '../contract/errors.ts';
 import type { ChannelMessage, ChannelProvider, Clock, Delivery, DurableTopicMap, JsonValue, Logger, Remote } from '../contract/index.ts';
 import type { Store } from '../store/store.ts';
-import { Postponed } from '../kernel/events/event-handlers.ts';
+import { Postponed } from '../kernel/index.ts';
 
 export interface NoticesOptions {
   readonly store: Store;

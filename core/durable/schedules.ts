@@ -48,7 +48,7 @@ export function createSchedules({ store, journal, clock, logger, declared }: Sch
     const wanted = new Map(declared().map((schedule) => [nameOf(schedule), schedule]));
     const stored = store.all('SELECT name, spec, next FROM schedules');
     if (wanted.size === 0 && stored.length === 0) return;
-    const { nextRun } = await import('../kernel/discovery/cron.ts');
+    const { nextRun } = await import('./cron.ts');
     const now = clock.now();
     const rows = new Map(stored.map(({ name, spec, next: due }) => [String(name), { spec: String(spec), next: Number(due) }]));
     const stale = [...rows].some(

@@ -1,13 +1,13 @@
 import type { Clock, Command } from '../contract/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { SurfaceIndex } from './lifecycle/lifecycle.ts';
-import type { Tier } from './lifecycle/generation.ts';
+import type { Tier } from './calls/generation.ts';
 import type { Places, Rights, Runtime, Services } from './lifecycle/runtime.ts';
 import type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
-import type { Loader } from './loader.ts';
-import type { LogLevel, LogQuota } from './logger.ts';
+import type { Loader } from './lifecycle/loader.ts';
+import type { LogLevel, LogQuota } from './records/logger.ts';
 import type { SandboxSource } from './reload/refresh.ts';
-import type { SecretsFile } from './secrets-file.ts';
+import type { SecretsFile } from './records/secrets-file.ts';
 
 export interface Agreements {
   /** `unconfined`: the code with this digest may run where nothing holds it. */

@@ -1,24 +1,24 @@
-import { canRun, type ProviderFacts } from './extensions-port.ts';
+import { canRun, type ProviderFacts } from './records/extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Command, Off, Protocol, Remote } from '../contract/index.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
-import { createFailures } from './failures.ts';
-import { createCommandPort, type CommandPort } from './calls/command-port.ts';
-import { callFromProcess, remoteOf } from './calls/handle.ts';
+import { createFailures } from './records/failures.ts';
+import { createCommandPort, type CommandPort } from './providers/command-port.ts';
+import { callFromProcess, remoteOf } from './providers/handle.ts';
 import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
-import { renewToolsWhenChanged } from './calls/renew-tools.ts';
+import { renewToolsWhenChanged } from './providers/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';
 import { createRights, type Providers, type Reports, type Runtime } from './lifecycle/runtime.ts';
 import { createTiers, type ProcessTier } from './lifecycle/tier.ts';
-import { createLog, type Log } from './logger.ts';
+import { createLog, type Log } from './records/logger.ts';
 import { Refresh } from './reload/refresh.ts';
-import { createSecrets, type Secrets } from './secrets.ts';
+import { createSecrets, type Secrets } from './records/secrets.ts';
 import { Toolsets } from '../toolsets/toolsets.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { guardProcess, type Owner } from './stray-errors.ts';
+import { guardProcess, type Owner } from './records/stray-errors.ts';
 import { DIRECT, SERIALISED } from './calls/wire.ts';
-import { problemOf, type Problem } from './problem.ts';
+import { problemOf, type Problem } from './records/problem.ts';
 
 /** The parts of the host, made in order and joined. */
 export interface HostShell {

@@ -5,7 +5,7 @@ import {
   type ExtensionsPort,
   type ExtensionState,
   type DeclaredModel,
-} from './extensions-port.ts';
+} from './records/extensions-port.ts';
 import { PithError } from '../contract/errors.ts';
 import type {
   AgentSpec,
@@ -26,26 +26,26 @@ import type {
 import { didYouMean } from '@pith/plain-text';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
-import { checkAgentKeys } from './calls/agent-key-check.ts';
+import { checkAgentKeys } from './providers/agent-key-check.ts';
 import type { CommandEntry } from './lifecycle/import-class.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';
 import type { HostOptions } from './host-options.ts';
-import { type ExtensionStatus, declaredAgents, declaredModels, statusOf } from './status.ts';
-import type { DeclaredCommand } from './command-names.ts';
+import { type ExtensionStatus, declaredAgents, declaredModels, statusOf } from './providers/status.ts';
+import type { DeclaredCommand } from './providers/command-names.ts';
 import { createHostShell, type HostShell } from './host-shell.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
-import { renderBrought } from './calls/prompt-port.ts';
-import { activeRemotes, contextSources, modelProvider, runningRemotes } from './calls/provider-port.ts';
-import { createEventHandlers, type EventHandlers } from './events/event-handlers.ts';
-import { notesOnSandbox } from './confinement-notes.ts';
+import { renderBrought } from './providers/prompt-port.ts';
+import { activeRemotes, contextSources, modelProvider, runningRemotes } from './providers/provider-port.ts';
+import { createEventHandlers, type EventHandlers } from './providers/event-handlers.ts';
+import { notesOnSandbox } from './providers/confinement-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { createSetupPort, type SetupPort } from '../setup/setup-port.ts';
-import { runOutside } from './stray-errors.ts';
-import { turnToolProviders, turnTools } from './calls/turn-tools.ts';
+import { runOutside } from './records/stray-errors.ts';
+import { turnToolProviders, turnTools } from './providers/turn-tools.ts';
 import type { Unconfined } from '../toolsets/toolsets.ts';
-import { callTool, knownTools, needsApproval, presentTool, refusal, toolsOf } from './calls/tool-port.ts';
+import { callTool, knownTools, needsApproval, presentTool, refusal, toolsOf } from './providers/tool-port.ts';
 
 /** All extensions of a sandbox. Discovers and orders them when made; loads code when it is needed. */
 export class ExtensionHost implements ExtensionsPort {

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { Declaration } from '../kernel/discovery/declaration.ts';
-import { sourceDigest, stampFolder } from '../kernel/discovery/source-files.ts';
+import { type Declaration, sourceDigest, stampFolder, type Bundle, type Loader, buildOf, packageVersion } from '../kernel/index.ts';
 import type { Toolset } from '../contract/index.ts';
-import type { Bundle, Loader } from '../kernel/loader.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
 import { isUnchanged, readSources, sourcesOf, timeNow } from '../toolsets/toolset-sources.ts';
-import { buildOf, packageVersion } from '../kernel/package-version.ts';
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<

@@ -4,8 +4,8 @@ import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
-import { Problem } from '../kernel/problem.ts';
-import { needDescriptors, notStarted } from '../kernel/start-process.ts';
+import { Problem } from '../kernel/records/problem.ts';
+import { needDescriptors, notStarted } from '../kernel/records/start-process.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */

@@ -1,7 +1,7 @@
 import { PithError, messageOf } from '../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Clock, LanguageModel } from '../contract/index.ts';
-import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/extensions-port.ts';
+import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
 import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
 export interface RouterDependencies {

@@ -1,7 +1,7 @@
 import { PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
 import { printable } from '@pith/plain-text';
-import { toJsonValue } from '../kernel/calls/json-value.ts';
+import { toJsonValue } from '../kernel/index.ts';
 import { givenObject, givenText, givenTexts } from './given.ts';
 import type { Incoming, Peer } from './peer.ts';
 

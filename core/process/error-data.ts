@@ -1,6 +1,6 @@
 import { messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
 import type { Phase } from '../contract/index.ts';
-import { Problem } from '../kernel/problem.ts';
+import { Problem } from '../kernel/index.ts';
 
 /** An error on its way to another process. */
 export interface ErrorData {

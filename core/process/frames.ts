@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { messageOf, PithError } from '../contract/errors.ts';
-import { toJsonValue, DEEPEST_VALUE, MOST_PARTS } from '../kernel/calls/json-value.ts';
+import { toJsonValue, DEEPEST_VALUE, MOST_PARTS } from '../kernel/index.ts';
 
 /** The largest message that crosses, either way. */
 export const MAX_FRAME_BYTES = 8 * 1024 * 1024;

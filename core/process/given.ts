@@ -1,6 +1,6 @@
 import { PithError } from '../contract/errors.ts';
 import type { JsonValue } from '../contract/index.ts';
-import { toJsonValue } from '../kernel/calls/json-value.ts';
+import { toJsonValue } from '../kernel/index.ts';
 
 /** A text among the arguments of a call; `what` names it. Throws `parameter_invalid`. */
 export function givenText(value: unknown, what: string): string {

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { randomBytes } from 'node:crypto';
 import { findProgram, SYSTEM_PATH } from './programs.ts';
 import { HOST_VARIABLE } from './process-end.ts';
-import { startProcess } from '../kernel/start-process.ts';
+import { startProcess } from '../kernel/index.ts';
 
 /** The beginning of every mark that this process gives to what it starts. */
 const KERNEL_MARK = randomBytes(12).toString('hex');

@@ -1,10 +1,6 @@
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { AgentSpec, ExtensionContext, Off, PublishOptions, Topic, TopicMap, TurnRequest } from '../contract/index.ts';
-import { toJsonValue } from '../kernel/calls/json-value.ts';
-import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { Reports } from '../kernel/lifecycle/runtime.ts';
-import type { TierKernel } from '../kernel/lifecycle/tier.ts';
-import { problemOf } from '../kernel/problem.ts';
+import { toJsonValue, type Declaration, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
 import { cutText, givenObject, givenText } from './given.ts';

@@ -6,14 +6,13 @@ import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../contract/index.ts';
 import { codeOf } from '../contract/errors.ts';
 import { stateFolder } from '@pith/safe-files';
-import { systemClock } from '../kernel/system-clock.ts';
+import { systemClock, startProcess } from '../kernel/index.ts';
 import { endingOf, HOST_VARIABLE, killHost, sweepRemains, type Ending } from './process-end.ts';
 import { keepGuardian, newMark } from './guardian.ts';
 import { recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { capOutput } from './output-cap.ts';
 import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
-import { startProcess } from '../kernel/start-process.ts';
 import { dieFirst, diesWithUs, endOf } from './started.ts';
 
 export type { Ending } from './process-end.ts';

@@ -1,4 +1,4 @@
-import { systemClock } from '../kernel/system-clock.ts';
+import { systemClock } from '../kernel/index.ts';
 
 const EVERY_MS = 2000;
 const SILENT_MS = 5000;

@@ -1,11 +1,16 @@
 import { PithError } from '../contract/errors.ts';
 import type { JsonValue, ToolDescriptor, ToolResult } from '../contract/index.ts';
 import { toolError, toolResult } from '../contract/tool.ts';
-import { toJsonValue } from '../kernel/calls/json-value.ts';
+import {
+  toJsonValue,
+  DEFAULT_TIMEOUT_MS as PROVIDER_TIMEOUT_MS,
+  KERNEL_OPERATIONS,
+  TURN_TOOLS,
+  type OperationFacts,
+  type DescribedTools,
+  Problem,
+} from '../kernel/index.ts';
 import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
-import { DEFAULT_TIMEOUT_MS as PROVIDER_TIMEOUT_MS, KERNEL_OPERATIONS, TURN_TOOLS, type OperationFacts } from '../kernel/calls/surface.ts';
-import type { DescribedTools } from '../kernel/calls/renew-tools.ts';
-import { Problem } from '../kernel/problem.ts';
 import { cutText, givenTexts } from './given.ts';
 import type { Offer } from './setup.ts';
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { elapsed } from '../kernel/system-clock.ts';
+import { elapsed } from '../kernel/index.ts';
 
 const FLOOD_BYTES = 16 * 1024 * 1024;
 const FLOOD_WINDOW_MS = 10_000;

@@ -1,4 +1,4 @@
-import { systemClock } from '../kernel/system-clock.ts';
+import { systemClock } from '../kernel/index.ts';
 import { everyProcess, familyOf, hasVariable, processEntry } from './process-table.ts';
 import { constants } from 'node:os';
 import type { ErrorCode } from '../contract/errors.ts';

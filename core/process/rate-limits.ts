@@ -1,4 +1,4 @@
-import { elapsed } from '../kernel/system-clock.ts';
+import { elapsed } from '../kernel/index.ts';
 
 const WINDOW_MS = 1000;
 const MOST_BYTES = 32 * 1024 * 1024;

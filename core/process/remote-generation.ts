@@ -1,14 +1,18 @@
 import { PithError } from '../contract/errors.ts';
 import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, ToolCall, Clock } from '../contract/index.ts';
-import { Calls } from '../kernel/calls/calls.ts';
-import { correlationOf } from '../kernel/calls/invoke.ts';
-import type { Operation } from '../kernel/calls/surface.ts';
-import type { Runtime } from '../kernel/lifecycle/runtime.ts';
-import type { TierKernel } from '../kernel/lifecycle/tier.ts';
-import type { AgentKeyCheck, Generation } from '../kernel/lifecycle/generation.ts';
-import type { ModelParts } from '../kernel/extensions-port.ts';
-import { PHASE_LIMIT_MS, STOP_LIMIT_MS } from '../kernel/lifecycle/phase-limit.ts';
-import { problemOf } from '../kernel/problem.ts';
+import {
+  Calls,
+  correlationOf,
+  type Operation,
+  type Runtime,
+  type TierKernel,
+  type AgentKeyCheck,
+  type Generation,
+  type ModelParts,
+  PHASE_LIMIT_MS,
+  STOP_LIMIT_MS,
+  problemOf,
+} from '../kernel/index.ts';
 import { errorFromData } from './error-data.ts';
 import { givenObject, givenText } from './given.ts';
 import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';

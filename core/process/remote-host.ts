@@ -1,17 +1,21 @@
 import path from 'node:path';
 import { messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
 import type { Off, Phase } from '../contract/index.ts';
-import { watchFolder } from '../kernel/data-watch.ts';
-import type { Declaration } from '../kernel/discovery/declaration.ts';
-import { makeExtensionData } from '../kernel/extension-data.ts';
-import { createExtensionContext } from '../kernel/lifecycle/extension-context.ts';
-import type { Runtime } from '../kernel/lifecycle/runtime.ts';
-import type { TierKernel } from '../kernel/lifecycle/tier.ts';
-import { runPhase, STOP_LIMIT_MS } from '../kernel/lifecycle/phase-limit.ts';
-import { createScope } from '../kernel/lifecycle/scope.ts';
-import { Problem, problemOf } from '../kernel/problem.ts';
-import { DEFAULT_SETTINGS } from '../kernel/settings/settings.ts';
-import { systemClock } from '../kernel/system-clock.ts';
+import {
+  watchFolder,
+  type Declaration,
+  makeExtensionData,
+  createExtensionContext,
+  type Runtime,
+  type TierKernel,
+  runPhase,
+  STOP_LIMIT_MS,
+  createScope,
+  Problem,
+  problemOf,
+  DEFAULT_SETTINGS,
+  systemClock,
+} from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { floodLimit } from './rate-limits.ts';
 import { MAX_QUEUED_BYTES } from './frames.ts';

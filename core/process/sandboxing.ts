@@ -4,9 +4,8 @@ import type { Readable } from 'node:stream';
 import { PithError } from '../contract/errors.ts';
 import type { Manifest } from '../contract/index.ts';
 import { isBelow, isInside, realOf } from '@pith/safe-files';
-import { systemClock } from '../kernel/system-clock.ts';
+import { systemClock, startProcess } from '../kernel/index.ts';
 import { findProgram, installCommand } from './programs.ts';
-import { startProcess } from '../kernel/start-process.ts';
 import { endOf } from './started.ts';
 
 /** What bubblewrap does on this machine. */

@@ -1,10 +1,4 @@
-import type { ProviderFacts } from '../kernel/extensions-port.ts';
-import type { Bundle } from '../kernel/loader.ts';
-import type { SurfaceDescriptor } from '../kernel/calls/surface.ts';
-import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { Places } from '../kernel/lifecycle/runtime.ts';
-import type { SharedSecret } from '../kernel/secrets.ts';
-import type { ExtensionConfig } from '../kernel/settings/config-of.ts';
+import type { ProviderFacts, Bundle, SurfaceDescriptor, Declaration, Places, SharedSecret, ExtensionConfig } from '../kernel/index.ts';
 
 /** All that the process of an extension is told before its code is loaded. Plain data. */
 export interface Setup {

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { systemClock } from '../kernel/system-clock.ts';
+import { systemClock } from '../kernel/index.ts';
 import type { ExitOf } from './process-end.ts';
 import { findProgram } from './programs.ts';
 

@@ -1,14 +1,19 @@
 import path from 'node:path';
 import { codeOf } from '../contract/errors.ts';
 import type { Command } from '../contract/index.ts';
-import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { Candidate, Version } from '../kernel/lifecycle/generation.ts';
-import type { ProcessTier, TierKernel } from '../kernel/lifecycle/tier.ts';
-import { PHASE_LIMIT_MS, runPhase } from '../kernel/lifecycle/phase-limit.ts';
-import type { Bundle } from '../kernel/loader.ts';
-import { buildOf } from '../kernel/package-version.ts';
-import { Problem } from '../kernel/problem.ts';
-import { concerns } from '../kernel/recipients.ts';
+import {
+  type Declaration,
+  type Candidate,
+  type Version,
+  type ProcessTier,
+  type TierKernel,
+  PHASE_LIMIT_MS,
+  runPhase,
+  type Bundle,
+  buildOf,
+  Problem,
+  concerns,
+} from '../kernel/index.ts';
 import { endOrphans } from './host-records.ts';
 import { initializeRemote } from './remote-generation.ts';
 import { openRemoteHost, type ProcessOptions, type RemoteHost } from './remote-host.ts';

@@ -3,15 +3,15 @@ import { messageOf, PithError } from '../contract/errors.ts';
 import type { Remote, SecretUse, SettingsChange } from '../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { SetupProvider } from '../contract/protocols/setup-provider.ts';
-import { callProvider, remoteOf, running } from '../kernel/calls/handle.ts';
+import { callProvider, remoteOf, running } from '../kernel/providers/handle.ts';
 import { SECRET_USES } from '../kernel/calls/surface.ts';
-import type { ExtensionStatus } from '../kernel/status.ts';
+import type { ExtensionStatus } from '../kernel/providers/status.ts';
 import type { Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
 import type { Slot } from '../kernel/lifecycle/slot.ts';
 import type { HostOptions } from '../kernel/host-options.ts';
-import { askerOf, concerns } from '../kernel/recipients.ts';
-import type { StoredSecret } from '../kernel/secrets-file.ts';
-import { runOutside } from '../kernel/stray-errors.ts';
+import { askerOf, concerns } from '../kernel/records/recipients.ts';
+import type { StoredSecret } from '../kernel/records/secrets-file.ts';
+import { runOutside } from '../kernel/records/stray-errors.ts';
 
 /** A declared secret, without its value. */
 export interface SecretStatus {

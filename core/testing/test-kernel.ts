@@ -2,9 +2,8 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Clock, TurnEndReason, TurnEvent, TurnRequest } from '../contract/index.ts';
-import type { SettingsInput } from '../kernel/settings/settings.ts';
-import type { Tier } from '../kernel/lifecycle/generation.ts';
-import { createKernel, type Kernel, type KernelOptions } from '../compose/compose.ts';
+import type { SettingsInput, Tier } from '../kernel/index.ts';
+import { createKernel, type Kernel, type KernelOptions } from '../compose/index.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 
 export interface TestKernelOptions {

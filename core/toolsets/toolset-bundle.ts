@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { bundle, type BundleRequest } from '../loader/bundle.ts';
-import { Problem } from '../kernel/problem.ts';
+import { Problem } from '../kernel/records/problem.ts';
 import { placeOfModule, type ModulePlace } from './module-place.ts';
 
 /** What the bundle of a toolset exports as `modules`, one for each `path:Export`. */

@@ -5,7 +5,7 @@ import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
 import { describeTools } from '../kernel/calls/tool-descriptor.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import type { ExtensionClass } from '../kernel/lifecycle/import-class.ts';
-import { Problem } from '../kernel/problem.ts';
+import { Problem } from '../kernel/records/problem.ts';
 import { TOOLSET_INVALID } from './toolset-declaration.ts';
 import type { ToolsetModule } from './toolset-bundle.ts';
 

@@ -1,7 +1,7 @@
 import { isBelow, type StateFolder } from '@pith/safe-files';
 import fs from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '../kernel/system-clock.ts';
+import { systemClock } from '../kernel/records/system-clock.ts';
 
 /** What a toolset's bundle was made of when it was looked at last. */
 export interface ToolsetSources {

@@ -1,12 +1,12 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { canRun, type ExtensionState } from '../kernel/extensions-port.ts';
+import { canRun, type ExtensionState } from '../kernel/records/extensions-port.ts';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic, Off, ToolDescriptor, Toolset } from '../contract/index.ts';
 import { SkillProvider } from '../contract/protocols/skill-provider.ts';
 import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
-import { remoteOf } from '../kernel/calls/handle.ts';
-import { toolsOf } from '../kernel/calls/tool-port.ts';
+import { remoteOf } from '../kernel/providers/handle.ts';
+import { toolsOf } from '../kernel/providers/tool-port.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import { recorded, type Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
 import { wantedOf, type Slot } from '../kernel/lifecycle/slot.ts';

@@ -25,7 +25,7 @@ describe('house rules', () => {
     expect(
       uses(
         /\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/,
-        /^core\/(?:kernel\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/,
+        /^core\/(?:kernel\/records\/system-clock\.ts|testing\/leak-check\.ts|cli\/)/,
       ),
     ).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe('house rules', () => {
     // Only what turns the console of extensions aside names it.
     expect(uses(/\bconsole\.\w/, /^core\/cli\/process\.ts$/)).toEqual([]);
     expect(
-      uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|kernel\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//),
+      uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|kernel\/records\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//),
     ).toEqual([]);
   });
 
@@ -46,7 +46,7 @@ describe('house rules', () => {
     const allowed = {
       'packages/guarded-fetch/outgoing-requests.ts': 'the guard itself',
       'core/models/port.ts': 'a port of the loopback address, which is a constant',
-      'core/process/child/main.ts': 'a socket over an inherited descriptor, which connects to nothing',
+      'core/process/child-main.ts': 'a socket over an inherited descriptor, which connects to nothing',
     };
     const imports = /(?:from|import\(|require\()\s*['"`](?:node:)?(?:https?2?|net|tls|dns(?:\/promises)?|dgram|undici|ws)['"`]/;
     const found = SOURCES.flatMap((file) => [
@@ -140,7 +140,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/ship-extensions.ts', 'the build'],
   ['core/confined/confined-process.ts', 'a folder of its own below the temporary one'],
-  ['core/kernel/extension-data.ts', 'one rename of a folder that was looked at'],
+  ['core/kernel/records/extension-data.ts', 'one rename of a folder that was looked at'],
   ['core/process/started.ts', '/proc'],
   ['core/trust/alone.ts', 'a lock in ~/.pith'],
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
 import { createJournal, type Journal } from '../../core/durable/journal.ts';
-import { systemClock } from '../../core/kernel/system-clock.ts';
+import { systemClock } from '../../core/kernel/records/system-clock.ts';
 import { openDatabase } from '../../core/store/open-database.ts';
 import { openStore } from '../../core/store/store.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';

@@ -7,7 +7,7 @@ import { orderOf } from '../../core/kernel/discovery/order.ts';
 import { createHostShell } from '../../core/kernel/host-shell.ts';
 import type { HostOptions } from '../../core/kernel/host-options.ts';
 import { constructClass } from '../../core/kernel/lifecycle/in-process.ts';
-import { systemClock } from '../../core/kernel/system-clock.ts';
+import { systemClock } from '../../core/kernel/records/system-clock.ts';
 import { createKernel } from '../../core/compose/compose.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';

@@ -156,7 +156,7 @@ async function drain(agents: Agents, agent: string): Promise<TurnEvent> {
 
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
-  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/system-clock.ts')).systemClock);
+  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/records/system-clock.ts')).systemClock);
   const [clock, fence] = [{ now: () => 0 }, { name: 'bench', holder: 'bench' }];
   await sqliteLeaseRows(store, clock).take(fence, 1e12);
   const threads = createSqliteThreads(store, clock as never).writer(fence);

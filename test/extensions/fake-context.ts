@@ -11,7 +11,7 @@ import type {
   ToolResult,
 } from 'pith';
 import { isToolResult, toolResult } from 'pith';
-import { systemClock } from '../../core/kernel/system-clock.ts';
+import { systemClock } from '../../core/kernel/records/system-clock.ts';
 
 /** Lines that were logged, for assertions. */
 export interface LoggedLine {

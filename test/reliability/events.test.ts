@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../core/kernel/system-clock.ts';
+import { systemClock } from '../../core/kernel/records/system-clock.ts';
 import { openStore } from '../../core/store/store.ts';
 import { openNode, temporaryFolder } from '../core/durable/world.ts';
 import { until } from '../waiting.ts';

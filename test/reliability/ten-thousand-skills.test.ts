@@ -5,7 +5,7 @@ import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'p
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { heldMemory } from '../../core/process/held-memory.ts';
 import { familyOf } from '../../core/process/process-table.ts';
-import { systemClock } from '../../core/kernel/system-clock.ts';
+import { systemClock } from '../../core/kernel/records/system-clock.ts';
 import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';

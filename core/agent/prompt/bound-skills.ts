@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import type { AgentSpec, Diagnostic, Remote, SkillContent, SkillProvider } from '../../contract/index.ts';
-import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
+import type { ExtensionsPort } from '../../kernel/index.ts';
 
 /** One entry of `uses_skills` as it is now: its content, or why there is none. */
 export interface BoundSkill {

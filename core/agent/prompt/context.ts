@@ -1,6 +1,6 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import type { ContextDocument, ContextParts, TurnInfo } from '../../contract/index.ts';
-import type { ContextSource } from '../../kernel/extensions-port.ts';
+import type { ContextSource } from '../../kernel/index.ts';
 import { cutToTokens, countTokens } from './tokens.ts';
 
 /** The most that one provider may put beside a user's message. */

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { PithError } from '../../contract/errors.ts';
 import type { AgentSpec } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import type { BroughtPrompt } from '../../kernel/extensions-port.ts';
+import type { BroughtPrompt } from '../../kernel/index.ts';
 import type { BoundSkill } from './bound-skills.ts';
 import { isTemplate, renderPrompt, type PromptVariables } from './prompt.ts';
 

@@ -1,7 +1,7 @@
 import type { PromptVariables } from './template.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/index.ts';
-import type { BroughtPrompt } from '../../kernel/extensions-port.ts';
+import type { BroughtPrompt } from '../../kernel/index.ts';
 
 export type { PromptVariables } from './template.ts';
 

@@ -4,7 +4,7 @@ import type { ModelRouter } from '../../models/router.ts';
 import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
 import { admit, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
-import type { AgentDeclaration, ExtensionsPort } from '../../kernel/extensions-port.ts';
+import type { AgentDeclaration, ExtensionsPort } from '../../kernel/index.ts';
 
 export type { AgentStatus } from './admission.ts';
 

@@ -7,7 +7,7 @@ import type { Fence } from '../../store/leases.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL, dayOf, planTurn } from './plan.ts';
 import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
 import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
-import type { OriginalRequest } from '../../kernel/extensions-port.ts';
+import type { OriginalRequest } from '../../kernel/index.ts';
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
 import { StepEvents, type NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import { closeSuspended, closeUnfinished, openCalls } from './resume.ts';

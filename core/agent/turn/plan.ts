@@ -8,7 +8,7 @@ import { fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts, assemble, sentHistory, userMessage } from '../prompt/messages.ts';
-import type { ContextSource } from '../../kernel/extensions-port.ts';
+import type { ContextSource } from '../../kernel/index.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
 import type { FunctionTool, Notice, TurnPlan, TurnDependencies, NamedText } from './running-turn.ts';

@@ -20,7 +20,7 @@ import type { ApprovalStore, ThreadQueue, Delegated, Threads, ThreadWriter, Turn
 import type { Fence } from '../../store/leases.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/context.ts';
-import type { ExtensionsPort } from '../../kernel/extensions-port.ts';
+import type { ExtensionsPort } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool } from '../tools/tools.ts';
 

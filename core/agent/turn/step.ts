@@ -3,7 +3,7 @@ import type { LanguageModel, ModelPart, TurnEvent } from '../../contract/index.t
 import { startSpan, type Span } from '../../durable/spans.ts';
 import { modelFailure } from '../../models/failure.ts';
 import { readWithRetry, type Retry } from '../../models/retry.ts';
-import type { Cleaning, CleanStream } from '../../kernel/extensions-port.ts';
+import type { Cleaning, CleanStream } from '../../kernel/index.ts';
 import type { AssistantMessage } from '../prompt/messages.ts';
 import type { RunningTurn } from './running-turn.ts';
 

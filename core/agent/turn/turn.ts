@@ -4,7 +4,7 @@ import { PithError } from '../../contract/errors.ts';
 import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
 import { startSpan, type Span } from '../../durable/spans.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
-import type { OriginalRequest } from '../../kernel/extensions-port.ts';
+import type { OriginalRequest } from '../../kernel/index.ts';
 import { republish, type EndedTurn, openTurn, type Opening } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
 import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';

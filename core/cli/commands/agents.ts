@@ -1,8 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { slipsIn } from '../../compose/doctor.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import { slipsIn, type Kernel } from '../../compose/index.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 import type { AgentStatus } from '../../agent/index.ts';
 

@@ -2,7 +2,7 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { TurnEvent } from '../../contract/turn.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { colours, printTable } from './text.ts';
 import { type Approval, type ApprovalReply, unknownApproval, LOCAL_USER } from '../../agent/index.ts';

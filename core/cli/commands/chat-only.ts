@@ -1,5 +1,5 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { colours, findingLine, printTable } from './text.ts';
 
 /** With a reference: throws `model_unknown` or `model_auth` when no such model can be had. */

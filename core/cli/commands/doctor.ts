@@ -2,9 +2,7 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { printable, wrapLines } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
-import type { DoctorReport } from '../../compose/doctor.ts';
-import { isIgnored } from '../../compose/problems.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import { type DoctorReport, isIgnored, type Kernel } from '../../compose/index.ts';
 import { untilAborted } from '../../contract/promises.ts';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 

@@ -1,13 +1,13 @@
 import { PithError } from '../../contract/errors.ts';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { ExtensionStatus } from '../../kernel/status.ts';
+import type { ExtensionStatus } from '../../kernel/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import { type Manifest } from '../../contract/manifest.ts';
 import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 
 export async function listExtensions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {

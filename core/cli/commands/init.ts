@@ -5,7 +5,7 @@ import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { makeFolders } from '@pith/safe-files';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
-import { packageRoot } from '../../kernel/package-version.ts';
+import { packageRoot } from '../../kernel/index.ts';
 import { newProject } from './new-project.ts';
 import { NEW_SANDBOX } from './new-sandbox.ts';
 import { colours } from './text.ts';

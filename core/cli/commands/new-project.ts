@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { packageRoot } from '../../kernel/package-version.ts';
+import { packageRoot } from '../../kernel/index.ts';
 
 export interface NewProject {
   /** What is missing beside the sandbox so that npm and editors find Pith, by path in the project. */

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import { printable } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
 import type { PromptPreview } from '../../agent/index.ts';

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import { recipientOf, USUAL } from '../../kernel/recipients.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import { recipientOf, USUAL } from '../../kernel/index.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { printTable } from './text.ts';
 
 /** Names and recipients only. */

@@ -3,7 +3,7 @@ import { messageOf, PithError } from '../../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { JsonValue, SettingsChange, SetupField, SetupSchema } from '../../contract/index.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { findingLine, paintState, printTable } from './text.ts';
 
 /** Without an id it lists what can be set up; with one it asks, or takes `--set name=value`. */

@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import { printable } from '@pith/plain-text';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
-import { renderTable, type Column } from '../table.ts';
+import { renderTable, type Column } from '../terminal/table.ts';
 
 /** Paints where the output takes colour, and leaves the text alone elsewhere. */
 export function colours(io: Pick<CommandIO, 'colour'>) {

@@ -2,7 +2,7 @@ import { PithError } from '../../contract/errors.ts';
 import { didYouMean, printable } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Message } from '../../contract/turn.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {

@@ -3,7 +3,7 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import { printable, printableLine } from '@pith/plain-text';
 import type { JsonValue } from '../../contract/plain-data.ts';
 import type { ToolResult } from '../../contract/tool.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';
 import { printTable } from './text.ts';

@@ -3,8 +3,17 @@ import { PithError } from '../../contract/errors.ts';
 import { printableLine } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
-import { isElsewhere, locateSandbox } from '../locate.ts';
-import { lookAt, printOverview, quoted, stateQuestion, TOO_MUCH, trustOfTarget, wantedState, type NamedTarget } from '../opened-target.ts';
+import { isElsewhere, locateSandbox } from '../terminal/locate.ts';
+import {
+  lookAt,
+  printOverview,
+  quoted,
+  stateQuestion,
+  TOO_MUCH,
+  trustOfTarget,
+  wantedState,
+  type NamedTarget,
+} from '../terminal/opened-target.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {

@@ -1,5 +1,5 @@
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Kernel } from '../../compose/kernel.ts';
+import type { Kernel } from '../../compose/index.ts';
 import { SUPERVISED } from './kernel-process.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */

@@ -1,8 +1,8 @@
 import { untilAborted } from '../../contract/promises.ts';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Kernel } from '../../compose/kernel.ts';
-import { Problems } from '../problems.ts';
-import { lastGoodIn } from '../../kernel/last-good.ts';
+import type { Kernel } from '../../compose/index.ts';
+import { Problems } from '../terminal/problems.ts';
+import { lastGoodIn } from '../../kernel/index.ts';
 import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './kernel-process.ts';
 
 /** How long a start must have gone well until its extensions are known as good. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { isNote, parseLeniently } from '../discovery/lenient-parse.ts';
 import { saidIgnored } from '../discovery/schema-issues.ts';
 import { describeIssues, isSchema } from '../settings/config-check.ts';
-import type { AgentKeyCheck, AgentKeyFinding } from '../lifecycle/generation.ts';
+import type { AgentKeyCheck, AgentKeyFinding } from './generation.ts';
 
 /** Where the schemas live: what is wrong with a value under `agent:`, and what of it the owner can use. */
 export function checkAgentKeyWith(schemas: Readonly<Record<string, unknown>> | undefined, key: string, value: unknown): AgentKeyCheck {

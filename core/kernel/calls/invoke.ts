@@ -1,8 +1,8 @@
 import { PithError } from '../../contract/errors.ts';
 import type { Phase, TurnInfo } from '../../contract/index.ts';
-import type { Generation } from '../lifecycle/generation.ts';
-import type { Failures } from '../failures.ts';
-import { problemOf } from '../problem.ts';
+import type { Generation } from './generation.ts';
+import type { Failures } from '../records/failures.ts';
+import { problemOf } from '../records/problem.ts';
 import { openStream } from './open-stream.ts';
 import { DIRECT, type Wire } from './wire.ts';
 

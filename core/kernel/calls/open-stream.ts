@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import type { Generation } from '../lifecycle/generation.ts';
+import type { Generation } from './generation.ts';
 
 /**
  * Asks `generation` for an answer in parts. It is an open call of that generation until its last part has been read: a reload waits for it

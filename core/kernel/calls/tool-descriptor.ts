@@ -1,5 +1,5 @@
 import type { Tool, ToolDescriptor } from '../../contract/index.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../records/problem.ts';
 import { isSchema } from '../settings/config-check.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;

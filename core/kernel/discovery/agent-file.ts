@@ -5,8 +5,8 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
 import { AGENT_FILE, keptPositions, type FolderReading, type Positions } from './declaration.ts';
 import { parseLeniently } from './lenient-parse.ts';
-import { asIgnored, isError, readOr } from './manifest-file.ts';
-import { issuesToDiagnostics } from './schema-issues.ts';
+import { isError, readOr } from './manifest-file.ts';
+import { asIgnored, issuesToDiagnostics } from './schema-issues.ts';
 import { parseYaml } from './yaml-document.ts';
 
 const MAX_FRONTMATTER_BYTES = 16 * 1024;

@@ -3,8 +3,7 @@ import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import type { Declaration, FolderRecord } from './declaration.ts';
-import { asIgnored } from './manifest-file.ts';
-import { unknownKey } from './schema-issues.ts';
+import { asIgnored, unknownKey } from './schema-issues.ts';
 
 /** What an AGENT.md that names no tools gets, as its format says; left out where nothing declares it. */
 export const AGENT_FILE_TOOLS: readonly string[] = ['core_tools'];

@@ -1,7 +1,7 @@
 import type { AgentSpec } from '../../contract/agent.ts';
 import { PithError } from '../../contract/errors.ts';
 import { deepFreeze } from '../../contract/plain-data.ts';
-import { isExtension } from '../lifecycle/slot.ts';
+import { isExtension } from './declaration.ts';
 import type { Declaration } from './declaration.ts';
 
 /** Keys under `agent:` that the kernel reads; every other key must be owned by an extension's `agent_keys`. */

@@ -121,3 +121,17 @@ const KEPT = new Set([
 export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {
   return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
 }
+
+/** True for a folder that is an extension; agents without code share the map of declarations. */
+export function isExtension({ manifest, directory }: Declaration): boolean {
+  if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
+  return (
+    manifest.entrypoint !== undefined ||
+    manifest.provides.length > 0 ||
+    (manifest.agent === undefined && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
+  );
+}
+
+export function extensionsOf(discovery: Discovery): readonly Declaration[] {
+  return [...discovery.declarations.values()].filter(isExtension);
+}

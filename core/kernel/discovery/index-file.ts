@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { StateFolder } from '@pith/safe-files';
 import type { FolderRecord } from './declaration.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../records/package-version.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */

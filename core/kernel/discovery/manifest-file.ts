@@ -7,7 +7,7 @@ import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';
 import { isPlainMap } from '../../contract/plain-data.ts';
 import { parseLeniently } from './lenient-parse.ts';
-import { issuesToDiagnostics, pathText, saidIgnored } from './schema-issues.ts';
+import { asIgnored, issuesToDiagnostics, pathText } from './schema-issues.ts';
 import { readTextFile } from './source-files.ts';
 import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
 import { DURABLE_TOPICS, TOPICS } from '../../contract/events.ts';
@@ -33,11 +33,6 @@ export function readManifestFile(directory: string): FolderReading {
   const manifest = isEmpty || checks.some(isError) ? null : data;
   const diagnostics = [...document.diagnostics, ...(manifest === null ? found : found.map(asIgnored)), ...checks];
   return reading(file, manifest, diagnostics, document.positions, owned);
-}
-
-/** The finding on a key that was left out, of a file that holds without it. */
-export function asIgnored(finding: Diagnostic): Diagnostic {
-  return { ...saidIgnored(finding), severity: 'warning' };
 }
 
 export function isError(diagnostic: Diagnostic): boolean {

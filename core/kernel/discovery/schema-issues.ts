@@ -149,3 +149,8 @@ function diagnostic(
   const place = positionOf(source.positions, path) ?? { line: source.line ?? 1, column: 1 };
   return { severity: 'error', code, message, file: source.file, line: place.line, column: place.column };
 }
+
+/** The finding on a key that was left out, of a file that holds without it. */
+export function asIgnored(finding: Diagnostic): Diagnostic {
+  return { ...saidIgnored(finding), severity: 'warning' };
+}

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '../system-clock.ts';
+import { systemClock } from '../records/system-clock.ts';
 import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './declaration.ts';
 import { createHash } from 'node:crypto';
 import { notTextAt } from '@pith/plain-text';

@@ -3,8 +3,8 @@ import { DURABLE_TOPICS } from '../../contract/events.ts';
 import type { Events, PublishOptions, Topic, TopicMap } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { Secrets } from '../secrets.ts';
-import { currentCorrelation, runOutside } from '../stray-errors.ts';
+import type { Secrets } from '../records/secrets.ts';
+import { currentCorrelation, runOutside } from '../records/stray-errors.ts';
 
 /** What only the kernel says: people's words and answers, and what it does itself. */
 const KERNEL_ONLY: ReadonlySet<string> = new Set<Topic>([

@@ -2,7 +2,7 @@ import type { PithError } from '../../contract/errors.ts';
 import type { Failure } from '../../contract/index.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { Generation, Version } from './generation.ts';
+import type { Generation, Version } from '../calls/generation.ts';
 import { isComing, isStandingIn, reduce, versionIn } from './reduce.ts';
 import type { Slot } from './slot.ts';
 import { initialState, type Effect, type LifeEvent, type Starts, type State, type Wanted } from './state.ts';

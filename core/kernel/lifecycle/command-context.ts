@@ -1,9 +1,9 @@
 import type { CommandContext, Logger } from '../../contract/index.ts';
 import { once } from '../../contract/promises.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { makeExtensionData } from '../extension-data.ts';
+import { makeExtensionData } from '../records/extension-data.ts';
 import type { Runtime } from './runtime.ts';
-import { currentCorrelation, runOutside } from '../stray-errors.ts';
+import { currentCorrelation, runOutside } from '../records/stray-errors.ts';
 
 /** What a command entry is given: an extension's context without the kernel. */
 export function createCommandContext(

@@ -2,16 +2,16 @@ import { PithError } from '../../contract/errors.ts';
 import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { once } from '../../contract/promises.ts';
-import type { OriginalRequest, TurnOrigin } from '../extensions-port.ts';
+import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { problemOf } from '../problem.ts';
-import { askerOf } from '../recipients.ts';
+import { problemOf } from '../records/problem.ts';
+import { askerOf } from '../records/recipients.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
 import type { Runtime } from './runtime.ts';
 import { correlationOf } from '../calls/invoke.ts';
-import { currentCorrelation, runAs, runOutside } from '../stray-errors.ts';
+import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */
 export function createExtensionContext(

@@ -1,6 +1,6 @@
 import type { Clock, Phase } from '../../contract/index.ts';
 import { isThenable, within } from '../../contract/promises.ts';
-import { Problem, problemOf } from '../problem.ts';
+import { Problem, problemOf } from '../records/problem.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 
 export interface PhaseLimit {

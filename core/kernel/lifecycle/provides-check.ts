@@ -3,7 +3,7 @@ import { type Declaration, handlerNames } from '../discovery/declaration.ts';
 import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
 import type { Protocol } from '../../contract/protocol.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
-import { Problem } from '../problem.ts';
+import { Problem } from '../records/problem.ts';
 
 /**
  * The protocols that a manifest provides: the kernel's own, and those that extensions define as `static protocols` of the class has them.

@@ -2,7 +2,7 @@ import type { Failure } from '../../contract/index.ts';
 import { manifestAsks } from '../../contract/manifest-asks.ts';
 import { isBlocked } from '../discovery/order.ts';
 import { isBreakerOpen, restartDelay, withCrash } from './crashes.ts';
-import type { Generation, Version } from './generation.ts';
+import type { Generation, Version } from '../calls/generation.ts';
 import type { Effect, Job, LifeEvent, Next, Source, State, Wanted } from './state.ts';
 
 /** How long a version that is replaced or removed may work on its open calls. */

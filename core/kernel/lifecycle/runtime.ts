@@ -11,14 +11,14 @@ import type {
   SettingsChange,
 } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { BroughtPrompt, HostAgents } from '../extensions-port.ts';
-import type { Failures } from '../failures.ts';
-import type { Loader } from '../loader.ts';
-import type { Problem } from '../problem.ts';
-import type { Secrets } from '../secrets.ts';
+import type { BroughtPrompt, HostAgents } from '../records/extensions-port.ts';
+import type { Failures } from '../records/failures.ts';
+import type { Loader } from './loader.ts';
+import type { Problem } from '../records/problem.ts';
+import type { Secrets } from '../records/secrets.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
-import type { Owner } from '../stray-errors.ts';
-import type { Tier } from './generation.ts';
+import type { Owner } from '../records/stray-errors.ts';
+import type { Tier } from '../calls/generation.ts';
 
 /** Absolute paths. */
 export interface Places {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { canRun, type ExtensionState } from '../extensions-port.ts';
+import { canRun, type ExtensionState } from '../records/extensions-port.ts';
 import type { Failure } from '../../contract/index.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
-import type { Declaration, Discovery } from '../discovery/declaration.ts';
+import type { Declaration } from '../discovery/declaration.ts';
 import { isBlocked } from '../discovery/order.ts';
-import type { Generation, Version } from './generation.ts';
+import type { Generation, Version } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
 import type { Wanted } from './state.ts';
 
@@ -71,18 +71,4 @@ export function wantedOf(
 /** Changes whenever sources or configuration do. */
 export function slotKey({ declaration, config }: Version): string {
   return createHash('sha256').update(declaration.digest).update('\0').update(canonicalJson(config.config)).digest('hex').slice(0, 32);
-}
-
-/** True for a folder that is an extension; agents without code share the map of declarations. */
-export function isExtension({ manifest, directory }: Declaration): boolean {
-  if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
-  return (
-    manifest.entrypoint !== undefined ||
-    manifest.provides.length > 0 ||
-    (manifest.agent === undefined && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
-  );
-}
-
-export function extensionsOf(discovery: Discovery): readonly Declaration[] {
-  return [...discovery.declarations.values()].filter(isExtension);
 }

@@ -1,6 +1,6 @@
 import type { Failure } from '../../contract/index.ts';
 import type { Crashes } from './crashes.ts';
-import type { Candidate, Generation, Version } from './generation.ts';
+import type { Candidate, Generation, Version } from '../calls/generation.ts';
 
 /** What a person wants to run: the newest declaration and settings. */
 export interface Wanted extends Version {

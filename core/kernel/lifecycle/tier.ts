@@ -1,9 +1,9 @@
 import type { Command, Off } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { ProviderFacts, ProviderMember } from '../extensions-port.ts';
-import { Problem } from '../problem.ts';
+import type { ProviderFacts, ProviderMember } from '../records/extensions-port.ts';
+import { Problem } from '../records/problem.ts';
 import { checkConfig } from '../settings/config-check.ts';
-import type { Candidate, Generation, Version } from './generation.ts';
+import type { Candidate, Generation, Version } from '../calls/generation.ts';
 import { constructInProcess, importInProcess } from './in-process.ts';
 import type { Runtime } from './runtime.ts';
 

@@ -1,13 +1,14 @@
 import { messageOf } from '../../contract/errors.ts';
 import { within } from '../../contract/promises.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
-import type { Quarantine } from '../quarantine.ts';
+import type { Quarantine } from '../records/quarantine.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { canonicalJson } from '../../contract/plain-data.ts';
-import { extensionsOf, wantedOf } from '../lifecycle/slot.ts';
+import { wantedOf } from '../lifecycle/slot.ts';
+import { extensionsOf } from '../discovery/declaration.ts';
 import type { Wanted } from '../lifecycle/state.ts';
 import type { Failure } from '../../contract/index.ts';
-import { runOutside } from '../stray-errors.ts';
+import { runOutside } from '../records/stray-errors.ts';
 
 /** How long a turn waits for a reload that does not end. */
 const RELOAD_WAIT_MS = 1000;

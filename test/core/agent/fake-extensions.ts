@@ -1,4 +1,4 @@
-import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/extensions-port.ts';
+import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/records/extensions-port.ts';
 import {
   messageOf,
   PithError,

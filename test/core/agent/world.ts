@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { AgentDeclaration, OriginalRequest } from '../../../core/kernel/extensions-port.ts';
+import type { AgentDeclaration, OriginalRequest } from '../../../core/kernel/records/extensions-port.ts';
 import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/kernel/events/bus.ts';
 import { createJournal } from '../../../core/durable/journal.ts';

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isElsewhere, locateSandbox } from '../../../core/cli/locate.ts';
-import { packageRoot } from '../../../core/kernel/package-version.ts';
+import { isElsewhere, locateSandbox } from '../../../core/cli/terminal/locate.ts';
+import { packageRoot } from '../../../core/kernel/records/package-version.ts';
 
 let project: string;
 beforeEach(() => (project = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-locate-')))));

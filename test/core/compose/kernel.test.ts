@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it, vi } from 'vitest';
-import { createLog } from '../../../core/kernel/logger.ts';
+import { createLog } from '../../../core/kernel/records/logger.ts';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {
   const model = scriptedModel([{ text: 'hello' }]);

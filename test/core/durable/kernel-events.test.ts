@@ -18,7 +18,7 @@ const AGENT = { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n', 'pith.yaml
 async function kept(pith: { sandbox: string }): Promise<readonly { key: string; value: Record<string, unknown> }[]> {
   const { openStore } = await import('../../../core/store/store.ts');
   const { createKeyValue } = await import('../../../core/store/key-value.ts');
-  const { systemClock } = await import('../../../core/kernel/system-clock.ts');
+  const { systemClock } = await import('../../../core/kernel/records/system-clock.ts');
   const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock);
   try {
     createKeyValue(store, 'look'); // makes its tables where they are missing

@@ -1,7 +1,7 @@
 /** Publishes without end and works on the deliveries, until it is killed. Prints `published <id>` after each commit and `handled <id>` at each delivery. */
 import { createDeliveries } from '../../../core/durable/deliveries.ts';
 import { createJournal } from '../../../core/durable/journal.ts';
-import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { nextRun } from '../../../core/kernel/discovery/cron.ts';
+import { nextRun } from '../../../core/durable/cron.ts';
 import { createSchedules, type DeclaredSchedule } from '../../../core/durable/schedules.ts';
 import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
 import { openNode, temporaryFolder, type Node } from './world.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createScope } from '../../../core/kernel/lifecycle/scope.ts';
-import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';
 

@@ -3,8 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
-import { lastGoodIn } from '../../../core/kernel/last-good.ts';
-import { quarantineIn } from '../../../core/kernel/quarantine.ts';
+import { lastGoodIn } from '../../../core/kernel/discovery/last-good.ts';
+import { quarantineIn } from '../../../core/kernel/records/quarantine.ts';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(path.join(os.tmpdir(), 'pith-good-'))));

@@ -3,9 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
-import { askerOf, concerns, isGivenFor, notGiven, recipientOf } from '../../../core/kernel/recipients.ts';
-import { openSecretsFile } from '../../../core/kernel/secrets-file.ts';
-import { createSecrets } from '../../../core/kernel/secrets.ts';
+import { askerOf, concerns, isGivenFor, notGiven, recipientOf } from '../../../core/kernel/records/recipients.ts';
+import { openSecretsFile } from '../../../core/kernel/records/secrets-file.ts';
+import { createSecrets } from '../../../core/kernel/records/secrets.ts';
 
 const declaration = (id: string, prefixes: readonly string[] = [], secrets: readonly string[] = ['KEY']) =>
   ({ id, manifest: { secrets, models: prefixes.map((prefix) => ({ prefix })) } }) as unknown as Declaration;

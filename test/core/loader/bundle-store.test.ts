@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { importBundle } from '../../../core/loader/contract-shim.ts';
 import { createLoader } from '../../../core/loader/bundle-store.ts';
 import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
-import { packageRoot } from '../../../core/kernel/package-version.ts';
+import { packageRoot } from '../../../core/kernel/records/package-version.ts';
 import { shipExtensions } from '../../../core/loader/ship-extensions.ts';
 import { sourceDigest } from '../../../core/kernel/discovery/source-files.ts';
 

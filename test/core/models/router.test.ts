@@ -3,7 +3,7 @@ import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probePort } from '../../../core/models/port.ts';
 import { type RouterDependencies, createRouter } from '../../../core/models/router.ts';
-import type { DeclaredModel } from '../../../core/kernel/extensions-port.ts';
+import type { DeclaredModel } from '../../../core/kernel/records/extensions-port.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 

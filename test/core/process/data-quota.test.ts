@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { measureFolder, whyTooLarge } from '../../../core/kernel/data-watch.ts';
+import { measureFolder, whyTooLarge } from '../../../core/kernel/records/data-watch.ts';
 import { testKernel } from '../../../core/testing/index.ts';
 import { folderWith } from '../kernel/sandbox-folder.ts';
 import { CALL } from '../kernel/sandbox.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sandboxNotes } from '../../../core/kernel/confinement-notes.ts';
+import { sandboxNotes } from '../../../core/kernel/providers/confinement-notes.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { testKernel } from '../../../core/testing/index.ts';
 

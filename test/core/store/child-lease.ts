@@ -1,6 +1,6 @@
 // Run in a separate process: takes one lease again and again, and checks that it never shares it.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 

@@ -4,7 +4,7 @@ import type { Command, ExtensionContext, JsonValue, Tool, ToolCall, ToolResult, 
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { afterEach, vi } from 'vitest';
-import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { skillSandbox, type SkillSandbox } from './skill-sandbox.ts';
 
 // Only the skills of the test's own sandbox.

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 import { SourceWatch, type FolderHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/scan/watch.ts';
-import { systemClock } from '../../../core/kernel/system-clock.ts';
+import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { logTo, skillSandbox, skillText } from './skill-sandbox.ts';
 import { until } from '../../waiting.ts';
 

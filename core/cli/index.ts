@@ -1,0 +1,2 @@
+export { openKernel } from './open-kernel.ts';
+export { runProcess } from './process.ts';

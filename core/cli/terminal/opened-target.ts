@@ -1,0 +1,105 @@
+import path from 'node:path';
+import { printableLine } from '@pith/plain-text';
+import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import { shippedSandbox } from '../../contract/shipped-sandbox.ts';
+import { loadSettings } from '../../kernel/index.ts';
+import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../../trust/index.ts';
+import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
+
+/** What a command line works on. */
+export interface Target {
+  /** Absolute: the sandbox that was opened. */
+  readonly sandbox: string;
+  readonly trust: Trust;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** What relative paths of flags and environment are relative to; default: the process's. */
+  readonly workingDirectory?: string;
+}
+
+/** The target of a command line, as far as it is known before anybody is asked. */
+export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
+  /** Absolute: the sandbox that was named or found. */
+  readonly sandbox: string;
+  /** `--trust`, or PITH_TRUST=1. */
+  readonly accepts: boolean;
+}
+
+export function trustOfTarget({ sandbox, accepts }: Pick<NamedTarget, 'sandbox' | 'accepts'>): Trust {
+  return trustOf({ sandbox, shipped: shippedSandbox(), home: userHome(), accepts });
+}
+
+/** The target with the person's decision about it: a terminal is asked once, and whatever is restricted is said in a line. */
+export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolean): Promise<Target> {
+  let trust = trustOfTarget(named);
+  if (asks && io.interactive && trust.isOpen) {
+    await askAboutSandbox(trust, io);
+    trust = trustOfTarget(named);
+  }
+  const folder = quoted(path.dirname(trust.opened));
+  if (trust.level === 'restricted') {
+    const why = `${printableLine(trust.opened)}: ${printableLine(trust.why ?? '')}, so only what ships with Pith is used`;
+    const cure =
+      trust.file.problem() === null ? `to see what it brings and to trust it, run: pith trust ${folder}` : 'see: pith trust --list';
+    io.error(`pith: restricted ${why}; ${cure}`);
+  } else {
+    const wanted = await wantedState(named, trust);
+    if (asks && io.interactive && trust.state(wanted).isOpen) await askAboutState(wanted, trust, io);
+    const found = trust.state(wanted);
+    const { why } = found;
+    if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
+  }
+  return { ...named, sandbox: trust.opened, trust };
+}
+
+/** Where the settings want the state of a target. */
+export async function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
+  return (await loadSettings({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory })).settings.data_dir;
+}
+
+/** Looks at what a sandbox brings, for a person. */
+export async function lookAt(trust: Trust): Promise<ShownOverview & { readonly overview: SandboxOverview }> {
+  const { overviewOf, shownOverview } = await import('../../compose/index.ts');
+  const overview = await overviewOf(trust, userHome());
+  return { overview, ...shownOverview(overview) };
+}
+
+export function printOverview({ lines }: ShownOverview, trust: Trust, io: CommandIO): void {
+  io.print(`${printableLine(trust.opened)} brings:`);
+  for (const line of lines) io.print(`  ${line}`);
+}
+
+export const TOO_MUCH = 'this sandbox brings more than Pith can show, so you can trust it for one command only, with --trust';
+
+/** What to do about state that is not used. */
+export function stateCure({ cure }: StatePlace, folder: string): string {
+  return cure ?? `if the old state is yours, run: pith trust ${folder} --yes --state`;
+}
+
+/** What a person is asked about state that nobody marked. */
+export function stateQuestion(dataDirectory: string): string {
+  return `There is state in ${printableLine(dataDirectory)} that this user's Pith did not mark: conversations, approvals, what was installed. Is it yours?`;
+}
+
+/** Asks and records the answer, no as well as yes. What is too much to be shown stays restricted without a question. */
+async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
+  const shown = await lookAt(trust);
+  if (!shown.isWhole) return io.print(`${TOO_MUCH}; to see it: pith trust ${quoted(path.dirname(trust.opened))}`);
+  io.print('You have not yet decided whether you trust this folder.');
+  printOverview(shown, trust, io);
+  const question = 'Do you trust this folder? If you answer no, Pith uses only its own parts and nothing from this folder.';
+  const answer = await io.ask(question, { choices: ['yes', 'no'] });
+  if (answer === 'yes') trustSandbox(trust.file, trust.opened, shown.grants);
+  else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
+}
+
+async function askAboutState(wanted: string, trust: Trust, io: CommandIO): Promise<void> {
+  const answer = await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] });
+  if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
+}
+
+/** As a shell takes it; a path that cannot be shown is named in words. */
+export function quoted(text: string): string {
+  if (/^[\w./~@:+,-]+$/.test(text)) return text;
+  return printableLine(text) === text ? `'${text.replaceAll("'", "'\\''")}'` : '<its folder>';
+}

@@ -1,0 +1,30 @@
+import { messageOf, type PithError } from '../../contract/errors.ts';
+
+/** Those of a process that a signal ended are 128 and the number of the signal, as a shell has them. */
+export const EXIT = { done: 0, failed: 1, usage: 2, hungUp: 129, interrupted: 130, terminated: 143 } as const;
+
+/** `pith: <what> <where>: <why>; <cure>`, for anything thrown. */
+export function describeError(error: unknown): string {
+  const message = messageOf(error).trim().replace(/\.$/u, '');
+  if (!(error instanceof Error)) return `pith: ${message}`;
+  const { where, cure = cureOf(error) } = error as Partial<PithError>;
+  return `pith: ${withWhere(message, where)}${cure === undefined ? '' : `; ${cure}`}`;
+}
+
+/** The exit code of anything thrown: wrong use is 2, all else 1. */
+export function exitCodeOf(error: unknown): number {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
+}
+
+/** For what fails before anything of Pith could say more. */
+function cureOf(error: NodeJS.ErrnoException): string | undefined {
+  return error.code === 'EMFILE' || error.code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : undefined;
+}
+
+function withWhere(message: string, where: string | undefined): string {
+  if (where === undefined || where === '' || message.includes(where)) return message;
+  if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what stands there is its subject
+  const colon = message.indexOf(': ');
+  return colon < 0 ? `${where}: ${message}` : `${message.slice(0, colon)} ${where}${message.slice(colon)}`;
+}

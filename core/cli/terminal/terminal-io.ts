@@ -1,0 +1,110 @@
+import { createInterface as createLines } from 'node:readline';
+import { createInterface } from 'node:readline/promises';
+import { Writable, type Readable } from 'node:stream';
+import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import { printable, printableJson, printablePainted, wrapLines } from '@pith/plain-text';
+
+/** The streams of a process, or their stand-ins in tests. */
+export interface Stdio {
+  readonly input: NodeJS.ReadStream | NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly error: NodeJS.WritableStream;
+}
+
+export interface TerminalOptions {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** NO_COLOR is set to something. */
+  readonly noColour: boolean;
+  /** Where the command was typed. */
+  readonly workingDirectory: string;
+}
+
+/** A command's input and output on the standard streams. Nothing that it says steers a terminal, but for Pith's own colours. */
+export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
+  const interactive = !options.json && isTerminal(stdio.output) && isTerminal(stdio.input); // the input last: opening it takes its time
+  const colour = isTerminal(stdio.output) && !options.noColour && !options.json;
+  return {
+    print: (text) => {
+      if (!options.json) stdio.output.write(asLine(colour ? printablePainted(text) : printable(text)));
+    },
+    error: (text) => writeError(stdio, text),
+    json: (value) => {
+      if (options.json) stdio.output.write(`${printableJson(JSON.stringify(value))}\n`);
+    },
+    ask: async (question, choices) => (interactive ? askOn(stdio, printable(question), choices) : null),
+    input: inputLines(() => stdio.input as NodeJS.ReadStream),
+    interactive,
+    wantsJson: options.json,
+    quiet: options.quiet,
+    workingDirectory: options.workingDirectory,
+    colour,
+    get columns() {
+      return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0
+    },
+  };
+}
+
+/** A terminal would break it inside words. */
+export function writeError({ error }: Pick<Stdio, 'error'>, told: string): void {
+  const text = printable(told);
+  error.write(asLine(isTerminal(error) ? wrapLines(text, (error as Partial<NodeJS.WriteStream>).columns || 80) : text));
+}
+
+export function isTerminal(stream: object): boolean {
+  return 'isTTY' in stream && stream.isTTY === true;
+}
+
+function asLine(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** The lines of `input`; nothing is read, and the process not kept alive, before the first is asked for. */
+function inputLines(input: () => Readable): AsyncIterable<string> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      const lines = createLines({ input: input(), crlfDelay: Infinity });
+      try {
+        yield* lines;
+      } finally {
+        lines.close();
+      }
+    },
+  };
+}
+
+/** Asks a person on a terminal; null when they end the input. With choices it asks until one of them is given. */
+async function askOn(
+  stdio: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+  question: string,
+  options: { readonly choices?: readonly string[]; readonly secret?: boolean } = {},
+): Promise<string | null> {
+  const { choices, secret } = options;
+  const prompt = choices ? `${question} [${choices.join('/')}] ` : `${question} `;
+  const output = secret ? silent() : stdio.output;
+  if (secret) stdio.output.write(prompt);
+  const lines = createInterface({ input: stdio.input, output, terminal: true, historySize: 0 });
+  const ended = new Promise<null>((resolve) => lines.once('close', () => resolve(null)));
+  try {
+    for (;;) {
+      const answer = await Promise.race([lines.question(secret ? '' : prompt), ended]);
+      if (answer === null || !choices) return answer;
+      const choice = chosen(answer, choices);
+      if (choice !== undefined) return choice;
+    }
+  } finally {
+    lines.close();
+    if (secret) stdio.output.write('\n');
+  }
+}
+
+/** The choice that `answer` is, or is the only one to begin with. */
+function chosen(answer: string, choices: readonly string[]): string | undefined {
+  const wanted = answer.trim().toLowerCase();
+  const matching = choices.filter((choice) => choice.toLowerCase().startsWith(wanted));
+  return choices.find((choice) => choice.toLowerCase() === wanted) ?? (wanted !== '' && matching.length === 1 ? matching[0] : undefined);
+}
+
+function silent(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}

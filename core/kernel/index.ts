@@ -1,0 +1,81 @@
+export { Calls } from './calls/calls.ts';
+export type { AgentKeyCheck, Candidate, Generation, Tier, Version } from './calls/generation.ts';
+export { correlationOf } from './calls/invoke.ts';
+export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
+export {
+  DEFAULT_TIMEOUT_MS,
+  KERNEL_OPERATIONS,
+  type Operation,
+  type OperationFacts,
+  SECRET_USES,
+  type SurfaceDescriptor,
+  TURN_TOOLS,
+} from './calls/surface.ts';
+export { describeTools } from './calls/tool-descriptor.ts';
+export { splitSignal } from './calls/wire.ts';
+export type { Declaration } from './discovery/declaration.ts';
+export { discover } from './discovery/discover.ts';
+export { type IndexFile, openIndex } from './discovery/index-file.ts';
+export { lastGoodIn } from './discovery/last-good.ts';
+export { sourceDigest, stampFolder } from './discovery/source-files.ts';
+export { type Bus, createEvents, createListenerFailures } from './events/bus.ts';
+export type { Agreements, HostOptions } from './host-options.ts';
+export { ExtensionHost } from './host.ts';
+export { createCommandContext } from './lifecycle/command-context.ts';
+export { createExtensionContext } from './lifecycle/extension-context.ts';
+export { type ExtensionClass, type ImportedClass, importCommands } from './lifecycle/import-class.ts';
+export { constructClass, importInProcess } from './lifecycle/in-process.ts';
+export { type Lifecycle, recorded } from './lifecycle/lifecycle.ts';
+export type { Bundle, Loader } from './lifecycle/loader.ts';
+export { PHASE_LIMIT_MS, STOP_LIMIT_MS, runPhase } from './lifecycle/phase-limit.ts';
+export type { Places, Reports, Runtime } from './lifecycle/runtime.ts';
+export { createScope } from './lifecycle/scope.ts';
+export { type Slot, wantedOf } from './lifecycle/slot.ts';
+export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
+export type { DeclaredCommand } from './providers/command-names.ts';
+export { CHANNELS_HANDLER, Postponed } from './providers/event-handlers.ts';
+export { callProvider, remoteOf, running } from './providers/handle.ts';
+export type { DescribedTools } from './providers/renew-tools.ts';
+export type { ExtensionStatus } from './providers/status.ts';
+export { toolsOf } from './providers/tool-port.ts';
+export { watchFolder, whyTooLarge } from './records/data-watch.ts';
+export { extensionData, makeExtensionData } from './records/extension-data.ts';
+export {
+  type AgentDeclaration,
+  type BroughtPrompt,
+  type CleanStream,
+  type Cleaning,
+  type ContextSource,
+  type DeclaredModel,
+  type ExtensionState,
+  type ExtensionsPort,
+  type HostAgents,
+  type ModelParts,
+  type OriginalRequest,
+  type ProviderFacts,
+  type RoutedProvider,
+  type TurnOrigin,
+  canRun,
+} from './records/extensions-port.ts';
+export type { Failures } from './records/failures.ts';
+export { logLevelOf, plainFields } from './records/logger.ts';
+export { buildOf, packageRoot, packageVersion } from './records/package-version.ts';
+export { Problem, problemOf } from './records/problem.ts';
+export { quarantineIn } from './records/quarantine.ts';
+export { USUAL, askerOf, concerns, recipientOf } from './records/recipients.ts';
+export { type StoredSecret, openSecretsFile } from './records/secrets-file.ts';
+export { type SharedSecret, createSecrets } from './records/secrets.ts';
+export { needDescriptors, notStarted, startProcess } from './records/start-process.ts';
+export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';
+export { elapsed, systemClock } from './records/system-clock.ts';
+export { checkConfig } from './settings/config-check.ts';
+export { type ExtensionConfig, configOf, enabledBy, withIdsMeant } from './settings/config-of.ts';
+export {
+  DEFAULT_SETTINGS,
+  type LoadedSettings,
+  type Settings,
+  type SettingsInput,
+  type SettingsOptions,
+  loadSettings,
+} from './settings/settings.ts';
+export { askedAlways, unknownNames } from './settings/unknown-names.ts';

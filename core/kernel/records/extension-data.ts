@@ -1,0 +1,48 @@
+import { lstatSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import { messageOf, PithError } from '../../contract/errors.ts';
+import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
+
+const EXTENSIONS = 'extensions';
+const TOOLSETS = 'toolsets';
+/** What an extension may be called, and what is not its data all the same. Others of the kernel's names begin with a point. */
+const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, TOOLSETS, 'logs']);
+
+/** Where an extension or a toolset keeps its data: a folder that no other id can name. Nothing is made. */
+export function extensionData(dataDirectory: string, id: string): StateFolder {
+  return id.startsWith(TOOLSET_PREFIX)
+    ? stateFolder(dataDirectory, TOOLSETS, id.slice(TOOLSET_PREFIX.length))
+    : stateFolder(dataDirectory, EXTENSIONS, id);
+}
+
+/** Makes the folder, the first time from where earlier versions kept it. Throws with a cure when it cannot be made. */
+export function makeExtensionData(dataDirectory: string, id: string): string {
+  const folder = extensionData(dataDirectory, id);
+  try {
+    if (!id.startsWith(TOOLSET_PREFIX) && !KERNEL_FOLDERS.has(id)) takeOver(dataDirectory, id, folder);
+    return folder.make();
+  } catch (error) {
+    if (error instanceof PithError) throw error;
+    throw new PithError('settings_invalid', `the data folder ${folder.path} cannot be made: ${messageOf(error)}`, {
+      cause: error,
+      where: folder.path,
+      cure: `make ${dataDirectory} writable, or set data_dir to another folder`,
+    });
+  }
+}
+
+/** Renames `data/<id>` of earlier versions, whole or not at all. What is a link or belongs to others stays where it is. */
+function takeOver(dataDirectory: string, id: string, folder: StateFolder): void {
+  const former = path.join(stateFolder(dataDirectory).make(), id);
+  const found = lstatSync(former, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true || found.uid !== (process.getuid?.() ?? found.uid)) return;
+  stateFolder(dataDirectory, EXTENSIONS).make();
+  if (lstatSync(folder.path, { throwIfNoEntry: false }) !== undefined) return;
+  try {
+    renameSync(former, folder.path);
+  } catch (error) {
+    // Another process was faster: its folder is the one.
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}

@@ -1,0 +1,186 @@
+import { inspect } from 'node:util';
+import type { CleanStream } from './extensions-port.ts';
+import { isGivenFor, notGiven, type Asker } from './recipients.ts';
+import type { SecretsFile } from './secrets-file.ts';
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+
+/** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
+export interface Secrets {
+  /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
+  get(name: string, asker: Asker): string | null;
+  /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
+  share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
+  /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
+  declare(names: Iterable<string>): void;
+  /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
+  redact(text: string): string;
+  /** As `redact`, for a text that comes in pieces; null while there is nothing to hide. */
+  stream(): CleanStream | null;
+  /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
+  redactJson<T>(value: T): T;
+  /** An error that says the same without them; `error` itself where it holds none. */
+  redactError(error: unknown): unknown;
+}
+
+/** A secret as it is handed to a process. */
+export interface SharedSecret {
+  /** null: it was given for others only. */
+  readonly value: string | null;
+  /** null: it is from the environment, and for whoever declares it. */
+  readonly for: readonly string[] | null;
+}
+
+/** Shorter values would make every text unreadable, and hide nothing. */
+const SHORTEST = 6;
+
+export function createSecrets(env: Readonly<Record<string, string | undefined>>, stored?: Pick<SecretsFile, 'get'>): Secrets {
+  const declared = new Set<string>();
+  /** What must not be seen, and whose it is; the longest first, for one may begin with another. A value that has been replaced stays. */
+  let forms: readonly (readonly [form: string, name: string])[] = [];
+  const valueOf = (name: string): string | null => env[name] || (stored?.get(name)?.value ?? null);
+  const secrets: Secrets = {
+    get(name, asker) {
+      if (declared.has(name)) secrets.declare([name]); // it may have been given since
+      const given = env[name] ? null : (stored?.get(name) ?? null);
+      if (given === null) return env[name] || null;
+      if (!isGivenFor(given.for, asker)) throw notGiven(name, given.for, asker);
+      return given.value;
+    },
+    share(name, isOwn) {
+      const given = env[name] ? null : (stored?.get(name) ?? null);
+      if (given === null) return env[name] ? { value: env[name], for: null } : null;
+      const own = given.for.filter(isOwn);
+      return own.length > 0 ? { value: given.value, for: own } : { value: null, for: given.for };
+    },
+    declare(names) {
+      for (const name of names) {
+        declared.add(name);
+        const value = valueOf(name);
+        if (value === null || value.length < SHORTEST || isAddress(value)) continue;
+        if (forms.some(([form, owner]) => form === value && owner === name)) continue;
+        const own = formsOf(value).map((form) => [form, name] as const);
+        forms = [...forms, ...own].sort(([a], [b]) => b.length - a.length);
+      }
+    },
+    redact(text) {
+      let clean = text;
+      for (const [form, name] of forms) if (clean.includes(form)) clean = clean.split(form).join(nameOf(name));
+      return clean;
+    },
+    stream() {
+      if (forms.length === 0) return null;
+      const texts = forms.map(([form]) => form);
+      return cleanStream(texts, secrets.redact, (broken) => nameOf(forms.find(([form]) => form === broken)?.[1] ?? ''));
+    },
+    redactJson(value) {
+      if (forms.length === 0) return value;
+      const text = JSON.stringify(value) ?? ''; // of undefined and functions JSON says nothing
+      return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
+    },
+    redactError(error) {
+      if (forms.length === 0) return error;
+      const whole = inspect(error);
+      if (secrets.redact(whole) === whole) return error;
+      const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
+      return new PithError(codeOf(error, 'internal'), secrets.redact(messageOf(error)), {
+        cure: cure && secrets.redact(cure),
+        where: where && secrets.redact(where),
+        retryable,
+        statusCode,
+      });
+    },
+  };
+  return secrets;
+}
+
+function nameOf(name: string): string {
+  return `[secret ${name}]`;
+}
+
+/**
+ * An address of a server, which errors must be able to name. One that can hold a secret is none: with credentials or a query, or
+ * with a part of its path as long as a token.
+ */
+function isAddress(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash, pathname } = new URL(value);
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '' || search !== '' || hash !== '') return false;
+  return pathname.split('/').every((part) => part.length < SHORTEST_TOKEN);
+}
+
+const SHORTEST_TOKEN = 16;
+
+function redactParts(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map((part) => redactParts(part, redact));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [redact(key), redactParts(part, redact)]));
+}
+
+function formsOf(value: string): readonly string[] {
+  const bytes = Buffer.from(value);
+  const base64 = bytes.toString('base64');
+  const hex = bytes.toString('hex');
+  const forms = [
+    value,
+    JSON.stringify(value).slice(1, -1),
+    encodeURIComponent(value),
+    base64,
+    base64.replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    hex,
+    hex.toUpperCase(),
+  ];
+  return [...new Set(forms)];
+}
+
+/** Less than this of a secret's beginning says nothing. */
+const SHORTEST_BEGINNING = 6;
+
+/** A text of which `forms` must not be seen, as it comes piece by piece: only what may be the beginning of one is held back. */
+function cleanStream(forms: readonly string[], redact: (text: string) => string, broken: (form: string) => string): CleanStream {
+  let held = '';
+  return {
+    feed(piece) {
+      const text = held + piece;
+      const end = whole(text, forms);
+      held = text.slice(end);
+      return end === 0 ? '' : redact(text.slice(0, end));
+    },
+    end() {
+      const text = redact(held);
+      const begun = text === held ? forms.find((form) => isMuchOf(form, text)) : undefined;
+      held = '';
+      return begun === undefined ? text : broken(begun);
+    },
+  };
+}
+
+/** An answer may break off within a secret: most of it is as good as all of it. */
+function isMuchOf(form: string, text: string): boolean {
+  return text.length >= SHORTEST_BEGINNING && text.length * 2 >= form.length && form.startsWith(text);
+}
+
+/** How much of `text` is sure not to end within a form. */
+function whole(text: string, forms: readonly string[]): number {
+  let end = text.length;
+  for (const form of forms) end = Math.min(end, beginningAt(text, form));
+  // What is found whole must not be cut in two.
+  for (let before = text.length; before !== end;) {
+    before = end;
+    for (const form of forms) {
+      const at = text.lastIndexOf(form, end - 1);
+      if (at >= 0 && at < end && at + form.length > end) end = at;
+    }
+  }
+  return end;
+}
+
+/** Where the longest beginning of `form` stands at the end of `text`; its length when there is none. */
+function beginningAt(text: string, form: string): number {
+  const first = form[0] as string;
+  for (let at = text.indexOf(first, Math.max(0, text.length - form.length + 1)); at >= 0; at = text.indexOf(first, at + 1)) {
+    if (form.startsWith(text.slice(at))) return at;
+  }
+  return text.length;
+}

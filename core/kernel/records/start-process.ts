@@ -1,0 +1,62 @@
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+
+/**
+ * Starts a program: the one place of core that does. Rejects `process_not_started` where the system has no room for it (descriptors, processes,
+ * memory) or no such program; what comes back runs, with all streams that `stdio` asks for.
+ */
+export async function startProcess(argv: readonly string[], options: SpawnOptions): Promise<ChildProcess> {
+  const [command = '', ...args] = argv;
+  let child: ChildProcess;
+  try {
+    child = spawn(command, args, options);
+  } catch (error) {
+    throw notStarted(error); // out of memory is thrown, all else is told
+  }
+  // Of a process that did not start there may be no streams, and what it tells ends Pith where nobody listens.
+  const failed = new Promise<unknown>((resolve) => child.on('error', resolve));
+  if (child.pid === undefined) throw notStarted(await failed);
+  return child;
+}
+
+/** Whether something failed because the system had no room for it, which it may have later. */
+export function lacksRoom(error: unknown): boolean {
+  for (let each = error, depth = 0; each instanceof Error && depth < DEEPEST_CAUSE; each = each.cause, depth += 1) {
+    const code = codeOf(each, '');
+    if (code === 'process_not_started' || WHY.has(code)) return true;
+  }
+  return false;
+}
+
+const DEEPEST_CAUSE = 5;
+
+const WHY: ReadonlyMap<string, string> = new Map([
+  ['EMFILE', 'Pith has as many files open as it may'],
+  ['ENFILE', 'the system has as many files open as it may'],
+  ['EAGAIN', 'as many processes run as may'],
+  ['ENOMEM', 'no memory is left'],
+]);
+
+/** Throws `process_not_started` when fewer descriptors than these are left: for programs that others start, and take for started. */
+export function needDescriptors(count: number): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < count) opened.push(openSync(devNull, 'r'));
+  } catch (error) {
+    throw notStarted(error);
+  } finally {
+    for (const each of opened) closeSync(each);
+  }
+}
+
+export function notStarted(error: unknown): PithError {
+  const code = codeOf(error, '');
+  const why = WHY.get(code);
+  return new PithError('process_not_started', `a process could not be started: ${why ? `${why} (${code})` : messageOf(error)}`, {
+    cause: error,
+    retryable: true,
+    ...(why ? { cure: 'end what is not needed, or raise the limit (ulimit); Pith tries again by itself' } : {}),
+  });
+}

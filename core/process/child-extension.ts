@@ -1,0 +1,141 @@
+import {
+  type BroughtPrompt,
+  type ProviderFacts,
+  type Candidate,
+  type Generation,
+  checkConfig,
+  constructClass,
+  importInProcess,
+  importCommands,
+  type ImportedClass,
+  type Runtime,
+  createCommandContext,
+  runAs,
+} from '../kernel/index.ts';
+import { PithError } from '../contract/errors.ts';
+import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../contract/index.ts';
+import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
+import { errorToData } from './error-data.ts';
+import type { Incoming, Peer } from './peer.ts';
+import type { Offer, Setup } from './setup.ts';
+import { ChildEvents } from './child-events.ts';
+import { createChildRuntime, type ExtensionCode } from './child-runtime.ts';
+import { Providers } from './child-providers.ts';
+
+/** The one extension of this process, through the phases that the kernel asks for. */
+export class ChildExtension {
+  readonly #peer: Peer;
+  readonly #terminals: CommandCalls;
+  readonly #events: ChildEvents;
+  readonly #setup: Setup;
+  readonly #runtime: Runtime;
+  readonly #providers: Providers;
+  /** What was asked of its code last. */
+  doing: Phase = 'import';
+  #imported: ImportedClass | undefined;
+  /** Of a command entry, which is all that its process runs. */
+  #entry: readonly Command[] | undefined;
+  #candidate: Candidate | undefined;
+  #generation: Generation | undefined;
+
+  constructor(code: ExtensionCode, peer: Peer, terminals: CommandCalls, setup: Setup) {
+    this.#peer = peer;
+    this.#terminals = terminals;
+    this.#setup = setup;
+    this.#events = new ChildEvents(() => peer);
+    this.#providers = new Providers(peer, setup.providers);
+    this.#runtime = createChildRuntime(code, { setup, peer, events: this.#events, providers: this.#providers });
+  }
+
+  serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
+    if (operation.startsWith('io.')) return this.#terminals.serve(operation, args);
+    const act = this.#acts[operation];
+    if (act) return act(args, incoming);
+    const generation = this.#running();
+    const found = generation.surface.operations.get(operation);
+    if (!found) throw new PithError('not_declared', `'${this.#setup.declaration.id}' has no ${operation}`);
+    this.doing = phaseOf(operation);
+    return generation.run(this.doing, () => found(args, incoming.signal));
+  }
+
+  readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
+    'host.import': async () => void (this.#imported = await importInProcess(this.#runtime, this.#setup.declaration, this.#setup.number)),
+    'host.entry': async ([, entry]) => {
+      const make = await importCommands(this.#runtime, this.#setup.declaration, String(entry));
+      this.doing = 'call';
+      this.#entry = await make(createCommandContext(this.#runtime, this.#setup.declaration, this.#setup.config.config));
+    },
+    'host.checkConfig': () => {
+      const { declaration } = this.#setup;
+      checkConfig(this.#imported?.Class.config, this.#runtime.rights.configOf(declaration), declaration.file);
+    },
+    'host.construct': async () => {
+      const { declaration, number } = this.#setup;
+      const version = { declaration, config: this.#runtime.rights.configOf(declaration) };
+      this.#candidate = await constructClass(this.#runtime, version, number, this.#imported as ImportedClass);
+    },
+    'host.initialize': async (): Promise<Offer> => {
+      this.#generation = await (this.#candidate as Candidate).initialize();
+      const { descriptor, operations } = this.#generation.surface;
+      return { descriptor, operations: [...operations.keys()] };
+    },
+    'host.start': ([withService]) => this.#running().start(withService === true),
+    'host.stopService': () => this.#running().stopService(),
+    'host.stop': async () => {
+      await this.#generation?.stop();
+      await printed();
+    },
+    event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
+    providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
+    'prompt.render': ([prompt]) => this.#runtime.renderPrompt(prompt as BroughtPrompt),
+    agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
+    'command.list': async () => commandData(await this.#commands()),
+    'command.run': async (args, incoming) => {
+      const commands = await this.#commands();
+      return runAs(this.#runtime.owner(this.#setup.declaration.id, 'call'), () => runFor(this.#peer, commands, args, incoming));
+    },
+    'model.facts': async ([name, prefix]) => {
+      const { model, contextWindow } = await this.#running().getModel(String(name), String(prefix));
+      const { specificationVersion, provider, modelId } = model;
+      return { specificationVersion, provider, modelId, contextWindow };
+    },
+    'model.stream': ([name, prefix, options], { signal }) =>
+      this.#answer(String(name), String(prefix), { ...(options as ModelCallOptions), abortSignal: signal }),
+  };
+
+  #running(): Generation {
+    if (this.#generation) return this.#generation;
+    throw new PithError('stopped', `'${this.#setup.declaration.id}' has not been initialised`);
+  }
+
+  async #commands(): Promise<readonly Command[]> {
+    if (this.#entry) return this.#entry;
+    const list = this.#running().surface.operations.get('command.getCommands');
+    if (!list) throw new PithError('not_declared', `'${this.#setup.declaration.id}' provides no commands`);
+    return (await this.#running().run('call', () => list([], new AbortController().signal))) as readonly Command[];
+  }
+
+  async #answer(name: string, prefix: string, options: ModelCallOptions): Promise<AsyncIterable<ModelPart>> {
+    const { model } = await this.#running().getModel(name, prefix);
+    const { stream } = await this.#running().run('call', () => model.doStream(options));
+    return crossing(stream);
+  }
+}
+
+/** Errors among the parts cross as data. */
+async function* crossing(parts: AsyncIterable<ModelPart>): AsyncGenerator<ModelPart> {
+  for await (const part of parts) yield part.type === 'error' ? { ...part, error: errorToData(part.error) } : part;
+}
+
+function phaseOf(operation: string): Phase {
+  if (operation === 'context.getContext') return 'getContext';
+  if (operation === 'tool.getTurnTools') return 'getTurnTools';
+  if (operation.startsWith('handler.')) return 'background';
+  return operation.startsWith('tool.') && operation !== 'tool.describe' ? 'tool call' : 'call';
+}
+
+/** Resolves when what was printed has gone out: the last words of an extension reach the log, and are counted with the rest. */
+export async function printed(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr])
+    if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));
+}

@@ -1,0 +1,63 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
+import { PithError } from '../contract/errors.ts';
+import { problemOf, guardProcess, runAs, runOutside, type Owner } from '../kernel/index.ts';
+import { CommandCalls } from './command-bridge.ts';
+import { errorToData } from './error-data.ts';
+import { createPeer, type Incoming } from './peer.ts';
+import type { Setup } from './setup.ts';
+import { ChildExtension } from './child-extension.ts';
+import type { ExtensionCode } from './child-runtime.ts';
+
+/** The process of one extension: frames on descriptor 3, and nothing of Pith but what that extension needs. Runs until the kernel is gone. */
+export function runExtensionProcess(code: ExtensionCode): void {
+  const correlations = new AsyncLocalStorage<string | undefined>();
+  const terminals = new CommandCalls();
+  let extension: ChildExtension | undefined;
+
+  /** Answers for what escapes: all code here is the extension's. */
+  const owner: Owner = {
+    extensionId: '',
+    isShipped: false,
+    report: (errorCode, error) => peer.tell('crashed', [errorToData(problemOf(error, extension?.doing ?? 'import', errorCode))]),
+  };
+
+  const serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
+    if (operation === 'host.import' || operation === 'host.entry') extension = new ChildExtension(code, peer, terminals, args[0] as Setup);
+    if (extension) return extension.serve(operation, args, incoming);
+    throw new PithError('internal', `${operation} was asked for before anything was loaded`);
+  };
+
+  /** Runs what serves a call, so that all that it logs, publishes and asks for carries the id of the message that caused it. */
+  const underCorrelation = <T>(correlationId: string | undefined, run: () => T): T =>
+    correlationId === undefined ? run() : correlations.run(correlationId, run);
+
+  const socket = openSocket();
+  const peer = runAs(owner, () =>
+    createPeer({
+      socket,
+      serve: (operation, args, incoming) => underCorrelation(incoming.correlationId, () => serve(operation, args, incoming)),
+      correlation: () => correlations.getStore(),
+      broken: () => runOutside(() => process.exit(0)), // the kernel is gone
+    }),
+  );
+  guardProcess(String, owner);
+}
+
+/** Reads into one buffer, of which each reading gets its own copy: Node would take another 64 KB for each. */
+function openSocket(): Socket {
+  const wire: SocketConstructorOpts & Pick<ConnectOpts, 'onread'> = {
+    fd: 3,
+    readable: true,
+    writable: true,
+    onread: {
+      buffer: Buffer.allocUnsafe(64 * 1024),
+      callback(length, bytes) {
+        socket.emit('data', Buffer.from(bytes.subarray(0, length)));
+        return true;
+      },
+    },
+  };
+  const socket = new Socket(wire);
+  return socket;
+}

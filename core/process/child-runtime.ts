@@ -1,0 +1,158 @@
+import { PithError } from '../contract/errors.ts';
+import type { ConfinedPrograms } from '../contract/confined.ts';
+import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../contract/index.ts';
+import {
+  type Failures,
+  type HostAgents,
+  type Loader,
+  type Runtime,
+  problemOf,
+  createSecrets,
+  type SharedSecret,
+  type StoredSecret,
+  type Owner,
+  systemClock,
+  plainFields,
+} from '../kernel/index.ts';
+import { errorToData } from './error-data.ts';
+import type { Peer } from './peer.ts';
+import { whereIn, type Setup } from './setup.ts';
+import type { ChildEvents } from './child-events.ts';
+import type { Providers } from './child-providers.ts';
+
+/** What the process of an extension cannot do by itself, given by whoever composes it. */
+export interface ExtensionCode {
+  readonly import: Loader['import'];
+  readonly renderPrompt: Runtime['renderPrompt'];
+}
+
+interface ChildParts {
+  readonly setup: Setup;
+  readonly peer: Peer;
+  readonly events: ChildEvents;
+  readonly providers: Providers;
+}
+
+/** What running code takes, in the process of one extension: the same words, answered by the kernel. */
+export function createChildRuntime(code: ExtensionCode, { setup, peer, events, providers }: ChildParts): Runtime {
+  const { declaration, bundle, config, places } = setup;
+  const { id } = declaration;
+  const env = Object.fromEntries(
+    Object.entries(setup.secrets).flatMap(([name, given]) => (given.for === null ? [[name, given.value ?? '']] : [])),
+  );
+  const secrets = createSecrets(env, { get: (name) => storedOf(setup.secrets[name]) });
+  secrets.declare(Object.keys(setup.secrets));
+  const where = whereIn(setup.names);
+  const report = (operation: string, error: unknown): void => peer.tell(operation, [errorToData(error)]);
+  const ownerOf = (phase: Phase): Owner => ({
+    extensionId: id,
+    isShipped: false,
+    report: (errorCode, error) => report('crashed', problemOf(error, phase, errorCode)),
+  });
+  return {
+    clock: systemClock,
+    places,
+    loader: {
+      bundle: async () => bundle,
+      isShipped: () => bundle.shipped,
+      forget: async () => undefined,
+      toolset: () => Promise.reject(new PithError('internal', 'only the kernel looks for toolsets')),
+      import: code.import,
+    },
+    secrets,
+    services: {
+      events,
+      agents: agentsOf(peer),
+      keyValue: () => keyValueOf(peer),
+      database: () => onlyInside('database', 'use context.kv'),
+      confined: async () => noneConfined(id),
+    },
+    // The kernel itself writes who asks for a turn.
+    rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
+    providers: { use: (_, protocol) => providers.use(declaration, protocol), find: (_, protocol) => providers.find(protocol) },
+    renderPrompt: code.renderPrompt,
+    failures: failuresOf(report),
+    logger: () => loggerOf(peer),
+    owner: (_, phase) => {
+      // Told before it begins: it may never come to say anything again.
+      if (phase === 'background') peer.tell('background', []);
+      return ownerOf(phase);
+    },
+    loaded: () => undefined,
+    note: (_, noteCode, message) => peer.tell('note', [noteCode, message]),
+    crashed: (_, problem) => report('crashed', problem),
+  };
+}
+
+/** What was given for others has no value here, only whom it was given for. */
+function storedOf(given: SharedSecret | undefined): StoredSecret | null {
+  return given === undefined || given.for === null ? null : { value: given.value ?? '', for: given.for };
+}
+
+function failuresOf(report: (operation: string, error: unknown) => void): Failures {
+  const describe: Failures['describe'] = (extensionId, { phase, code, message }) => ({
+    extensionId,
+    phase,
+    code,
+    message,
+    at: systemClock.now(),
+  });
+  return {
+    record(extensionId, problem) {
+      report('failure', problem);
+      return describe(extensionId, problem);
+    },
+    describe,
+    keep: () => undefined,
+    all: () => [],
+    last: () => undefined,
+    clear: () => undefined,
+  };
+}
+
+function agentsOf(peer: Peer): HostAgents {
+  return {
+    list: async () => (await peer.call('agents.list', [])) as readonly AgentSpec[],
+    find: async (id) => (await peer.call('agents.find', [id])) as AgentSpec,
+    check: async (agent) => (await peer.call('agents.check', [agent])) as readonly Diagnostic[],
+    run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
+  };
+}
+
+function keyValueOf(peer: Peer): KeyValue {
+  return {
+    get: async (key) => (await peer.call('kv.get', [key])) as JsonValue,
+    set: async (key, value) => void (await peer.call('kv.set', [key, value])),
+    delete: async (key) => (await peer.call('kv.delete', [key])) as boolean,
+    keys: async (prefix) => (await peer.call('kv.keys', [prefix])) as readonly string[],
+  };
+}
+
+function loggerOf(peer: Peer): Logger {
+  const at =
+    (level: string) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
+      peer.tell('log', [level, String(message), plainFields(fields)]);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function onlyInside(member: string, instead: string): never {
+  throw new PithError(
+    'not_supported_yet',
+    `context.${member} is for extensions that run inside the kernel, and this one runs in a separate process`,
+    {
+      cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
+    },
+  );
+}
+
+/** What is held by a sandbox hands out no other; an extension that can do without asks first. */
+function noneConfined(id: string): ConfinedPrograms {
+  const why = `the extension ${id} runs in a separate process, and only the kernel makes sandboxes for programs`;
+  const cure = `let it in by extensions.${id}.isolation: in_process in the settings`;
+  return {
+    unavailable: async () => ({ why, cure }),
+    locate: () => Promise.reject(new PithError('sandbox_unavailable', `programs are not looked for: ${why}`, { cure })),
+    run: () => Promise.reject(new PithError('sandbox_unavailable', `the program was not run: ${why}`, { cure })),
+  };
+}
