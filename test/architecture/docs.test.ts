@@ -14,7 +14,7 @@ const PAGES = ['README.md', 'AGENTS.md', ...filesBelow('docs', '.md')];
 const packageJson = JSON.parse(read('package.json')) as Record<'scripts' | 'dependencies' | 'devDependencies', Record<string, string>>;
 
 describe('pages', () => {
-  it('K7 K71 those made from the code are current; mend with: npm run docs', async () => {
+  it('K7 K71 those made from the code are current; otherwise run: npm run docs', async () => {
     const pages = await generatedPages(ROOT);
     expect(pages.size).toBeGreaterThan(3);
     for (const [file, text] of pages) expect(existsSync(path.join(ROOT, file)) ? read(file) : '', file).toBe(text);

@@ -79,7 +79,7 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
     120_000,
   );
 
-  it("the README's transcript is what happens; mend by pasting it anew", async () => {
+  it("the README's transcript is what happens; otherwise paste it again", async () => {
     const transcript =
       /<!-- transcript:start -->\n```console\n([\s\S]*?)```/
         .exec(readFileSync(path.join(ROOT, 'README.md'), 'utf8'))?.[1]
