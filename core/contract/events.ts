@@ -1,6 +1,5 @@
 import type { Diagnostic, Failure } from './diagnostic.ts';
-import type { Retain } from './tool.ts';
-import type { TurnEndReason, Usage } from './turn.ts';
+import type { Retain, TurnEndReason, Usage } from './turn.ts';
 
 /** The durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */
 export interface DurableTopicMap {

@@ -61,7 +61,6 @@ export {
   toolError,
   toolResult,
   type ApprovalQuestion,
-  type Retain,
   type ToolCall,
   type ToolDefinition,
   type ToolDescriptor,
@@ -70,7 +69,17 @@ export {
   type ToolResult,
   type ToolResultOptions,
 } from './tool.ts';
-export type { Message, TurnEndReason, TurnEvent, TurnInfo, TurnPolicy, TurnRequest, TurnStarter, Usage } from './turn.ts';
+export {
+  type Retain,
+  type Message,
+  type TurnEndReason,
+  type TurnEvent,
+  type TurnInfo,
+  type TurnPolicy,
+  type TurnRequest,
+  type TurnStarter,
+  type Usage,
+} from './turn.ts';
 
 export { ChannelProvider, type ChannelMessage } from './protocols/channel-provider.ts';
 export {

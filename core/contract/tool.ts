@@ -1,14 +1,8 @@
 import type { z } from 'zod';
 import type { JsonValue } from './plain-data.ts';
-import type { TurnInfo } from './turn.ts';
+import type { Retain, TurnInfo } from './turn.ts';
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';
-
-/** Whether compaction should keep a result, and what it is a copy of. */
-export interface Retain {
-  readonly key: string;
-  readonly digest: string;
-}
 
 export type ToolResult =
   | { readonly ok: true; readonly output: JsonValue; readonly title?: string; readonly metadata?: JsonValue; readonly retain?: Retain }

@@ -1,7 +1,6 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { AgentSpec } from './agent.ts';
 import type { JsonValue } from './plain-data.ts';
-import type { Retain } from './tool.ts';
 
 /** A message as models take it and threads keep it: plain JSON. */
 export type Message = LanguageModelV3Message;
@@ -129,3 +128,9 @@ export type TurnEvent =
       readonly usage: Usage;
       readonly error?: { readonly code: string; readonly message: string };
     };
+
+/** Whether compaction should keep a result, and what it is a copy of. */
+export interface Retain {
+  readonly key: string;
+  readonly digest: string;
+}

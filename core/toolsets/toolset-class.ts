@@ -4,7 +4,6 @@ import type { Clock, Tool } from '../contract/index.ts';
 import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
 import { describeTools } from '../kernel/calls/tool-descriptor.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
-import type { ExtensionClass } from '../kernel/lifecycle/import-class.ts';
 import { Problem } from '../kernel/records/problem.ts';
 import { TOOLSET_INVALID } from './toolset-declaration.ts';
 import type { ToolsetModule } from './toolset-bundle.ts';
@@ -24,7 +23,7 @@ interface Loading {
  * Runs where the toolset lives: imports its modules side by side and makes an extension's class of their tools. What is wrong with one is
  * noted and costs its own tools only. Throws a `Problem` when nothing is left.
  */
-export async function toolsetClass(bundle: Readonly<Record<string, unknown>>, loading: Loading): Promise<ExtensionClass> {
+export async function toolsetClass(bundle: Readonly<Record<string, unknown>>, loading: Loading): Promise<unknown> {
   const { declaration } = loading;
   const problems: string[] = [];
   const say = (spec: string, why: string): void => void problems.push(`${whereOf(spec, declaration.id)}: ${why}`);
@@ -48,7 +47,7 @@ export async function toolsetClass(bundle: Readonly<Record<string, unknown>>, lo
     getTools(): readonly Tool[] {
       return [...tools.values()];
     }
-  } as unknown as ExtensionClass;
+  };
 }
 
 function whereOf(spec: string, id: string): string {

@@ -46,6 +46,7 @@ const LEAVING = /^core\/(?:confined|contract|setup|toolsets)(?:\/|$)/;
 const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> = {
   'no-cycles': ['core/durable/circle-a.ts', "import { b } from './circle-b.ts';\nexport const a = () => b;\n"],
   'no-side-doors': ['core/agent/planted-side-door.ts', "export * from '../kernel/innocent.ts';\n"],
+  'no-cycles-of-types': ['core/durable/types-a.ts', "import type { B } from './types-b.ts';\nexport type A = B | 1;\n"],
   'core-without-sandbox': ['core/agent/planted.ts', "export * from '../../sandbox/extensions/one/main.ts';\n"],
   ...Object.fromEntries(
     ['contract', 'trust', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent'].map(
@@ -62,6 +63,7 @@ const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> =
 };
 
 const INNOCENT: readonly (readonly [file: string, text: string])[] = [
+  ['core/durable/types-b.ts', "import type { A } from './types-a.ts';\nexport type B = A | 2;\n"],
   ['core/durable/circle-b.ts', "import { a } from './circle-a.ts';\nexport const b = () => a;\n"],
   ...['core/kernel/innocent.ts', 'core/cli/innocent.ts', 'core/compose/compose.ts', 'packages/one/inside.ts'].map(
     (file) => [file, 'export const here = true;\n'] as const,

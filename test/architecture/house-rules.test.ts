@@ -38,7 +38,10 @@ describe('house rules', () => {
     // Only what turns the console of extensions aside names it.
     expect(uses(/\bconsole\.\w/, /^core\/cli\/process\.ts$/)).toEqual([]);
     expect(
-      uses(/\bprocess\.std(?:out|err)\.write/, /^core\/(?:cli\/|kernel\/records\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//),
+      uses(
+        /\bprocess\.std(?:out|err)\.write/,
+        /^core\/(?:cli\/|kernel\/records\/(?:logger|stray-errors)\.ts)|^sandbox\/extensions\/cli_channel\//,
+      ),
     ).toEqual([]);
   });
 
