@@ -76,7 +76,7 @@ module.exports = {
       name: 'extensions-keep-to-their-folder',
       severity: 'error',
       from: { path: '^sandbox/extensions/([^/]+)/' },
-      to: { path: '^sandbox/', pathNot: '^sandbox/extensions/$1/' },
+      to: { path: '^sandbox/', pathNot: '^sandbox/extensions/(?:$1/|[^/]+/contract\\.ts$)' },
     },
     {
       name: 'container-only-in-compose',

@@ -13,6 +13,7 @@ export const base = {
       { find: /^pith$/, replacement: source('core/contract/index.ts') },
       { find: /^pith\/testing$/, replacement: source('core/testing/index.ts') },
       { find: /^@pith\/([\w-]+)$/, replacement: source('packages/$1/index.ts') },
+      { find: /^pith\/([a-z0-9_]+)$/, replacement: `${source('sandbox/extensions')}/$1/contract.ts` },
     ],
   },
   test: { setupFiles: ['reflect-metadata', source('test/own-home.ts')], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },

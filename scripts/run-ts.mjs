@@ -1,6 +1,7 @@
 // Runs one TypeScript file of this repository: bundles it to a temporary module and imports that.
 import { build } from 'esbuild';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -12,6 +13,11 @@ if (!entry) {
 }
 process.argv.splice(1, process.argv.length, path.resolve(entry), ...rest);
 process.env.PITH_REPOSITORY = root;
+
+const extensions = path.join(root, 'sandbox/extensions');
+const contracts = Object.fromEntries(
+  (await readdir(extensions)).map((id) => [`pith/${id}`, path.join(extensions, id, 'contract.ts')]).filter(([, file]) => existsSync(file)),
+);
 
 // Inside node_modules, so that the packages left outside the bundle are found.
 const directory = await mkdtemp(path.join(root, 'node_modules', '.run-ts-'));
@@ -26,7 +32,7 @@ try {
     platform: 'node',
     target: 'node20',
     packages: 'external',
-    alias: { pith: path.join(root, 'core/contract/index.ts'), '@pith': path.join(root, 'packages') },
+    alias: { ...contracts, pith: path.join(root, 'core/contract/index.ts'), '@pith': path.join(root, 'packages') },
     tsconfig: path.join(root, 'tsconfig.json'),
     sourcemap: 'inline',
     logLevel: 'warning',

@@ -1,7 +1,7 @@
 import type { Diagnostic, Failure } from './diagnostic.ts';
 import type { Retain, TurnEndReason, Usage } from './turn.ts';
 
-/** The durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */
+/** The kernel's durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */
 export interface DurableTopicMap {
   /** A person's message, written together with the turn that answers it. */
   'user.message': {
@@ -12,14 +12,6 @@ export interface DurableTopicMap {
     readonly channelId: string;
     readonly userId: string;
     readonly text: string;
-  };
-  'task.changed': {
-    readonly v: 1;
-    readonly taskId: string;
-    readonly state: string;
-    readonly goal: string;
-    readonly threadId: string | null;
-    readonly note: string | null;
   };
   /** Reaches the handler of this schedule; `at`: when it was due. */
   'schedule.due': { readonly v: 1; readonly extensionId: string; readonly name: string; readonly at: number };
@@ -45,18 +37,7 @@ export interface DurableTopicMap {
   };
 }
 
-export type DurableTopic = keyof DurableTopicMap;
-
-export const DURABLE_TOPICS = [
-  'user.message',
-  'task.changed',
-  'schedule.due',
-  'approval.requested',
-  'approval.answered',
-  'notify',
-] as const satisfies readonly DurableTopic[];
-
-/** Every topic and its payload. A topic is a fact in the past tense. Extensions publish and handle these and no others. */
+/** What the kernel publishes or handles, by name, with its payload. A topic is a fact in the past tense. */
 export interface TopicMap extends DurableTopicMap {
   'extension.activated': { readonly extensionId: string; readonly generation: number };
   'extension.failed': Failure;
@@ -65,27 +46,8 @@ export interface TopicMap extends DurableTopicMap {
   /** An edit while Pith runs left something that does not hold, or that cannot run. A reload that failed is `extension.failed`. */
   'problem.found': Diagnostic;
   'agent.changed': { readonly agentId: string; readonly state: 'active' | 'degraded' | 'failed' | 'removed' };
-  'skills.changed': { readonly added: readonly string[]; readonly changed: readonly string[]; readonly removed: readonly string[] };
-  /** What a turn did with a skill, or what a compaction did to it. What a turn was merely offered is in the rows of the skill provider. */
-  'skill.used': {
-    /** null where a person compacted the thread. */
-    readonly turnId: string | null;
-    readonly threadId: string;
-    readonly agentId: string;
-    readonly skillId: string;
-    readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
-    /** By what way it was loaded. */
-    readonly how?: string;
-    /** Of the text that was loaded or dropped. */
-    readonly sha256?: string;
-    /** Of the resource or script. */
-    readonly path?: string;
-    /** The script's exit code; null when it was ended. */
-    readonly exit?: number | null;
-    readonly correlationId: string | null;
-  };
-  /** An extension's `getTools` answers something else now; the host asks it again. */
-  'tools.changed': { readonly extensionId: string };
+  /** What an extension answers for one of its protocols (`tool`, `skill`, `agents`, …) is different now: whoever keeps it asks again. */
+  'provider.changed': { readonly extensionId: string; readonly protocol: string };
   /** A toolset was opened and brings other tools, or other problems, than when it was opened before. */
   'toolset.loaded': { readonly toolsetId: string; readonly tools: readonly string[]; readonly problems: readonly string[] };
   'turn.started': {
@@ -129,26 +91,20 @@ export interface TopicMap extends DurableTopicMap {
   'channel.opened': { readonly extensionId: string };
 }
 
-export type Topic = keyof TopicMap;
+/** A topic that an extension defines: two of one id are the same, whoever made the value. */
+export interface Topic<T extends object = object, Durable extends boolean = boolean> {
+  readonly id: string;
+  readonly durable: Durable;
+  /** Carries `T` for inference; never set. */
+  readonly type?: T;
+}
 
-export const TOPICS = [
-  'extension.activated',
-  'extension.failed',
-  'extension.reloaded',
-  'extension.stopped',
-  'problem.found',
-  'agent.changed',
-  'skills.changed',
-  'skill.used',
-  'tools.changed',
-  'toolset.loaded',
-  'turn.started',
-  'turn.ended',
-  'tool.called',
-  'thread.compacted',
-  'channel.opened',
-  ...DURABLE_TOPICS,
-] as const satisfies readonly Topic[];
+/** A topic as the manifest of its extension names it in `defines.topics`. `durable`: written to disk, and delivered to every handler that a manifest declares. */
+export function defineTopic<T extends object>(id: string, options: { readonly durable: true }): Topic<T, true>;
+export function defineTopic<T extends object>(id: string, options?: { readonly durable?: false }): Topic<T, false>;
+export function defineTopic(id: string, { durable = false }: { readonly durable?: boolean } = {}): Topic {
+  return Object.freeze({ id, durable });
+}
 
 export type Off = () => void;
 
@@ -165,7 +121,7 @@ export interface PublishOptions {
 export interface Delivery {
   /** The event's; the same for each attempt and each handler. */
   readonly id: string;
-  readonly topic: DurableTopic;
+  readonly topic: string;
   readonly key: string | null;
   /** 1 for the first. */
   readonly attempt: number;
@@ -174,11 +130,14 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-/** Typed topics. A listener that throws or waits never delays or breaks another. */
+/** Topics of the kernel by name, those of extensions by their token. A listener that throws or waits never delays or breaks another. */
 export interface Events {
   /** Resolves to the event's id when it is on disk, with a delivery for each handler. JSON of at most 256 KiB. */
-  publish<T extends DurableTopic>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
-  publish<T extends Exclude<Topic, DurableTopic>>(topic: T, payload: TopicMap[T]): void;
+  publish<T extends keyof DurableTopicMap>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
+  publish<T extends object>(topic: Topic<T, true>, payload: T, options?: PublishOptions): Promise<string>;
+  publish<T extends Exclude<keyof TopicMap, keyof DurableTopicMap>>(topic: T, payload: TopicMap[T]): void;
+  publish<T extends object>(topic: Topic<T, false>, payload: T): void;
   /** Returns its off. What an extension handles ends with the extension. Of durable topics, those that are published in this process from now on. */
-  handle<T extends Topic>(topic: T, listener: (payload: TopicMap[T]) => void | Promise<void>): Off;
+  handle<T extends keyof TopicMap>(topic: T, listener: (payload: TopicMap[T]) => void | Promise<void>): Off;
+  handle<T extends object>(topic: Topic<T>, listener: (payload: T) => void | Promise<void>): Off;
 }

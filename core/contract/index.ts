@@ -25,10 +25,8 @@ export { commandUsage, matchCommand, optionUsage, parseCommandInput, type Comman
 export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
 export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
 export {
-  DURABLE_TOPICS,
-  TOPICS,
+  defineTopic,
   type Delivery,
-  type DurableTopic,
   type DurableTopicMap,
   type Events,
   type Off,
@@ -92,9 +90,7 @@ export {
   type CommandOption,
 } from './protocols/command-provider.ts';
 export { ContextProvider, type ContextDocument, type ContextParts } from './protocols/context-provider.ts';
-export { EmbeddingProvider, type EmbedOptions } from './protocols/embedding-provider.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
-export { RankerProvider, type RankedSkill, type RankerDocument, type RankerOptions } from './protocols/ranker-provider.ts';
 export { ServiceProvider } from './protocols/service-provider.ts';
 export { SetupProvider, type SettingsChange, type SetupField, type SetupSchema } from './protocols/setup-provider.ts';
 export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';

@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { DEFAULT_LIMITS } from './agent.ts';
 import { once } from './promises.ts';
 
+/** What else is imported as `pith/<name>`. */
+export const RESERVED_IDS: readonly string[] = ['testing', 'embed'];
+
 /**
  * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
  * `agent` lets unknown keys through, because extensions own them (`agent_keys`); the host checks that each has an owner. A key that is wrong
@@ -58,6 +61,7 @@ export const manifestSchema = once(() => {
       defines: z
         .strictObject({
           protocols: z.record(definedId, z.array(z.string().min(1)).min(1)).default({}),
+          topics: z.record(definedId, z.strictObject({ durable: z.boolean().default(false) })).default({}),
         })
         .prefault({}),
       depends_on: z.array(id).default([]),

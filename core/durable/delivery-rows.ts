@@ -1,4 +1,4 @@
-import type { DurableTopic, JsonValue, SqlRow } from '../contract/index.ts';
+import type { JsonValue, SqlRow } from '../contract/index.ts';
 import { isHeldInWrite, type Lease } from '../store/leases.ts';
 import type { Store } from '../store/store.ts';
 
@@ -10,7 +10,7 @@ export interface DeliveryRow {
 }
 
 export interface StoredEvent {
-  readonly topic: DurableTopic;
+  readonly topic: string;
   readonly payload: JsonValue;
   readonly correlationId: string;
 }
@@ -49,7 +49,7 @@ export function deliveryRows(store: Store, handler: string) {
       const { topic, payload, correlation } = row;
       const parsed = JSON.parse(String(payload)) as JsonValue;
       return {
-        topic: topic as DurableTopic,
+        topic: String(topic),
         payload: parsed,
         correlationId: typeof correlation === 'string' ? correlation : `event-${id}`,
       };

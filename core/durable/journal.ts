@@ -1,12 +1,12 @@
 import { PithError } from '../contract/errors.ts';
-import type { Clock, DurableTopic, DurableTopicMap, PublishOptions } from '../contract/index.ts';
+import type { Clock, PublishOptions } from '../contract/index.ts';
 import type { Store } from '../store/store.ts';
 import type { Statement } from '../store/writer.ts';
 
 export interface WrittenEvent {
   readonly id: string;
-  readonly topic: DurableTopic;
-  readonly payload: DurableTopicMap[DurableTopic];
+  readonly topic: string;
+  readonly payload: object;
   readonly handlers: readonly string[];
 }
 
@@ -14,7 +14,7 @@ export interface JournalOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** `extension/method` of each handler that the manifests declare for an event. */
-  handlers(topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[];
+  handlers(topic: string, payload: object): readonly string[];
   /** Told of events that are on disk. Must not throw. */
   written(events: readonly WrittenEvent[]): void;
 }
@@ -22,14 +22,14 @@ export interface JournalOptions {
 /** Durable events in `pith.db`: an event and its deliveries are one commit. */
 export interface Journal {
   /** Resolves to the event's id when it is on disk; the events of one tick share a commit. */
-  publish<T extends DurableTopic>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
+  publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
   /** Writes an event in the transaction of `statement`, so that a row and its event are one commit. Returns its id; throws as `publish` rejects. */
-  append<T extends DurableTopic>(statement: Statement, topic: T, payload: DurableTopicMap[T], options?: PublishOptions): number;
+  append(statement: Statement, topic: string, payload: object, options?: PublishOptions): number;
 }
 
 interface Waiting {
-  readonly topic: DurableTopic;
-  readonly payload: DurableTopicMap[DurableTopic];
+  readonly topic: string;
+  readonly payload: object;
   readonly handlers: readonly string[];
   readonly key: string | null;
   readonly due: number;
@@ -105,7 +105,7 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     return all;
   }
 
-  const prepared = (topic: DurableTopic, payload: DurableTopicMap[DurableTopic], options: PublishOptions) => {
+  const prepared = (topic: string, payload: object, options: PublishOptions) => {
     const { at } = options;
     const key = options.key ?? null;
     checkOptions(topic, key, at);

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { type Declaration, sourceDigest, stampFolder, type Bundle, type Loader, buildOf, packageVersion } from '../kernel/index.ts';
+import {
+  type Declaration,
+  digestOf,
+  digestWith,
+  sourceDigest,
+  stampFolder,
+  type Bundle,
+  type Loader,
+  buildOf,
+  packageVersion,
+} from '../kernel/index.ts';
 import type { Toolset } from '../contract/index.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
@@ -53,13 +63,13 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
     const { directory, digest, toolset } = declaration;
-    const request = { directory, packageRoot: options.packageRoot, file };
+    const request = { directory, packageRoot: options.packageRoot, file, contracts: declaration.imports?.contracts };
     const before = toolset ? null : stampFolder(directory);
     const text = toolset
       ? (await (await import('../toolsets/toolset-bundle.ts')).bundleToolset(request, toolset)).text
       : await (await import('./bundle.ts')).bundle({ ...request, entry });
     // Sources that changed since they were declared must not stand under the old digest, nor what was read while the same was written again.
-    const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && sourceDigest(directory) === digest;
+    const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
     const stable = toolset ? toolsetDigest(toolset, text) === digest : isSame();
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
     return write(target, text, declaration);
@@ -106,6 +116,16 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
       if (!made.shipped) folder.remove(path.basename(made.file));
     },
   };
+}
+
+/** As the files are now, with the contracts that it imports. */
+function digestNow({ directory, imports }: Declaration): string {
+  const own = sourceDigest(directory);
+  if (imports === undefined) return own;
+  const contracts = Object.entries(imports.contracts).map(([id, { file }]) => {
+    return [id, { file, digest: digestOf(path.dirname(file), [path.basename(file)]) }] as const;
+  });
+  return digestWith(own, { ...imports, contracts: Object.fromEntries(contracts) });
 }
 
 /** The id of a toolset is the name of a folder, whatever that is. */

@@ -1,9 +1,10 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isBelow, isInside } from '@pith/safe-files';
+import { RESERVED_IDS } from '../contract/manifest.ts';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
 
 export interface ImportRules {
@@ -15,13 +16,15 @@ export interface ImportRules {
   readonly packageRoot: string;
   /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
   readonly bundlePackages: boolean;
+  /** What each `pith/<id>` leads to. Absent: nothing may be imported so. */
+  readonly contracts?: Readonly<Record<string, { readonly file: string }>>;
   /** Told of every file that is read, and of every path that is looked for, whether it is there or not. */
   readonly seen?: (file: string) => void;
 }
 
 /** Marks a finding of these rules among esbuild's. */
 export const FORBIDDEN = 'import_forbidden';
-export const WHAT_MAY = "import 'pith', node:*, npm packages and own files only";
+export const WHAT_MAY = "import 'pith', 'pith/<id>' of what it depends on, node:*, npm packages and own files only";
 /** Native code and compilers find files beside themselves. */
 const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
 const OWN_PACKAGES = '@pith/';
@@ -41,7 +44,13 @@ export function importRules(rules: ImportRules): Plugin {
           rules.seen?.(file);
           return undefined;
         });
+      build.onLoad({ filter: /.*/, namespace: CONTRACT }, async ({ path: file }) => {
+        const found = await stat(file);
+        if (!found.isFile() || found.size > LARGEST_SOURCE) return { errors: [{ text: `${file} is no file of source text` }] };
+        return { contents: await readFile(file, 'utf8'), loader: 'ts' };
+      });
       build.onResolve({ filter: /.*/ }, (args) => {
+        if (args.namespace === CONTRACT) return forbiddenInContract(args.path);
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
         const inPackage = args.importer.split(path.sep).includes('node_modules') || isBelow(args.importer, packages);
         if (args.path.startsWith(OWN_PACKAGES)) return ownPackage(args.path, rules);
@@ -52,6 +61,8 @@ export function importRules(rules: ImportRules): Plugin {
 }
 
 const RESOLVING = Symbol('resolving');
+/** The contract of another extension: its text becomes part of the bundle, and a protocol or topic of it is known by its id. */
+const CONTRACT = 'pith-contract-of';
 
 async function resolveImport(
   build: PluginBuild,
@@ -65,7 +76,7 @@ async function resolveImport(
   if (wanted.startsWith('node:') || BUILT_IN.has(wanted))
     return { path: wanted.startsWith('node:') ? wanted : `node:${wanted}`, external: true };
   if (/^[a-z][a-z0-9+.-]+:/i.test(wanted)) return forbidden(`'${shorten(wanted)}' is code from elsewhere`, owner);
-  if (wanted.startsWith('pith/')) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
+  if (wanted.startsWith('pith/')) return contractOf(wanted, rules);
   if (path.isAbsolute(wanted)) return forbidden(`'${wanted}' is an absolute path`, owner);
   const odd = await oddBeforeLooking(args, wanted, home);
   if (odd !== null) return forbidden(`'${odd}' is no file`, owner);
@@ -78,6 +89,23 @@ async function resolveImport(
     return statSync(found.path as string).isFile() ? found : forbidden(`'${wanted}' is no file`, owner); // whoever read it would wait for ever
   }
   return resolvePackage(build, args, rules, home);
+}
+
+function contractOf(wanted: string, { contracts = {}, owner = 'extension' }: ImportRules): OnResolveResult {
+  const id = wanted.slice('pith/'.length);
+  const file = Object.hasOwn(contracts, id) ? contracts[id]?.file : undefined;
+  if (file !== undefined) return { path: file, namespace: CONTRACT };
+  if (owner === 'skill' || RESERVED_IDS.includes(id)) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
+  const text = `'${wanted}' is the contract of no extension that this one depends on`;
+  const cure = `add ${id} to 'depends_on' or 'optional_depends_on', and see that it is there and has a contract.ts`;
+  return { errors: [{ text, detail: FORBIDDEN, notes: [{ text: cure }] }] };
+}
+
+function forbiddenInContract(wanted: string): OnResolveResult {
+  const text = `'${wanted}' is imported by a contract, which every dependant takes in`;
+  return {
+    errors: [{ text, detail: FORBIDDEN, notes: [{ text: "import 'pith' only in a contract.ts, and keep the rest in other files" }] }],
+  };
 }
 
 /** To find a file, a bundler reads what describes the folders on its way. */

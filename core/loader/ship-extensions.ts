@@ -20,7 +20,16 @@ export async function shipExtensions(packageRoot: string, folder: string): Promi
     const { id, manifest } = declaration;
     if (manifest?.entrypoint === undefined) continue;
     const bundle = async (entry: string) =>
-      path.posix.join(id, await bundleShipped({ directory: declaration.directory, entry, outdir: path.join(folder, id), packageRoot }));
+      path.posix.join(
+        id,
+        await bundleShipped({
+          directory: declaration.directory,
+          contracts: declaration.imports?.contracts,
+          entry,
+          outdir: path.join(folder, id),
+          packageRoot,
+        }),
+      );
     const entries = [...new Set((manifest.commands ?? []).flatMap(({ entry }) => entry ?? []))];
     const commands = await Promise.all(entries.map(async (entry) => [entry, await bundle(entry)] as const));
     shipped.push([id, { digest: declaration.digest, main: await bundle(manifest.entrypoint), commands: Object.fromEntries(commands) }]);

@@ -1,38 +1,37 @@
 import { isThenable } from '../contract/promises.ts';
-import { DURABLE_TOPICS } from '../contract/events.ts';
-import type { Events, PublishOptions, Topic, TopicMap } from '../contract/index.ts';
+import type { Events, PublishOptions, Topic } from '../contract/index.ts';
+import { topicOf } from '../kernel/index.ts';
 import type { Peer } from './peer.ts';
 
-const DURABLE: ReadonlySet<string> = new Set(DURABLE_TOPICS);
-
-type Listener = (payload: TopicMap[Topic]) => void | Promise<void>;
+type Listener = (payload: object) => void | Promise<void>;
 
 /** The kernel's bus, as an extension in its own process sees it: topics are asked for while somebody listens. */
 export class ChildEvents implements Events {
   readonly #peer: () => Peer;
-  readonly #listeners = new Map<Topic, Set<Listener>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
 
   constructor(peer: () => Peer) {
     this.#peer = peer;
   }
 
-  readonly publish = ((topic: Topic, payload: TopicMap[Topic], options?: PublishOptions) => {
-    const args = [topic, payload, options];
-    return DURABLE.has(topic) ? this.#peer().call('events.publish', args) : this.#peer().tell('events.publish', args);
+  readonly publish = ((topic: string | Topic, payload: object, options?: PublishOptions) => {
+    const { id, durable } = topicOf(topic);
+    return this.#peer()[durable ? 'call' : 'tell']('events.publish', [id, payload, options]);
   }) as Events['publish'];
 
-  readonly handle: Events['handle'] = (topic, listener) => {
-    const known = this.#listeners.get(topic) ?? new Set();
-    this.#listeners.set(topic, known);
-    if (known.size === 0) this.#peer().tell('events.handle', [topic]);
-    known.add(listener as Listener);
+  readonly handle = ((topic: string | Topic, listener: Listener) => {
+    const { id } = topicOf(topic);
+    const known = this.#listeners.get(id) ?? new Set();
+    this.#listeners.set(id, known);
+    if (known.size === 0) this.#peer().tell('events.handle', [id]);
+    known.add(listener);
     return () => {
-      if (known.delete(listener as Listener) && known.size === 0) this.#peer().tell('events.off', [topic]);
+      if (known.delete(listener) && known.size === 0) this.#peer().tell('events.off', [id]);
     };
-  };
+  }) as Events['handle'];
 
   /** What the kernel tells of. Listeners are isolated by the context that they came through. */
-  arrived(topic: Topic, payload: TopicMap[Topic]): void {
+  arrived(topic: string, payload: object): void {
     const listeners = this.#listeners.get(topic) ?? new Set<Listener>();
     for (const listener of listeners) {
       const result: unknown = listener(payload);

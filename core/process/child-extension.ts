@@ -13,7 +13,7 @@ import {
   runAs,
 } from '../kernel/index.ts';
 import { PithError } from '../contract/errors.ts';
-import type { Command, ModelCallOptions, ModelPart, Phase, Topic, TopicMap } from '../contract/index.ts';
+import type { Command, ModelCallOptions, ModelPart, Phase } from '../contract/index.ts';
 import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
 import { errorToData } from './error-data.ts';
 import type { Incoming, Peer } from './peer.ts';
@@ -85,7 +85,7 @@ export class ChildExtension {
       await this.#generation?.stop();
       await printed();
     },
-    event: ([topic, payload]) => this.#events.arrived(topic as Topic, payload as TopicMap[Topic]),
+    event: ([topic, payload]) => this.#events.arrived(String(topic), payload as object),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
     'prompt.render': ([prompt]) => this.#runtime.renderPrompt(prompt as BroughtPrompt),
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),

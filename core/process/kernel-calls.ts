@@ -1,5 +1,5 @@
 import { messageOf, PithError } from '../contract/errors.ts';
-import type { AgentSpec, ExtensionContext, Off, PublishOptions, Topic, TopicMap, TurnRequest } from '../contract/index.ts';
+import type { AgentSpec, ExtensionContext, Off, PublishOptions, TopicMap, TurnRequest } from '../contract/index.ts';
 import { toJsonValue, type Declaration, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
@@ -129,7 +129,7 @@ export class KernelCalls {
         'parameter_invalid',
         `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`,
       );
-    const off = this.#options.context.events.handle(topic as Topic, (payload) => this.#options.peer().tell('event', [topic, payload]));
+    const off = this.#options.context.events.handle(topic as 'notify', (payload) => this.#options.peer().tell('event', [topic, payload]));
     this.#listening.set(topic, off);
   }
 

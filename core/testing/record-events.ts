@@ -1,20 +1,26 @@
-import { TOPICS, type Events, type Topic, type TopicMap } from '../contract/index.ts';
+import { KERNEL_TOPICS } from '../contract/kernel-names.ts';
+import type { Events, Topic, TopicMap } from '../contract/index.ts';
 
-export type RecordedEvent = { [T in Topic]: { readonly topic: T; readonly payload: TopicMap[T] } }[Topic];
+export type RecordedEvent = { [T in keyof TopicMap]: { readonly topic: T; readonly payload: TopicMap[T] } }[keyof TopicMap];
 
 export interface EventRecord {
   readonly events: readonly RecordedEvent[];
-  of<T extends Topic>(topic: T): readonly TopicMap[T][];
+  of<T extends keyof TopicMap>(topic: T): readonly TopicMap[T][];
+  of<T extends object>(topic: Topic<T>): readonly T[];
   stop(): void;
 }
 
-/** Keeps all that is published from now until `stop`. */
-export function recordEvents(events: Events): EventRecord {
-  const recorded: RecordedEvent[] = [];
-  const offs = TOPICS.map((topic) => events.handle(topic, (payload) => void recorded.push({ topic, payload } as RecordedEvent)));
-  return {
-    events: recorded,
-    of: <T extends Topic>(topic: T) => recorded.flatMap((event) => (event.topic === topic ? [event.payload as TopicMap[T]] : [])),
-    stop: () => offs.forEach((off) => off()),
+/** Keeps all that is published from now until `stop`: the kernel's topics, and those of extensions that are named. */
+export function recordEvents(events: Events, ...topics: readonly Topic[]): EventRecord {
+  const recorded: { readonly topic: string; readonly payload: object }[] = [];
+  const keep = (topic: string | Topic): (() => void) => {
+    const id = typeof topic === 'string' ? topic : topic.id;
+    return events.handle(topic as Topic, (payload) => void recorded.push({ topic: id, payload }));
   };
+  const offs = [...KERNEL_TOPICS.keys(), ...topics].map(keep);
+  const of = (topic: string | Topic): readonly object[] => {
+    const id = typeof topic === 'string' ? topic : topic.id;
+    return recorded.flatMap((event) => (event.topic === id ? [event.payload] : []));
+  };
+  return { events: recorded as RecordedEvent[], of: of as EventRecord['of'], stop: () => offs.forEach((off) => off()) };
 }

@@ -31,7 +31,7 @@ const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
   description: '',
   entrypoint: TOOLSET_ENTRY,
   provides: ['tool'],
-  defines: { protocols: {} },
+  defines: { protocols: {}, topics: {} },
   depends_on: [],
   optional_depends_on: [],
   isolation: 'process',

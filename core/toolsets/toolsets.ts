@@ -64,7 +64,9 @@ export class Toolsets {
     this.#options = options;
     this.#lifecycle = lifecycle;
     this.#slots = lifecycle.slots;
-    this.#off = lifecycle.runtime.services.events.handle('skills.changed', () => this.compare());
+    this.#off = lifecycle.runtime.services.events.handle('provider.changed', ({ protocol }) =>
+      protocol === 'skill' ? this.compare() : undefined,
+    );
   }
 
   close(): void {

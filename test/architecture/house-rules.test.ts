@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { manifestSchema } from 'pith';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
 
 const SOURCES = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
@@ -88,18 +90,16 @@ describe('house rules', () => {
     );
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
-      'core/contract/protocols/embedding-provider.ts', // the same
-
       'core/kernel/discovery/agent-keys.ts', // the documented default of an AGENT.md (K40)
       'core/store/key-value.ts', // the name of a table, not of an extension
     ]);
   });
 
-  it('an extension imports only pith, node, packages and its own files', () => {
+  it('an extension imports only pith, contracts of what it depends on, node, packages and its own files', () => {
     const found = EXTENSIONS.flatMap((id) =>
       filesBelow(`sandbox/extensions/${id}`, '.ts').flatMap((file) =>
         [...read(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].flatMap(([, wanted = '']) => {
-          if (!wanted.startsWith('.')) return wanted.startsWith('pith/') ? [`${file}: ${wanted}`] : [];
+          if (!wanted.startsWith('.')) return wanted.startsWith('pith/') && !mayTake(id, wanted) ? [`${file}: ${wanted}`] : [];
           return path.posix.join(path.posix.dirname(file), wanted).startsWith(`sandbox/extensions/${id}/`) ? [] : [`${file}: ${wanted}`];
         }),
       ),
@@ -135,6 +135,12 @@ describe('house rules', () => {
     expect(found).toEqual([]);
   });
 });
+
+/** Whether `pith/<id>` is the contract of something that an extension names. */
+function mayTake(id: string, wanted: string): boolean {
+  const manifest = manifestSchema().parse(parse(read(`sandbox/extensions/${id}/manifest.yaml`)));
+  return [...manifest.depends_on, ...manifest.optional_depends_on].includes(wanted.slice('pith/'.length));
+}
 
 /** Files that make, write or rename by a path of their own, and what that is, for it is not below a data folder. */
 const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([

@@ -47,6 +47,7 @@ export function typeErrors(sources: ReadonlyMap<string, string>): readonly strin
     pith: [path.join(ROOT, 'core/contract/index.ts')],
     'pith/testing': [path.join(ROOT, 'core/testing/index.ts')],
     '@pith/*': [path.join(ROOT, 'packages/*/index.ts')],
+    'pith/*': [path.join(ROOT, 'sandbox/extensions/*/contract.ts')],
   };
   const host = ts.createCompilerHost(options);
   const { readFile, fileExists, getSourceFile } = host;

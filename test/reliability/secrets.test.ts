@@ -43,7 +43,7 @@ export default class {
       tool('leak_result', () => toolResult(this.text, { title: this.text, metadata: { secret: this.text } })),
       tool('leak_error', () => toolError('leaky', 'error ' + this.text, { title: this.text })),
       tool('leak_throw', () => { throw new Error('thrown ' + this.text); }),
-      tool('leak_event', () => { this.context.events.publish('skills.changed', { added: [this.text], changed: [], removed: [] }); return 1; }),
+      tool('leak_event', () => { this.context.events.publish('provider.changed', { protocol: this.text }); return 1; }),
     ];
   }
   getCommands() {

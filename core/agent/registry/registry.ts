@@ -34,7 +34,7 @@ export interface RegistryOptions {
   readonly events: Events;
 }
 
-const CHANGES = ['skills.changed', 'extension.activated', 'extension.reloaded', 'extension.failed', 'extension.stopped'] as const;
+const CHANGES = ['extension.activated', 'extension.reloaded', 'extension.failed', 'extension.stopped'] as const;
 
 export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
   const admissions = new Map<string, { readonly declaration: AgentDeclaration; readonly status: Promise<AgentStatus> }>();
@@ -45,7 +45,12 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     admissions.clear();
     passing = new WeakMap();
   };
-  const offs: Off[] = CHANGES.map((topic) => options.events.handle(topic, invalidate));
+  const offs: Off[] = [
+    ...CHANGES.map((topic) => options.events.handle(topic, invalidate)),
+    options.events.handle('provider.changed', ({ protocol }) => {
+      if (protocol !== 'tool') invalidate();
+    }),
+  ];
 
   function statusOf(declaration: AgentDeclaration): Promise<AgentStatus> {
     const known = admissions.get(declaration.id);

@@ -75,7 +75,10 @@ const TSCONFIG = `{
     "noEmit": true,
     "allowImportingTsExtensions": true,
     "skipLibCheck": true,
-    "paths": { "@pith/*": ["./node_modules/pith/dist/packages/*.d.ts"] }
+    "paths": {
+      "@pith/*": ["./node_modules/pith/dist/packages/*.d.ts"],
+      "pith/*": ["./sandbox/extensions/*/contract.ts", "./node_modules/pith/sandbox/extensions/*/contract.ts"]
+    }
   },
   "include": ["sandbox/extensions", "test"]
 }

@@ -31,7 +31,7 @@ export interface SkillSummary {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Knows skills by id. Publishes `skills.changed`. */
+/** Knows skills by id. Publishes `provider.changed` when they change. */
 export interface SkillProvider {
   /** Accepts an id or a unique name. Rejects `skill_not_found`, `skill_not_offered` (with state and cure) or `skills_disabled`. */
   getSkillContent(id: string, signal?: AbortSignal): Promise<SkillContent>;

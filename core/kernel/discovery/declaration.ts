@@ -19,6 +19,8 @@ export interface Declaration {
   readonly digest: string;
   /** As `digest`, of all but the manifest. Absent: no folder declares it. */
   readonly codeDigest?: string;
+  /** Its `contract.ts`, which its dependants import. Absent: it has none. */
+  readonly contract?: Contract;
   readonly diagnostics: readonly Diagnostic[];
   /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
   readonly positions?: Readonly<Record<string, readonly [number, number]>>;
@@ -34,6 +36,15 @@ export interface Declaration {
 export interface Imports {
   /** The members of each protocol. */
   readonly protocols: Readonly<Record<string, readonly string[]>>;
+  readonly topics: Readonly<Record<string, { readonly durable: boolean }>>;
+  /** The `contract.ts` of each extension that has one: what it imports as `pith/<id>`. */
+  readonly contracts: Readonly<Record<string, Contract>>;
+}
+
+export interface Contract {
+  readonly file: string;
+  /** Of its bytes. */
+  readonly digest: string;
 }
 
 /** Whether the names of its commands, tools and models are those that ship: a stranger's equal name gives way. */
@@ -71,6 +82,7 @@ export function positionOf(positions: Positions, path: readonly PropertyKey[]): 
 
 /** The files that declare things, by the names that people write. */
 export const MANIFEST_FILE = 'manifest.yaml';
+export const CONTRACT_FILE = 'contract.ts';
 export const AGENT_FILE = 'AGENT.md';
 /** The first that is there counts. */
 export const PROMPT_FILES: readonly string[] = ['prompt.jinja2', 'prompt.j2', 'prompt.njk'];
@@ -122,13 +134,14 @@ export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | 
   return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
 }
 
-/** True for a folder that is an extension; agents without code share the map of declarations. */
+/** True for a folder that is an extension; agents without code, and what only defines for others, share the map of declarations. */
 export function isExtension({ manifest, directory }: Declaration): boolean {
   if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
+  const isDefinition = Object.values(manifest.defines).some((each) => Object.keys(each).length > 0);
   return (
     manifest.entrypoint !== undefined ||
     manifest.provides.length > 0 ||
-    (manifest.agent === undefined && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
+    (manifest.agent === undefined && !isDefinition && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
   );
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
+import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../contract/kernel-names.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean } from '@pith/plain-text';
 import { canonicalJson } from '../../contract/plain-data.ts';
@@ -25,24 +25,35 @@ export function settleDefinitions(
   );
 }
 
-/** Who defines each id: of two, what ships, else the first by its own id. */
-type Owners = ReadonlyMap<string, string>;
+/** Who defines each protocol and topic: of two, what ships, else the first by its own id. */
+interface Owners {
+  readonly protocols: ReadonlyMap<string, string>;
+  readonly topics: ReadonlyMap<string, string>;
+}
+
+type Kind = keyof Owners;
 
 function ownersOf(declarations: ReadonlyMap<string, Declaration>): Owners {
-  const owners = new Map<string, string>();
+  const owners = { protocols: new Map<string, string>(), topics: new Map([...KERNEL_TOPICS.keys()].map((name) => [name, 'the kernel'])) };
   const rank = (declaration: Declaration) => (keepsNames(declaration) ? 0 : 1);
   for (const { id, manifest } of [...declarations.values()].sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1)))
-    for (const name of namesDefinedBy(manifest)) if (!owners.has(name)) owners.set(name, id);
+    for (const kind of KINDS) for (const name of namesOf(manifest, kind)) if (!owners[kind].has(name)) owners[kind].set(name, id);
   return owners;
 }
 
-function namesDefinedBy(manifest: Manifest | null): readonly string[] {
-  return Object.keys(manifest?.defines.protocols ?? {});
+const KINDS = ['protocols', 'topics'] as const;
+
+function namesOf(manifest: Manifest | null, kind: Kind): readonly string[] {
+  return Object.keys(manifest?.defines[kind] ?? {});
 }
 
 function importsOf({ manifest }: Declaration, find: (id: string) => Declaration | undefined): Imports {
   const taken = [...manifest!.depends_on, ...manifest!.optional_depends_on].flatMap((id) => find(id) ?? []);
-  return { protocols: Object.assign({}, ...taken.map(({ manifest: each }) => each?.defines.protocols ?? {})) };
+  return {
+    protocols: Object.assign({}, ...taken.map(({ manifest: each }) => each?.defines.protocols)) as Imports['protocols'],
+    topics: Object.assign({}, ...taken.map(({ manifest: each }) => each?.defines.topics)) as Imports['topics'],
+    contracts: Object.fromEntries(taken.flatMap(({ id, contract }) => (contract ? [[id, contract]] : []))),
+  };
 }
 
 const made = new WeakMap<Declaration, { readonly text: string; readonly declaration: Declaration }>();
@@ -64,9 +75,14 @@ function settled(declaration: Declaration, imports: Imports, found: readonly Dia
   return next;
 }
 
-/** The digest of a folder's files together with what is taken from others: changes with either. */
-export function digestWith(digest: string, imports: Imports): string {
-  return createHash('sha256').update(digest).update('\0').update(canonicalJson(imports)).digest('hex');
+/** The digest of a folder's files together with what is taken from others, wherever that lies: changes with either. */
+export function digestWith(digest: string, { contracts, ...named }: Imports): string {
+  const texts = Object.entries(contracts).map(([id, contract]) => [id, contract.digest]);
+  return createHash('sha256')
+    .update(digest)
+    .update('\0')
+    .update(canonicalJson({ ...named, texts }))
+    .digest('hex');
 }
 
 interface Known {
@@ -76,7 +92,7 @@ interface Known {
 }
 
 function findingsOf({ id, file, positions }: Declaration, manifest: Manifest, known: Known): readonly Diagnostic[] {
-  const { defines, provides, depends_on, optional_depends_on } = manifest;
+  const { defines, provides, events, depends_on, optional_depends_on } = manifest;
   const { imports, owners, declarations } = known;
   const found: Diagnostic[] = [];
   // Where a manifest that it depends on cannot be read, the name may stand there.
@@ -86,23 +102,38 @@ function findingsOf({ id, file, positions }: Declaration, manifest: Manifest, kn
     const { line, column } = positionOf(positions ?? {}, key.split('.')) ?? { line: 1, column: 1 };
     found.push({ severity, code, message, file, line, column, cure });
   };
-  const unknown = (key: string, code: string, what: string, name: string, known: readonly string[]): void => {
-    const owner = owners.get(name);
-    const hint = didYouMean(name, known);
+  const unknown = (key: string, code: string, kind: Kind, name: string, more: Iterable<string> = []): void => {
+    const what = kind === 'protocols' ? 'protocol' : 'topic';
+    const owner = owners[kind].get(name);
+    const names = [...more, ...owners[kind].keys()];
+    const hint = didYouMean(name, names);
     if (owner !== undefined)
       add(key, code, `the ${what} '${name}' is defined by '${owner}', which it does not depend on`, `add ${owner} to 'depends_on'`);
     else
-      add(key, code, `nothing defines the ${what} '${name}'${hint}`, hint === '' ? `use one of: ${known.join(', ')}` : 'correct the name');
+      add(key, code, `nothing defines the ${what} '${name}'${hint}`, hint === '' ? `use one of: ${names.join(', ')}` : 'correct the name');
   };
 
-  for (const name of Object.keys(defines.protocols)) {
-    const owner = owners.get(name);
-    if (owner !== id) add(`defines.protocols.${name}`, 'duplicate_id', `'${name}' is defined by '${owner}' already`, 'choose another id');
+  for (const kind of KINDS) {
+    for (const name of namesOf(manifest, kind)) {
+      const owner = owners[kind].get(name);
+      if (owner === id) continue;
+      add(`defines.${kind}.${name}`, 'duplicate_id', `'${name}' is defined by '${owner}' already`, 'choose another id');
+    }
   }
   const protocols = { ...imports.protocols, ...defines.protocols };
   provides.forEach((name, index) => {
-    if (KERNEL_PROTOCOLS.has(name) || Object.hasOwn(protocols, name)) return;
-    unknown(`provides.${index}`, 'manifest_invalid', 'protocol', name, [...KERNEL_PROTOCOLS.keys(), ...owners.keys()]);
+    if (!KERNEL_PROTOCOLS.has(name) && !Object.hasOwn(protocols, name))
+      unknown(`provides.${index}`, 'manifest_invalid', 'protocols', name, KERNEL_PROTOCOLS.keys());
+  });
+  const topics = new Map([...KERNEL_TOPICS, ...Object.entries({ ...imports.topics, ...defines.topics })]);
+  events.publishes.forEach((name, index) => {
+    if (!topics.has(name)) unknown(`events.publishes.${index}`, 'name_unknown', 'topics', name);
+  });
+  events.handles.forEach(({ topic }, index) => {
+    const key = `events.handles.${index}.topic`;
+    if (!topics.has(topic)) unknown(key, 'name_unknown', 'topics', topic);
+    else if (!topics.get(topic)?.durable)
+      add(key, 'name_unknown', `'${topic}' is no durable topic`, "listen to it with 'events.handle' of the context");
   });
   return found;
 }

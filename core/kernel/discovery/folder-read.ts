@@ -2,7 +2,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES, type Declaration, type FolderReading, type FolderRecord } from './declaration.ts';
+import {
+  AGENT_FILE,
+  CONTRACT_FILE,
+  MANIFEST_FILE,
+  PROMPT_FILES,
+  type Declaration,
+  type FolderReading,
+  type FolderRecord,
+} from './declaration.ts';
 import type { IndexFile } from './index-file.ts';
 import { digestOf, MAX_FILES, stampFolder, kindOf, readTextFile, type FolderStamp } from './source-files.ts';
 
@@ -69,6 +77,9 @@ async function read(directory: string, name: string, digest: string, stamp: Fold
       directory,
       stamp.files.filter((file) => file !== name),
     ),
+    ...(stamp.files.includes(CONTRACT_FILE)
+      ? { contract: { file: path.join(directory, CONTRACT_FILE), digest: digestOf(directory, [CONTRACT_FILE]) } }
+      : {}),
     diagnostics: found,
     manifest: isBroken ? null : reading.declaration.manifest,
   };

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
+import { manifestSchema, RESERVED_IDS, type Manifest } from '../../contract/manifest.ts';
 import { isBelow } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';
@@ -10,8 +10,6 @@ import { parseLeniently } from './lenient-parse.ts';
 import { asIgnored, issuesToDiagnostics, pathText } from './schema-issues.ts';
 import { readTextFile } from './source-files.ts';
 import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
-import { DURABLE_TOPICS, TOPICS } from '../../contract/events.ts';
-import { didYouMean } from '@pith/plain-text';
 import { cronProblem } from './cron.ts';
 
 /** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */
@@ -62,6 +60,13 @@ function checksOf(directory: string, file: string, manifest: Manifest, positions
       'id_mismatch',
       `the id '${manifest.id}' differs from the folder's name '${folder}'`,
       `Write 'id: ${folder}' or rename the folder`,
+    );
+  if (RESERVED_IDS.includes(manifest.id))
+    add(
+      'id',
+      'manifest_invalid',
+      `the id '${manifest.id}' is reserved: 'pith/${manifest.id}' is Pith's own`,
+      'rename the folder and the id',
     );
   if (manifest.entrypoint !== undefined && manifest.provides.length === 0 && !hears(manifest)) {
     add(
@@ -126,15 +131,13 @@ export function hears({ events, schedules }: Manifest): boolean {
   return events.handles.length + schedules.length > 0;
 }
 
-/** What is wrong with the topics, times and handlers that a manifest names. */
-export function eventChecks(manifest: Manifest, add: Add): void {
+/** What is wrong with the times and handlers that a manifest names. */
+function eventChecks(manifest: Manifest, add: Add): void {
   const { events, schedules, entrypoint } = manifest;
   if (hears(manifest) && entrypoint === undefined) {
     const key = events.handles.length > 0 ? 'events.handles' : 'schedules';
     add(key, 'manifest_invalid', `'${key}' needs an entrypoint`, `Add 'entrypoint: main.ts' or remove '${key}'`);
   }
-  events.publishes.forEach((topic, index) => checkTopic(`events.publishes.${index}`, topic, TOPICS, 'topic', add));
-  events.handles.forEach(({ topic }, index) => checkTopic(`events.handles.${index}.topic`, topic, DURABLE_TOPICS, 'durable topic', add));
   const names = new Set<string>();
   schedules.forEach(({ name, cron }, index) => {
     const problem = cronProblem(cron);
@@ -145,10 +148,4 @@ export function eventChecks(manifest: Manifest, add: Add): void {
     if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'rename one of them');
     names.add(name);
   });
-}
-
-function checkTopic(key: string, topic: string, known: readonly string[], what: string, add: Add): void {
-  if (known.includes(topic)) return;
-  const hint = didYouMean(topic, known);
-  add(key, 'name_unknown', `there is no ${what} '${topic}'${hint}`, hint === '' ? `use one of: ${known.join(', ')}` : 'correct the name');
 }

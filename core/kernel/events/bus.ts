@@ -1,13 +1,13 @@
 import { EventEmitter } from 'eventemitter3';
-import { DURABLE_TOPICS } from '../../contract/events.ts';
+import { KERNEL_TOPICS } from '../../contract/kernel-names.ts';
 import { isThenable } from '../../contract/promises.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic, DurableTopic, DurableTopicMap, Events, PublishOptions } from '../../contract/index.ts';
+import type { Diagnostic, Events, Off, PublishOptions, Topic } from '../../contract/index.ts';
 
 /** Where durable topics are written. */
 export interface DurableEvents {
   /** Resolves to the event's id when it is on disk. */
-  publish<T extends DurableTopic>(topic: T, payload: DurableTopicMap[T], options?: PublishOptions): Promise<string>;
+  publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
 }
 
 export interface EventsOptions {
@@ -19,43 +19,49 @@ export interface EventsOptions {
 
 export interface Bus extends Events {
   /** Tells listeners of what the journal has written. */
-  announce(events: readonly { readonly topic: DurableTopic; readonly payload: DurableTopicMap[DurableTopic] }[]): void;
+  announce(events: readonly { readonly topic: string; readonly payload: object }[]): void;
   close(): void;
 }
-
-const DURABLE: ReadonlySet<string> = new Set(DURABLE_TOPICS);
 
 /** The one bus. `publish` calls every listener at once, each on its own: none delays, breaks or sees the failure of another. */
 export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
   const emitter = new EventEmitter();
-  const publish = (topic: string, payload: unknown, options?: PublishOptions): Promise<string> | undefined => {
-    if (!DURABLE.has(topic)) return void emitter.emit(topic, payload);
+  const publish = (topic: string | Topic, payload: object, options?: PublishOptions): Promise<string> | undefined => {
+    const { id, durable } = topicOf(topic);
+    if (!durable) return void emitter.emit(id, payload);
     return new Promise((resolve) => {
-      if (journal === undefined) throw new PithError('not_supported_yet', `'${topic}' was not published: this kernel keeps no events`);
-      resolve(journal().publish(topic as DurableTopic, payload as DurableTopicMap[DurableTopic], options));
+      if (journal === undefined) throw new PithError('not_supported_yet', `'${id}' was not published: this kernel keeps no events`);
+      resolve(journal().publish(id, payload, options));
     });
+  };
+  const handle = (topic: string | Topic, listener: (payload: object) => unknown): Off => {
+    const { id } = topicOf(topic);
+    const isolated = (payload: object): void => {
+      try {
+        const result = listener(payload);
+        if (isThenable(result)) result.then(undefined, (error: unknown) => onListenerError(id, error));
+      } catch (error) {
+        onListenerError(id, error);
+      }
+    };
+    emitter.on(id, isolated);
+    return () => void emitter.off(id, isolated);
   };
   return {
     publish: publish as Events['publish'],
+    handle: handle as Events['handle'],
     announce(events) {
       for (const { topic, payload } of events) emitter.emit(topic, payload);
-    },
-    handle(topic, listener) {
-      const isolated = (payload: Parameters<typeof listener>[0]): void => {
-        try {
-          const result: unknown = listener(payload);
-          if (isThenable(result)) result.then(undefined, (error: unknown) => onListenerError(topic, error));
-        } catch (error) {
-          onListenerError(topic, error);
-        }
-      };
-      emitter.on(topic, isolated);
-      return () => void emitter.off(topic, isolated);
     },
     close() {
       emitter.removeAllListeners();
     },
   };
+}
+
+/** A topic by its name or token; a name that is none of the kernel's is not durable. */
+export function topicOf(topic: string | Topic): Topic {
+  return typeof topic === 'string' ? { id: topic, durable: KERNEL_TOPICS.get(topic)?.durable === true } : topic;
 }
 
 /** What listeners of the kernel's own threw: each message once, and not without end. */

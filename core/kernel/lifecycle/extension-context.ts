@@ -1,11 +1,22 @@
 import { PithError } from '../../contract/errors.ts';
-import type { AgentsApi, CommandContext, ConfinedPrograms, Database, Events, ExtensionContext, KeyValue } from '../../contract/index.ts';
+import type {
+  AgentsApi,
+  CommandContext,
+  ConfinedPrograms,
+  Database,
+  Events,
+  ExtensionContext,
+  KeyValue,
+  Off,
+  Topic,
+} from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { once } from '../../contract/promises.ts';
 import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { problemOf } from '../records/problem.ts';
 import { askerOf } from '../records/recipients.ts';
+import { topicOf } from '../events/bus.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
 import { createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
@@ -57,25 +68,27 @@ function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
 
 function eventsOf(runtime: Runtime, declaration: Declaration, scope: Scope): Events {
   const { id } = declaration;
+  const handle = (given: string | Topic, listener: (payload: object) => void | Promise<void>): Off => {
+    const { id: topic, durable } = topicOf(given);
+    if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
+    const refused = refusedListening(declaration, topic);
+    if (refused) throw refused;
+    const owner = runtime.owner(id, 'call');
+    const failed = (error: unknown): void => void runtime.failures.record(id, problemOf(error, 'call', 'provider_failed'));
+    const off = runtime.services.events.handle({ id: topic, durable }, async (payload) => {
+      if (scope.closed) return;
+      try {
+        await runAs(owner, () => listener(payload), correlationOf([payload]));
+      } catch (error) {
+        failed(error);
+      }
+    });
+    scope.own(off);
+    return off;
+  };
   return {
     publish: eventPublisher(runtime.services.events, runtime.secrets, declaration),
-    handle(topic, listener) {
-      if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
-      const refused = refusedListening(declaration, topic);
-      if (refused) throw refused;
-      const owner = runtime.owner(id, 'call');
-      const failed = (error: unknown): void => void runtime.failures.record(id, problemOf(error, 'call', 'provider_failed'));
-      const off = runtime.services.events.handle(topic, async (payload) => {
-        if (scope.closed) return;
-        try {
-          await runAs(owner, () => listener(payload), correlationOf([payload]));
-        } catch (error) {
-          failed(error);
-        }
-      });
-      scope.own(off);
-      return off;
-    },
+    handle: handle as Events['handle'],
   };
 }
 

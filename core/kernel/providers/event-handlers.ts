@@ -1,5 +1,5 @@
 import { messageOf } from '../../contract/errors.ts';
-import type { Delivery, DurableTopic, DurableTopicMap, JsonValue } from '../../contract/index.ts';
+import type { Delivery, DurableTopicMap, JsonValue } from '../../contract/index.ts';
 import { handlerNames } from '../discovery/declaration.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -18,7 +18,7 @@ export interface ScheduleDeclaration {
 /** Handlers are named `extension/method`. Nothing here loads code but `call`. */
 export interface EventHandlers {
   /** Those that an event is for, loaded or not. */
-  of(topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[];
+  of(topic: string, payload: object): readonly string[];
   declared(): ReadonlySet<string>;
   /** Of extensions that can run now. */
   callable(): ReadonlySet<string>;
@@ -99,10 +99,10 @@ function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
 /** What follows `kernel/`: notices and questions that reach people through channels. */
 export const CHANNELS_HANDLER = 'kernel/channels';
 
-const FOR_CHANNELS: ReadonlySet<DurableTopic> = new Set<DurableTopic>(['notify', 'approval.requested']);
+const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof DurableTopicMap>(['notify', 'approval.requested']);
 
 /** `extension/method` of each handler that the manifests of enabled extensions declare for an event, loaded or not. */
-function handlersOf(lifecycle: Lifecycle, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+function handlersOf(lifecycle: Lifecycle, topic: string, payload: object): readonly string[] {
   const found = [...lifecycle.slots.values()].flatMap((slot) => handlersIn(slot, topic, payload));
   return FOR_CHANNELS.has(topic) ? [CHANNELS_HANDLER, ...found] : found;
 }
@@ -115,7 +115,7 @@ function allHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
   return new Set([CHANNELS_HANDLER, ...named]);
 }
 
-function handlersIn(slot: Slot, topic: DurableTopic, payload: DurableTopicMap[DurableTopic]): readonly string[] {
+function handlersIn(slot: Slot, topic: string, payload: object): readonly string[] {
   const { manifest } = slot.declaration;
   if (manifest === null || !isEnabled(slot)) return [];
   const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));

@@ -16,12 +16,13 @@ export interface DescribedTools {
 }
 
 /**
- * Asks a running extension for its tools again whenever it publishes `tools.changed`. One question at a time for each extension;
+ * Asks a running extension for its tools again whenever it says that they changed. One question at a time for each extension;
  * what is published meanwhile asks once more.
  */
 export function renewToolsWhenChanged(lifecycle: Lifecycle): Off {
   const asking = new Map<string, { again: boolean }>();
-  return lifecycle.runtime.services.events.handle('tools.changed', ({ extensionId }) => {
+  return lifecycle.runtime.services.events.handle('provider.changed', ({ extensionId, protocol }) => {
+    if (protocol !== 'tool') return;
     const open = asking.get(extensionId);
     if (open) {
       open.again = true;

@@ -1,4 +1,5 @@
-import { PithError, type Clock, type EmbedOptions } from 'pith';
+import { PithError, type Clock } from 'pith';
+import type { EmbedOptions } from './contract.ts';
 import type { Config } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Busy, requestVectors } from './request.ts';

@@ -1,11 +1,13 @@
-import type { EmbeddingProvider, EmbedOptions, ExtensionContext, JsonValue, SetupProvider } from 'pith';
+import type { ExtensionContext, JsonValue, SetupProvider } from 'pith';
 import { config, type Config } from './config.ts';
+import { EmbeddingProvider, type EmbedOptions } from './contract.ts';
 import { endpointOf, secretUsesOf } from './endpoint.ts';
 import { Embedder } from './embedder.ts';
 import { embeddingSetup } from './setup.ts';
 
 export default class Embedding implements EmbeddingProvider, SetupProvider {
   static readonly config = config;
+  static readonly protocols = [EmbeddingProvider];
   readonly embeddingModel: string | null;
   readonly #context: ExtensionContext<Config>;
   readonly #embedder: Embedder;

@@ -54,7 +54,7 @@ export class Servers {
     const { config, events, id, own } = this.#context;
     const controller = new AbortController();
     const guardian = new Guardian();
-    const changed = (): void => void events.publish('tools.changed', { extensionId: id });
+    const changed = (): void => void events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
     const connections = Object.entries(config.servers)
       .filter(([, { enabled }]) => enabled)
       .map(

@@ -19,6 +19,7 @@ import {
   type TurnInfo,
   type TurnTool,
 } from 'pith';
+import { skillsChanged } from './contract.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview } from './catalog/preview.ts';
 import { findReadable } from './catalog/scope.ts';
@@ -74,7 +75,8 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     this.#registry = createRegistry({
       ...registryOptions(context),
       onChange: (change, snapshot) => {
-        context.events.publish('skills.changed', change);
+        context.events.publish(skillsChanged, change);
+        context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });
         this.#search.follow(snapshot);
       },
     });

@@ -1,4 +1,5 @@
 import type { Events } from 'pith';
+import { taskChanged } from './contract.ts';
 import { threadOf, type Task } from './task.ts';
 import type { Announcement, TaskStore } from './task-store.ts';
 import { awaitsApproval } from './transitions.ts';
@@ -33,7 +34,7 @@ export class Announcer {
     const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };
     const text = person && task.state === state ? noticeOf(task) : null;
     await Promise.all([
-      this.events.publish('task.changed', { v: 1, taskId: id, state, goal, threadId, note }, options),
+      this.events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
       ...(text === null ? [] : [this.events.publish('notify', { v: 1, text, kind: 'task', target: null, threadId, userId }, options)]),
       this.store.announced(seq),
     ]);

@@ -196,7 +196,7 @@ describe('bound skills', () => {
     });
     expect(noticesOf((await world.run('hi')).events)).toEqual([]);
     world.extensions.skillBodies.delete('a');
-    world.events.publish('skills.changed', { added: [], changed: [], removed: ['a'] });
+    world.events.publish('provider.changed', { extensionId: 'skills', protocol: 'skill' });
     expect(await world.registry.resolve('main')).toMatchObject({
       state: 'degraded',
       notes: [{ severity: 'warning', code: 'skill_not_found' }],

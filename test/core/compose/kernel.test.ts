@@ -40,13 +40,13 @@ it('messages of listeners that fail are kept once each, and not without end', as
   await using pith = await testKernel({ model: scriptedModel([]) });
   const { events } = pith.kernel;
   let count = 0;
-  events.handle('skills.changed', () => {
+  events.handle('provider.changed', () => {
     throw new Error(`failure ${(count += 1)}`);
   });
-  events.handle('skills.changed', () => {
+  events.handle('provider.changed', () => {
     throw new Error('always the same');
   });
-  for (let round = 0; round < 100; round += 1) events.publish('skills.changed', { added: [], changed: [], removed: [] });
+  for (let round = 0; round < 100; round += 1) events.publish('provider.changed', { extensionId: 'x', protocol: 'skill' });
   const { notes } = await pith.kernel.doctor();
   const strays = notes.filter(({ message }) => message.startsWith('a listener of '));
   expect(strays.length).toBe(20);

@@ -1,14 +1,22 @@
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
-import { task } from './world.ts';
+import { task, taskChanged } from './world.ts';
 import { until } from '../../waiting.ts';
 import { describe, expect, it } from 'vitest';
 
 const SEEN = (method: string, body = '') =>
   `async ${method}(payload, delivery) { await this.context.kv.set(\`\${delivery.id} ${method} \${delivery.attempt}\`, { payload, correlation: delivery.correlationId }); ${body} }`;
 
+const DEFINES = { topics: { 'task.changed': { durable: true } } };
+
 function listener(methods: string, manifest: object): Record<string, string> {
   return {
-    'extensions/listener/manifest.yaml': JSON.stringify({ id: 'listener', entrypoint: 'main.ts', isolation: 'in_process', ...manifest }),
+    'extensions/listener/manifest.yaml': JSON.stringify({
+      id: 'listener',
+      entrypoint: 'main.ts',
+      isolation: 'in_process',
+      defines: DEFINES,
+      ...manifest,
+    }),
     'extensions/listener/main.ts': `export default class { constructor(context) { this.context = context; } ${methods} }\n`,
   };
 }
@@ -62,11 +70,11 @@ describe('handlers of manifests', () => {
       files: {
         ...AGENT,
         ...listener('rememberAll() {}', { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }),
+        'extensions/ear/manifest.yaml': 'id: ear\nentrypoint: main.ts\nevents:\n  handles: [{ topic: user.mesage, handler: tick }]\n',
+        'extensions/ear/main.ts': 'export default class { tick() {} }\n',
         'extensions/timer/manifest.yaml': [
           'id: timer',
           'entrypoint: main.ts',
-          'events:',
-          '  handles: [{ topic: user.mesage, handler: tick }]',
           'schedules:',
           '  - { name: a, cron: "* * * * * *", handler: tick }',
           '  - { name: b, cron: "61 * * * *", handler: tick }',
@@ -78,11 +86,11 @@ describe('handlers of manifests', () => {
     const report = await pith.kernel.doctor();
     expect(report.extensions.find(({ id }) => id === 'listener')).toMatchObject({ state: 'failed', code: 'provides_mismatch' });
     expect(report.extensions.find(({ id }) => id === 'listener')?.message).toContain("'remember(payload, delivery)'");
-    const found = pith.kernel.extensions.discovery.declarations.get('timer')?.diagnostics ?? [];
+    const found = ['ear', 'timer'].flatMap((id) => pith.kernel.extensions.discovery.declarations.get(id)?.diagnostics ?? []);
     expect(found.map(({ code, line, message }) => [code, line, message])).toEqual([
       ['name_unknown', 4, expect.stringContaining("did you mean 'user.message'")],
-      ['manifest_invalid', 6, "'* * * * * *' has 6 fields, not five"],
-      ['manifest_invalid', 7, expect.stringContaining('minute')],
+      ['manifest_invalid', 4, "'* * * * * *' has 6 fields, not five"],
+      ['manifest_invalid', 5, expect.stringContaining('minute')],
     ]);
   });
 
@@ -90,7 +98,7 @@ describe('handlers of manifests', () => {
     const body = `async tick(payload) {
       const { events } = this.context;
       const codes = [];
-      for (const topic of ['task.changed', 'notify', 'user.message']) {
+      for (const topic of ['schedule.due', 'notify', 'user.message']) {
         await events.publish(topic, { v: 1, taskId: 'x' }).catch((error) => codes.push(error.code));
       }
       await events.publish('notify', { v: 1, run() {} }).catch((error) => codes.push(error.code));
@@ -103,7 +111,7 @@ describe('handlers of manifests', () => {
       files: { ...AGENT, ...listener(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
     });
     await pith.kernel.start();
-    await pith.kernel.events.publish('task.changed', task('x'));
+    await pith.kernel.events.publish(taskChanged, task('x'));
     await until(async () => expect(await kept(pith)).toHaveLength(1));
     expect((await kept(pith))[0]?.value).toEqual(['not_declared', 'not_allowed', 'not_serialisable', 'parameter_invalid']);
   });
@@ -166,7 +174,7 @@ describe('handlers of manifests', () => {
       model: scriptedModel([]),
       files: { ...AGENT, ...listener('old() { throw new Error("no luck"); }', handles('old')) },
     });
-    await pith.kernel.events.publish('task.changed', task('early'));
+    await pith.kernel.events.publish(taskChanged, task('early'));
     await pith.kernel.start();
     for (let round = 0; round < 600; round++) {
       await clock.advance(1000);
@@ -176,12 +184,12 @@ describe('handlers of manifests', () => {
     expect(dead.map(({ message }) => message)).toEqual([
       "event 1 (task.changed) could not be delivered to 'listener/old' after 8 attempts: no luck",
     ]);
-    await pith.kernel.events.publish('task.changed', task('waits'), { at: clock.now() + 3_600_000 });
+    await pith.kernel.events.publish(taskChanged, task('waits'), { at: clock.now() + 3_600_000 });
     for (const [file, text] of Object.entries(listener(SEEN('fresh'), handles('fresh')))) await pith.write(file, text);
     await pith.kernel.extensions.refresh();
     const gone = (await pith.kernel.doctor()).notes.filter(({ message }) => message.includes('no enabled extension'));
     expect(gone.map(({ message }) => message)).toEqual(["1 event waits for 'listener/old', which no enabled extension declares any more"]);
-    await pith.kernel.events.publish('task.changed', task('late'));
+    await pith.kernel.events.publish(taskChanged, task('late'));
     await until(async () => expect((await kept(pith)).map(({ key }) => key)).toEqual(['3 fresh 1']));
   });
 
@@ -197,7 +205,7 @@ describe('handlers of manifests', () => {
       files: { ...AGENT, ...listener(body, { isolation: 'process', events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
     });
     await pith.kernel.start();
-    await pith.kernel.events.publish('task.changed', task('t1'));
+    await pith.kernel.events.publish(taskChanged, task('t1'));
     await until(async () => expect(await kept(pith)).toEqual([{ key: '2', value: { taskId: 't1' } }]));
   });
 });

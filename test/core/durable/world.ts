@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Clock, Delivery, DurableTopic, JsonValue, Logger } from 'pith';
+import { defineTopic, type Clock, type Delivery, type JsonValue, type Logger } from 'pith';
 import { createDeliveries, type Deliveries } from '../../../core/durable/deliveries.ts';
 import { createJournal, type Journal } from '../../../core/durable/journal.ts';
 import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
@@ -27,7 +27,7 @@ export function openNode(
   folder: string,
   clock: Clock,
   handlers: Readonly<Record<string, Handle>>,
-  topics: Readonly<Record<string, readonly DurableTopic[]>> = {},
+  topics: Readonly<Record<string, readonly string[]>> = {},
 ): Node {
   const store = openStore(path.join(folder, 'pith.db'), clock);
   const lines: string[] = [];
@@ -61,6 +61,8 @@ export function openNode(
     },
   };
 }
+
+export const taskChanged = defineTopic<ReturnType<typeof task>>('task.changed', { durable: true });
 
 export function task(id: string, note: string | null = null) {
   return { v: 1, taskId: id, state: 'running', goal: '', threadId: null, note } as const;

@@ -142,9 +142,9 @@ it('K61 publishes an event without a payload while a secret is set', async () =>
   const main = `export default class {
     contextPriority = 1;
     constructor(private readonly context) {}
-    async getContext() { this.context.events.publish('tick', undefined); return 'published'; }
+    async getContext() { this.context.events.publish('quiet.tick', undefined); return 'published'; }
   }`;
-  await sandbox.extension('quiet', 'context', main, 'secrets: [QUIET_TOKEN]');
+  await sandbox.extension('quiet', 'context', main, 'secrets: [QUIET_TOKEN]\ndefines: { topics: { quiet.tick: {} } }');
   const host = await sandbox.host({ env: { QUIET_TOKEN: 'canary-7f3a9d' } });
   const [source] = await host.contexts();
   expect(await source!.getContext('p', TURN, NEVER)).toBe('published');

@@ -17,7 +17,7 @@ export default class {
   constructor(context) { this.context = context; this.names = ['one']; }
   getTools() {
     const add = defineTool({ name: 'add', description: 'Adds a tool.', input: z.object({ name: z.string() }),
-      execute: ({ name }) => { this.names.push(name); this.context.events.publish('tools.changed', { extensionId: 'moving' }); return this.names.length; } });
+      execute: ({ name }) => { this.names.push(name); this.context.events.publish('provider.changed', { protocol: 'tool' }); return this.names.length; } });
     return [add, ...this.names.map((name) => defineTool({ name, description: 'A tool.', input: z.looseObject({}),
       inputSchema: { type: 'object', properties: { deep: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } } }, execute: (input) => ({ name, input }) }))];
   }
@@ -29,7 +29,7 @@ const call = (name: string, input: object) =>
   test!.kernel.extensions.callTool('moving', name, input as never, { turn: {} as never, idempotencyKey: 'k' }, signal);
 const names = async () => (await test!.kernel.extensions.tools('moving')).map(({ name }) => name);
 
-describe('tools.changed', () => {
+describe('provider.changed of tools', () => {
   it('the tools of a running extension are asked for again, and what is new can be called', async () => {
     test = await testKernel({ files });
     expect(await names()).toEqual(['add', 'one']);

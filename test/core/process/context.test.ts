@@ -65,7 +65,7 @@ describe('the context of an extension in a separate process', () => {
   it('K30: events go both ways', async () => {
     const mine = main(
       'mine',
-      `async initialize() { this.context.events.handle('extension.activated', ({ extensionId }) => { if (extensionId === 'other') this.context.events.publish('skills.changed', { added: ['seen'], changed: [], removed: [] }); }); }
+      `async initialize() { this.context.events.handle('extension.activated', ({ extensionId }) => { if (extensionId === 'other') this.context.events.publish('provider.changed', { protocol: 'seen' }); }); }
        getTools() { return []; }`,
     );
     const test = await open({
@@ -77,10 +77,10 @@ describe('the context of an extension in a separate process', () => {
       },
     });
     const { events, extensions } = test.kernel;
-    const seen = new Promise((resolve) => events.handle('skills.changed', resolve));
+    const seen = new Promise((resolve) => events.handle('provider.changed', resolve));
     await extensions.activate('mine');
     await extensions.activate('other');
-    expect(await seen).toMatchObject({ added: ['seen'] });
+    expect(await seen).toMatchObject({ protocol: 'seen' });
   });
 
   it('K5: providers are reached from the process and in it, also where they are processes themselves', async () => {

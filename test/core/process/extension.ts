@@ -5,7 +5,7 @@ export function manifest(id: string, fields: Readonly<Record<string, unknown>>):
 
 /** A `main.ts` with this body of its class, which keeps its context as `context`. */
 export function main(id: string, body: string, head = ''): Record<string, string> {
-  const text = `import { defineTool, PithError, toolError, z } from 'pith';\n${head}\nexport default class {\n  constructor(context) { this.context = context; }\n${body}\n}\n`;
+  const text = `import { defineTool, defineTopic, PithError, toolError, z } from 'pith';\n${head}\nexport default class {\n  constructor(context) { this.context = context; }\n${body}\n}\n`;
   return { [`extensions/${id}/main.ts`]: text };
 }
 

@@ -153,17 +153,17 @@ describe('the life of an extension’s process', () => {
   it('K5: an abort reaches the signal of the call', async () => {
     const wait = tool(
       'wait',
-      `await new Promise((resolve) => call.signal.addEventListener('abort', resolve)); context.events.publish('skills.changed', { added: ['aborted'], changed: [], removed: [] });`,
+      `await new Promise((resolve) => call.signal.addEventListener('abort', resolve)); context.events.publish('provider.changed', { protocol: 'aborted' });`,
     );
     const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, wait].join()) } });
     await pidOf(test);
     const controller = new AbortController();
-    const aborted = new Promise((resolve) => test.kernel.events.handle('skills.changed', resolve));
+    const aborted = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
     const waiting = call(test, 'wait', controller.signal);
     await pidOf(test);
     controller.abort();
     expect(await waiting).toMatchObject({ ok: false, error: { code: 'aborted' } });
-    expect(await aborted).toMatchObject({ added: ['aborted'] });
+    expect(await aborted).toMatchObject({ protocol: 'aborted' });
   });
 
   it('K10: after five minutes without a call the process is ended, and started again when it is needed', async () => {
@@ -212,12 +212,12 @@ describe('the life of an extension’s process', () => {
     const mine = main(
       'mine',
       `getTools() { return [${PID}]; }
-       async runBackground(signal) { this.context.events.publish('skills.changed', { added: ['running'], changed: [], removed: [] }); await new Promise((resolve) => signal.addEventListener('abort', resolve)); }`,
+       async runBackground(signal) { this.context.events.publish('provider.changed', { protocol: 'running' }); await new Promise((resolve) => signal.addEventListener('abort', resolve)); }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['tool', 'service'] }), ...mine } });
-    const runs = new Promise((resolve) => test.kernel.events.handle('skills.changed', resolve));
+    const runs = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
     await test.kernel.start();
-    expect(await runs).toMatchObject({ added: ['running'] });
+    expect(await runs).toMatchObject({ protocol: 'running' });
     const pid = await pidOf(test);
     await test.kernel.stop();
     expect(isAlive(pid)).toBe(false);

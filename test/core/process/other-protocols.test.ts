@@ -142,21 +142,22 @@ describe('other protocols across processes', () => {
     const mine = main(
       'mine',
       `async changed(payload, delivery) { await this.context.kv.set('seen', { task: payload.taskId, attempt: delivery.attempt, correlated: delivery.correlationId !== '', signal: delivery.signal instanceof AbortSignal });
-         this.context.events.publish('skills.changed', { added: ['handled'], changed: [], removed: [] }); }
+         this.context.events.publish('provider.changed', { protocol: 'handled' }); }
        getTools() { const { context } = this; return [
-         defineTool({ name: 'tell', description: 'd', input: z.object({}), execute: async () => typeof (await context.events.publish('task.changed', { v: 1, taskId: 't1', state: 'done', goal: 'g', threadId: null, note: null })) }),
+         defineTool({ name: 'tell', description: 'd', input: z.object({}), execute: async () => typeof (await context.events.publish(defineTopic('task.changed', { durable: true }), { v: 1, taskId: 't1', state: 'done', goal: 'g', threadId: null, note: null })) }),
          defineTool({ name: 'seen', description: 'd', input: z.object({}), execute: () => context.kv.get('seen') })]; }`,
     );
-    const events = { publishes: ['task.changed'], handles: [{ topic: 'task.changed', handler: 'changed' }] };
+    const defines = { topics: { 'task.changed': { durable: true } } };
+    const events = { handles: [{ topic: 'task.changed', handler: 'changed' }] };
     const test = await open({
       files: {
-        ...manifest('mine', { provides: ['tool'], events }),
+        ...manifest('mine', { provides: ['tool'], defines, events }),
         ...mine,
         'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [mine] }\n',
       },
     });
     await test.kernel.start();
-    const handled = new Promise((resolve) => test.kernel.events.handle('skills.changed', resolve));
+    const handled = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
     expect(await test.kernel.callTool('asker', 'tell', {})).toEqual({ ok: true, output: 'string' });
     await handled;
     expect(await test.kernel.callTool('asker', 'seen', {})).toEqual({

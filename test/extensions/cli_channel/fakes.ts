@@ -10,7 +10,6 @@ import {
   type Command,
   type CommandIO,
   type JsonValue,
-  type Topic,
   type TopicMap,
   type TurnEvent,
   type TurnRequest,
@@ -106,7 +105,7 @@ export function kernelCommands(model = 'test/model'): readonly Command[] {
 export interface Chat {
   readonly requests: TurnRequest[];
   /** Happens while the chat is open. */
-  tell<T extends Topic>(topic: T, event: TopicMap[T]): void;
+  tell<T extends keyof TopicMap>(topic: T, event: TopicMap[T]): void;
   readonly context: ChatContext;
   readonly terminals: Terminals;
   readonly folder: string;

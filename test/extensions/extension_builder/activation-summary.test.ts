@@ -5,7 +5,7 @@ const MANIFEST = `id: it
 entrypoint: entry.ts
 commands: [{ path: it go }]
 models: [{ prefix: mine }]
-events: { publishes: [notify], handles: [{ topic: task.changed, handler: told }] }
+events: { publishes: [notify], handles: [{ topic: user.message, handler: told }] }
 schedules: [{ name: daily, cron: "0 9 * * *", handler: told }]
 `;
 const sources = (files: Readonly<Record<string, string | Buffer>>) =>
@@ -24,7 +24,7 @@ describe('what a person reads before an activation', () => {
   it('K50 names commands, models, events and schedules', () => {
     const text = summaryText(activationSummary(null, sources({ 'manifest.yaml': MANIFEST })), []);
     expect(text).toMatch(
-      /commands: it go\nmodels: mine\nevents_published: notify\nevents_handled: task\.changed\nschedules: daily \(0 9 \* \* \*\)/,
+      /commands: it go\nmodels: mine\nevents_published: notify\nevents_handled: user\.message\nschedules: daily \(0 9 \* \* \*\)/,
     );
   });
 

@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { commandPaths, registryExtension, type RegistryExtension } from './registry-extension.ts';
 import { skillText } from './skill-sandbox.ts';
+import { skillsChanged } from '../../../sandbox/extensions/skill_registry/contract.ts';
 import { agentOf, callOf, turnOf } from './skill-values.ts';
 
 // Only the skills of the test's own sandbox.
@@ -45,7 +46,7 @@ describe('the extension', () => {
     const manifest = manifestSchema().parse(parse(await readFile(path.resolve('sandbox/extensions/skill_registry/manifest.yaml'), 'utf8')));
     expect(manifest.provides).toEqual(['tool', 'context', 'service', 'skill', 'command']);
     expect(manifest.agent_keys).toEqual(Object.keys(SkillRegistryExtension.agentKeys));
-    expect(manifest.events.publishes).toEqual(['skills.changed', 'skill.used', 'notify']);
+    expect(Object.keys(manifest.defines.topics)).toEqual(['skills.changed', 'skill.used']);
     expect(commandPaths(await pith.extension.getCommands()).every((command) => command.startsWith('skills '))).toBe(true);
   });
 
@@ -173,7 +174,10 @@ describe('changes', () => {
       ok: false,
       error: { code: 'skill_not_found' },
     });
-    expect(pith.published).toEqual([{ topic: 'skills.changed', payload: { added: ['beta'], changed: ['alpha'], removed: [] } }]);
+    expect(pith.published).toEqual([
+      { topic: skillsChanged, payload: { added: ['beta'], changed: ['alpha'], removed: [] } },
+      { topic: 'provider.changed', payload: { extensionId: 'skill_registry', protocol: 'skill' } },
+    ]);
     pith.emit('turn.ended', ended('turn-a'));
     expect(await listed('turn-a')).toContain('of 2, by id');
   });

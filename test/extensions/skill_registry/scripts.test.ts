@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { recordEvents } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { skillUsed } from '../../../sandbox/extensions/skill_registry/contract.ts';
 import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { runs } from '../../core/process/hosts.ts';
 import { scriptKernel } from './script-kernel.ts';
@@ -49,7 +50,7 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
 
   it('S74 S90 a failure has its exit code and the last 500 characters of the error output; each run is in the ledger', async () => {
     const kit = await scriptKernel({ 'scripts/fail.sh': "echo out; printf 'x%.0s' $(seq 1000) >&2; echo THE-END >&2; exit 7\n" });
-    const used = recordEvents(kit.pith.kernel.events);
+    const used = recordEvents(kit.pith.kernel.events, skillUsed);
     const { ok, code, output, metadata, line } = await kit.run('scripts/fail.sh');
     expect([ok, code]).toEqual([false, 'script_failed']);
     expect(output).toBe(
@@ -58,7 +59,7 @@ describe.skipIf(!available)('S72 run_skill_script', () => {
     expect(metadata).toMatchObject({ exit: 7, path: 'scripts/fail.sh' });
     expect(line).toContain('Error: Script scripts/fail.sh');
     await kit.run('scripts/missing.sh');
-    expect(used.of('skill.used')).toEqual([
+    expect(used.of(skillUsed)).toEqual([
       expect.objectContaining({ skillId: 'tool-kit', state: 'script_run', path: 'scripts/fail.sh', exit: 7 }),
     ]);
   });

@@ -9,6 +9,7 @@ import {
   type TestKernel,
 } from 'pith/testing';
 import { captureCommand, matchCommand, parseCommandInput, type JsonValue } from 'pith';
+import { taskChanged } from '../../../sandbox/extensions/task_engine/contract.ts';
 import { expect } from 'vitest';
 
 const { signal } = new AbortController();
@@ -75,7 +76,7 @@ export async function taskKernel(
     sandbox,
     files: { ...AGENTS, ...options.files },
   });
-  const recorded = recordEvents(test.kernel.events);
+  const recorded = recordEvents(test.kernel.events, taskChanged);
   if (options.start !== false) await test.kernel.start();
 
   const call = (name: string, input: JsonValue, agentId = 'boss') => test.kernel.callTool(agentId, name, input);
@@ -89,7 +90,7 @@ export async function taskKernel(
     test,
     clock,
     requests,
-    states: () => recorded.of('task.changed').map(({ taskId, state }) => `${taskId} ${state}`),
+    states: () => recorded.of(taskChanged).map(({ taskId, state }) => `${taskId} ${state}`),
     tool,
     notices: () => recorded.of('notify').map(({ text }) => text),
     async refusal(name, input, agentId) {

@@ -12,17 +12,24 @@ const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 const MAX_FINDINGS = 50;
 
-/** Holds the sources of an extension to the types of the contract, by the compiler in a separate process. `cache`: where the compiler's project is put. */
+export interface TypePlaces {
+  /** Where the compiler's project is put. */
+  readonly cache: StateFolder;
+  /** Whose extensions' contracts are found before those that ship. */
+  readonly sandbox: string;
+}
+
+/** Holds the sources of an extension to the types of the contracts, by the compiler in a separate process. */
 export async function typeFindings(
   folder: string,
   sources: readonly string[],
-  cache: StateFolder,
+  { cache, sandbox }: TypePlaces,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const files = sources.filter((path) => /\.[cm]?tsx?$/.test(path)).map((path) => join(folder, path));
   if (files.length === 0) return [];
   const project = `types-${randomUUID()}.json`;
-  await cache.write(project, JSON.stringify(projectOf(files)), { durable: false });
+  await cache.write(project, JSON.stringify(projectOf(files, sandbox)), { durable: false });
   try {
     return await compile(join(cache.path, project), folder, signal);
   } finally {
@@ -34,7 +41,7 @@ export async function typeFindings(
 const root = (): string => dirname(shippedSandbox());
 
 /** As the bundler reads the sources. */
-function projectOf(files: readonly string[]) {
+function projectOf(files: readonly string[], sandbox: string) {
   const built = join(root(), 'dist/contract.d.ts');
   // Beside Pith's own where a project has installed it.
   const types = createRequire(join(root(), 'package.json')).resolve('@types/node/package.json');
@@ -57,6 +64,7 @@ function projectOf(files: readonly string[]) {
       paths: {
         pith: [existsSync(built) ? built : join(root(), 'core/contract/index.ts')],
         '@pith/*': [join(root(), 'dist/packages/*.d.ts')],
+        'pith/*': [sandbox, shippedSandbox()].map((each) => join(each, 'extensions/*/contract.ts')),
         '*': [join(packages, '*')],
       },
     },

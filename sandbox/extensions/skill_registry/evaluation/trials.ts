@@ -1,4 +1,5 @@
-import { PithError, RankerProvider, type ExtensionContext } from 'pith';
+import { PithError, type ExtensionContext } from 'pith';
+import { RankerProvider } from '../contract.ts';
 import type { EmbeddingClient } from '../meaning/embedding-client.ts';
 import { vectorTextOf } from '../meaning/vector-text.ts';
 import { fuse } from '../search/fusion.ts';

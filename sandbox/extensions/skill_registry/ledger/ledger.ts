@@ -1,5 +1,6 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import type { Clock, Database, Events, Logger, Retain, TopicMap, TurnInfo } from 'pith';
+import { skillUsed } from '../contract.ts';
 import { Exposures } from './exposure.ts';
 import { dropEntry, keptEntry, newestTurn, readThread, turnEntry, useEntry } from './ledger-rows.ts';
 import { hasTables, LedgerWriter } from './ledger-writer.ts';
@@ -104,7 +105,7 @@ export class SkillLedger implements Ledger {
       const { skillId, sha256 } = load;
       this.#writer.add(dropEntry({ threadId, turnId, agentId, skillId, sha256, compactions }, this.#ports.clock.now()));
       const correlationId = (turnId === null ? undefined : this.#running.get(turnId)?.correlationId) ?? null;
-      this.#ports.events.publish('skill.used', { turnId, threadId, agentId, skillId, state: 'dropped', sha256, correlationId });
+      this.#ports.events.publish(skillUsed, { turnId, threadId, agentId, skillId, state: 'dropped', sha256, correlationId });
     }
   }
 
@@ -145,7 +146,7 @@ export class SkillLedger implements Ledger {
     const { skillId, state } = use;
     const more =
       state === 'loaded' ? { how: use.how, sha256: use.sha256 } : { path: use.path, ...(state === 'script_run' ? { exit: use.exit } : {}) };
-    this.#ports.events.publish('skill.used', { turnId, threadId, agentId: agent.id, skillId, state, ...more, correlationId });
+    this.#ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, skillId, state, ...more, correlationId });
   }
 
   #writeTurn(turn: TurnInfo, offer: Offer | null): void {

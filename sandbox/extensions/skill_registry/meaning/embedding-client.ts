@@ -1,4 +1,5 @@
-import { messageOf, PithError, within, type Clock, type EmbeddingProvider, type Logger, type Remote } from 'pith';
+import { messageOf, PithError, within, type Clock, type Logger, type Remote } from 'pith';
+import type { EmbeddingProvider } from 'pith/embedding';
 import { modelOf, providerWithModel } from './embedding-model.ts';
 
 type Purpose = 'query' | 'document';

@@ -1,4 +1,5 @@
-import type { EmbeddingProvider, Remote } from 'pith';
+import type { Remote } from 'pith';
+import type { EmbeddingProvider } from 'pith/embedding';
 
 /** The first provider, in the order of their ids, that has a model. */
 export function providerWithModel(providers: readonly Remote<EmbeddingProvider>[]): Remote<EmbeddingProvider> | undefined {

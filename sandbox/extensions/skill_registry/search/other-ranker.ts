@@ -1,5 +1,6 @@
-import { messageOf, PithError, within, type Clock, type Logger, type RankerDocument, type RankerProvider, type Remote } from 'pith';
+import { messageOf, PithError, within, type Clock, type Logger, type Remote } from 'pith';
 import { printableLine } from '@pith/plain-text';
+import type { RankerDocument, RankerProvider } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { documentVersion, fullDocumentOf } from './document.ts';
 import type { Learned } from './learned-examples.ts';

@@ -1,5 +1,5 @@
 /** What is searched of a skill; `version` and `body` are empty until its body has been read. */
-export type { RankedSkill as Ranked, RankerDocument as SearchDocument } from 'pith';
+export type { RankedSkill as Ranked, RankerDocument as SearchDocument } from '../contract.ts';
 
 /** So much of a body is searched, whoever ranks. */
 export const BODY_CHARACTERS = 20_000;

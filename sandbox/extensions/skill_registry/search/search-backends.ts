@@ -1,14 +1,6 @@
-import {
-  EmbeddingProvider,
-  messageOf,
-  RankerProvider,
-  within,
-  type CommandContext,
-  type Diagnostic,
-  type Events,
-  type ExtensionContext,
-  type Remote,
-} from 'pith';
+import { messageOf, within, type CommandContext, type Diagnostic, type Events, type ExtensionContext, type Remote } from 'pith';
+import { EmbeddingProvider } from 'pith/embedding';
+import { RankerProvider } from '../contract.ts';
 import { modelOf } from '../meaning/embedding-model.ts';
 import type { EmbeddingClient } from '../meaning/embedding-client.ts';
 import type { Meaning } from '../meaning/meaning.ts';

@@ -1,5 +1,6 @@
-import { matchCommand, parseCommandInput, type CommandIO, type JsonValue, type TopicMap } from 'pith';
+import { matchCommand, parseCommandInput, type CommandIO, type JsonValue } from 'pith';
 import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
+import { skillUsed, type SkillUsed } from '../../../../sandbox/extensions/skill_registry/contract.ts';
 import { skillText } from '../skill-sandbox.ts';
 
 export const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
@@ -12,7 +13,7 @@ export interface LedgerKernel {
   readonly pith: TestKernel;
   readonly model: ScriptedModel;
   /** Payloads of `skill.used`. */
-  readonly used: TopicMap['skill.used'][];
+  readonly used: SkillUsed[];
   /** One turn in which the model does `steps`, then answers. */
   turn(input: string, steps?: readonly ScriptedStep[], thread?: string): Promise<TurnOutcome>;
   /** The JSON of a command of the skill registry. */
@@ -37,8 +38,8 @@ export async function ledgerKernel(
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
     files: { 'agents/reader/manifest.yaml': READER, 'pith.yaml': SETTINGS, ...files },
   });
-  const used: TopicMap['skill.used'][] = [];
-  const listen = () => void pith.kernel.events.handle('skill.used', (payload) => void used.push(payload));
+  const used: SkillUsed[] = [];
+  const listen = () => void pith.kernel.events.handle(skillUsed, (payload) => void used.push(payload));
   listen();
   return {
     pith,

@@ -12,8 +12,11 @@ const SKILLS = {
 };
 /** Knows nothing but the alphabet, backwards. */
 const RANKER = {
-  'extensions/my_ranker/manifest.yaml': 'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [ranker]\n',
-  'extensions/my_ranker/main.ts': `export default class MyRanker {
+  'extensions/my_ranker/manifest.yaml':
+    'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.ranker]\ndepends_on: [skill_registry]\n',
+  'extensions/my_ranker/main.ts': `import { RankerProvider } from 'pith/skill_registry';
+export default class MyRanker {
+  static protocols = [RankerProvider];
   ids = new Set();
   async upsert(documents) { for (const { id } of documents) this.ids.add(id); }
   async remove(ids) { for (const id of ids) this.ids.delete(id); }

@@ -20,9 +20,11 @@ const SKILLS = Object.assign(
 ) as Record<string, string>;
 
 const RANKER = {
-  'extensions/my_ranker/manifest.yaml': 'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [ranker]\n',
-  'extensions/my_ranker/main.ts': `import type { RankerDocument, RankerProvider } from 'pith';
+  'extensions/my_ranker/manifest.yaml':
+    'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.ranker]\ndepends_on: [skill_registry]\n',
+  'extensions/my_ranker/main.ts': `import { RankerProvider, type RankerDocument } from 'pith/skill_registry';
 export default class MyRanker implements RankerProvider {
+  static protocols = [RankerProvider];
   readonly #ids = new Set<string>();
   async upsert(documents: readonly RankerDocument[]) {
     for (const { id, examples } of documents) {

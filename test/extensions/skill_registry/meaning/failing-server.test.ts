@@ -1,4 +1,5 @@
-import { EmbeddingProvider, matchCommand, parseCommandInput, type Diagnostic, type Remote } from 'pith';
+import { matchCommand, parseCommandInput, type Diagnostic, type Remote } from 'pith';
+import { EmbeddingProvider } from 'pith/embedding';
 import { fakeClock, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { config } from '../../../../sandbox/extensions/embedding/config.ts';

@@ -1,4 +1,5 @@
-import { PithError, type Logger, type RankerDocument, type RankerOptions, type Remote, type RankerProvider } from 'pith';
+import { PithError, type Logger, type Remote } from 'pith';
+import type { RankerDocument, RankerOptions, RankerProvider } from 'pith/skill_registry';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { OtherRanker } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';

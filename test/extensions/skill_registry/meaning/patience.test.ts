@@ -1,4 +1,5 @@
-import type { Remote, RankerProvider } from 'pith';
+import type { Remote } from 'pith';
+import type { RankerProvider } from 'pith/skill_registry';
 import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
 import type { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';

@@ -1,6 +1,7 @@
 import type { Message } from 'pith';
 import { fakeClock, scriptedModel, testKernel, type ModelRequest, type ScriptedModel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { skillUsed } from '../../../../sandbox/extensions/skill_registry/contract.ts';
 import { skillText } from '../skill-sandbox.ts';
 
 const skill = (id: string, { name = id, triggers = '', body = `BODY-OF-${id}\n` } = {}) => ({
@@ -176,7 +177,7 @@ describe('mode triggers', () => {
       }`,
     });
     const used: unknown[] = [];
-    pith.kernel.events.handle('skill.used', ({ skillId, how }) => void used.push([skillId, how]));
+    pith.kernel.events.handle(skillUsed, ({ skillId, how }) => void used.push([skillId, how]));
     for (const input of ['this work', 'more work', 'and page 3?']) {
       const { beside } = await say(input);
       const matches = input.endsWith('work');

@@ -1,4 +1,34 @@
-import { defineProtocol } from '../protocol.ts';
+import { defineProtocol, defineTopic } from 'pith';
+
+/** The ids of skills that came, differ and went. */
+export interface SkillsChange {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export const skillsChanged = defineTopic<SkillsChange>('skills.changed');
+
+/** What a turn did with a skill, or what a compaction did to it. What a turn was merely offered is in the ledger. */
+export interface SkillUsed {
+  /** null where a person compacted the thread. */
+  readonly turnId: string | null;
+  readonly threadId: string;
+  readonly agentId: string;
+  readonly skillId: string;
+  readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
+  /** By what way it was loaded. */
+  readonly how?: string;
+  /** Of the text that was loaded or dropped. */
+  readonly sha256?: string;
+  /** Of the resource or script. */
+  readonly path?: string;
+  /** The script's exit code; null when it was ended. */
+  readonly exit?: number | null;
+  readonly correlationId: string | null;
+}
+
+export const skillUsed = defineTopic<SkillUsed>('skill.used');
 
 /** What can be searched of one skill. */
 export interface RankerDocument {
@@ -38,7 +68,7 @@ export interface RankerProvider {
   rank(query: string, options: RankerOptions, signal?: AbortSignal): Promise<readonly RankedSkill[]>;
 }
 
-export const RankerProvider = defineProtocol<RankerProvider>('ranker', {
+export const RankerProvider = defineProtocol<RankerProvider>('skills.ranker', {
   upsert: { kind: 'method', signature: 'upsert(documents: RankerDocument[]): Promise<void>', timeoutMs: 60_000, signalAt: 1 },
   remove: { kind: 'method', signature: 'remove(ids: string[]): Promise<void>', signalAt: 1 },
   rank: { kind: 'method', signature: 'rank(query: string, options: RankerOptions): Promise<RankedSkill[]>', signalAt: 2 },

@@ -1,4 +1,4 @@
-import { defineProtocol } from '../protocol.ts';
+import { defineProtocol } from 'pith';
 
 export interface EmbedOptions {
   /** Some models treat what is searched for and what is searched differently. */
@@ -13,7 +13,7 @@ export interface EmbeddingProvider {
   embed(texts: readonly string[], options: EmbedOptions, signal?: AbortSignal): Promise<readonly (readonly number[])[]>;
 }
 
-export const EmbeddingProvider = defineProtocol<EmbeddingProvider>('embedding', {
+export const EmbeddingProvider = defineProtocol<EmbeddingProvider>('text.embedding', {
   embeddingModel: { kind: 'constant', signature: 'embeddingModel: string | null' },
   embed: {
     kind: 'method',

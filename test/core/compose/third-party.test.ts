@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { testKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { filesBelow, ROOT } from '../../architecture/repository.ts';
+import { until } from '../../waiting.ts';
+
+const FOLDER = 'test/fixtures/third-party';
+const FILES = Object.fromEntries(
+  filesBelow(FOLDER, '.ts', '.yaml').map((file) => [path.relative(FOLDER, file), readFileSync(path.join(ROOT, file), 'utf8')]),
+);
+const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [acme_use] }\n' };
+const text = (file: string): string => FILES[`extensions/${file}`] ?? '';
+
+describe('a protocol and a topic of a third party, of which no line of core knows', () => {
+  it.each<[string, TestKernelOptions]>([
+    ['in the kernel', { isolation: 'in_process', wire: false }],
+    ['in the kernel, serialised', { isolation: 'in_process', wire: true }],
+    ['each in a separate process', { isolation: 'process' }],
+    ['the provider in a process, its user in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme_use') } }],
+    ['the user in a process, its provider in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme_rank') } }],
+  ])(
+    'works %s, through a reload of the provider and an edit of the contract',
+    async (_, options) => {
+      await using pith = await testKernel({ shipped: false, ...options, files: { ...FILES, ...AGENT, ...options.files } });
+      const sort = () => pith.kernel.callTool('asker', 'sort_words', { text: 'c a b' });
+      await pith.kernel.start();
+      await pith.kernel.extensions.activate('acme_rank');
+      expect(await sort()).toEqual({ ok: true, output: { language: 'plain', words: ['a', 'b', 'c'], version: 'first' } });
+      await until(async () => expect(await pith.kernel.callTool('asker', 'heard', {})).toEqual({ ok: true, output: 'a' }));
+
+      await pith.write('extensions/acme_rank/main.ts', text('acme_rank/main.ts').replace('.sort()', '.sort().reverse()'));
+      await pith.kernel.extensions.refresh();
+      await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'first' } }));
+
+      await pith.write('extensions/acme/contract.ts', text('acme/contract.ts').replace("'first'", "'second'"));
+      await pith.kernel.extensions.refresh();
+      await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'second' } }));
+    },
+    60_000,
+  );
+
+  it.each([
+    [
+      'undefined',
+      'acme_rank/manifest.yaml',
+      ['[acme.ranker]', '[acme.rankr]'],
+      /nothing defines the protocol 'acme.rankr' \(did you mean 'acme.ranker'/,
+    ],
+    [
+      'not depended on',
+      'acme_rank/manifest.yaml',
+      ['depends_on: [acme]', ''],
+      /'acme.ranker' is defined by 'acme', which it does not depend on/,
+    ],
+    ['a member missing', 'acme_rank/main.ts', ['async *words', 'async *wrds'], /'acme.ranker' needs words\(text: string\).*rename 'wrds'/],
+    [
+      'not listed',
+      'acme_rank/main.ts',
+      ['protocols =', 'protocol ='],
+      /'acme.ranker', which 'static protocols' of the class does not list/,
+    ],
+    ['other members', 'acme/manifest.yaml', ['words]', 'worlds]'], /'acme.ranker' lacks worlds, which its manifest defines/],
+    [
+      'no contract',
+      'acme_rank/manifest.yaml',
+      ['depends_on: [acme]', 'depends_on: []\ndefines: { protocols: { acme.ranker: [rank] }, topics: { acme.ranked: {} } }'],
+      /'acme.ranker' is defined by 'acme' already/,
+    ],
+    [
+      'a contract with more',
+      'acme/contract.ts',
+      ["from 'pith';", "from 'pith';\nimport fs from 'node:fs';\nexport const there = fs.existsSync('/');"],
+      /'node:fs' is imported by a contract/,
+    ],
+    [
+      'an undefined topic',
+      'acme_rank/manifest.yaml',
+      ['[acme.ranked]', '[acme.rankd]'],
+      /nothing defines the topic 'acme.rankd' \(did you mean 'acme.ranked'/,
+    ],
+  ])('says what is wrong: %s', async (_, file, [from = '', to = ''], message) => {
+    await using pith = await testKernel({ shipped: false, files: { ...FILES, [`extensions/${file}`]: text(file).replace(from, to) } });
+    expect((await pith.kernel.extensions.activate('acme_rank')).message).toMatch(message);
+  });
+
+  it('refuses an id that `pith/<id>` has already, and an import of what is not depended on', async () => {
+    const main = "import { Ranker } from 'pith/acme';\nexport default class { getTools() { return [Ranker]; } }\n";
+    const manifest = (id: string) => `id: ${id}\nentrypoint: main.ts\nprovides: [tool]\n`;
+    const files = {
+      ...FILES,
+      'extensions/testing/manifest.yaml': manifest('testing'),
+      'extensions/testing/main.ts': main,
+      'extensions/stranger/manifest.yaml': manifest('stranger'),
+      'extensions/stranger/main.ts': main,
+    };
+    await using pith = await testKernel({ shipped: false, files });
+    expect((await pith.kernel.extensions.activate('testing')).message).toMatch(/the id 'testing' is reserved/);
+    expect(await pith.kernel.extensions.activate('stranger')).toMatchObject({
+      code: 'import_forbidden',
+      message: expect.stringContaining("'pith/acme' is the contract of no extension that this one depends on"),
+      cure: expect.stringContaining("add acme to 'depends_on'"),
+    });
+  });
+
+  it('publishes and hears only what is its own or depended on, and keeps processes from what is closed to them', async () => {
+    const main = `import { defineProtocol, defineTopic, defineTool, z } from 'pith';
+const codeOf = async (run) => { try { await run(); return 'done'; } catch (error) { return error.code; } };
+export default class { constructor(context) { this.context = context; } getTools() { const { events, find } = this.context; return [
+  defineTool({ name: 'try_all', description: 'd', input: z.object({}), execute: async () => ({
+    publish: await codeOf(() => events.publish(defineTopic('acme.ranked', { durable: true }), { first: 'x' })),
+    hear: await codeOf(() => events.handle(defineTopic('acme.ranked'), () => undefined)),
+    rank: await codeOf(() => find(defineProtocol('acme.ranker', { rank: { kind: 'method' } }))[0].rank(['a'])) }) })]; } }\n`;
+    const closed = text('acme/contract.ts').replace(/\}\);\n\nexport const ranked/, '}, { inProcessOnly: true });\n\nexport const ranked');
+    const files = {
+      ...FILES,
+      'extensions/acme/contract.ts': closed,
+      'extensions/stranger/manifest.yaml': 'id: stranger\nentrypoint: main.ts\nprovides: [tool]\n',
+      'extensions/stranger/main.ts': main,
+      'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [stranger] }\n',
+    };
+    await using pith = await testKernel({ shipped: false, isolation: 'process', files });
+    expect(await pith.kernel.callTool('asker', 'try_all', {})).toEqual({
+      ok: true,
+      output: { publish: 'not_declared', hear: 'not_declared', rank: 'not_allowed' },
+    });
+  });
+});
+
+function letIn(id: string): string {
+  return `extensions: { ${id}: { isolation: in_process } }\n`;
+}
