@@ -1,5 +1,5 @@
 import { PithError } from '../contract/errors.ts';
-import type { CommandOption } from '../contract/protocols/command-provider.ts';
+import type { CommandOption } from '@pith/command-line';
 
 /** What every command understands, wherever it stands on the line. */
 export interface CommonOptions {

@@ -1,4 +1,5 @@
-import type { Command, CommandInput, CommandIO, CommandOption } from '../contract/protocols/command-provider.ts';
+import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
+import type { CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
 import type { NamedTarget } from './terminal/opened-target.ts';

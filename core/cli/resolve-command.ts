@@ -1,4 +1,4 @@
-import { matchCommand } from '../contract/command-line.ts';
+import { matchCommand } from '@pith/command-line';
 import { PithError } from '../contract/errors.ts';
 import type { Command } from '../contract/protocols/command-provider.ts';
 import type { DeclaredCommand, ExtensionHost } from '../kernel/index.ts';

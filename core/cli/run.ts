@@ -1,7 +1,7 @@
-import { untilAborted, once } from '../contract/promises.ts';
+import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseCommandInput } from '../contract/command-line.ts';
+import { parseCommandInput } from '@pith/command-line';
 import { messageOf, PithError } from '../contract/errors.ts';
 import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
 import { type DeclaredCommand, packageRoot } from '../kernel/index.ts';

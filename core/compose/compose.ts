@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
-import { within } from '../contract/promises.ts';
+import { within } from '@pith/promises';
 import { examine, slipsIn } from './doctor.ts';
 import { createEventServices, type EventServices } from './event-services.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Diagnostic, Events, Phase } from '../contract/index.ts';
+import type { Diagnostic, Events } from '../contract/index.ts';
 import type { ExtensionStatus } from '../kernel/index.ts';
 import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 
@@ -20,7 +20,7 @@ export function isIgnored({ code }: { readonly code: string }): boolean {
   return IGNORED.includes(code);
 }
 
-type Problem = Diagnostic & { readonly phase?: Phase };
+type Problem = Diagnostic & { readonly phase?: string };
 
 export interface ProblemSources {
   readonly findings: readonly Diagnostic[];

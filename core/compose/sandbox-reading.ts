@@ -1,11 +1,9 @@
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
-import { isPlainMap, type JsonValue, type PlainMap } from '../contract/plain-data.ts';
-import { oncePromised } from '../contract/promises.ts';
-import type { ConfinedPrograms } from '../contract/confined.ts';
-import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import type { JsonValue } from '../contract/index.ts';
 import {
+  isPlainMap,
+  type PlainMap,
   discover,
   openIndex,
   type IndexFile,
@@ -22,6 +20,10 @@ import {
   type Settings,
   type SettingsOptions,
 } from '../kernel/index.ts';
+import { oncePromised } from '@pith/promises';
+import type { ConfinedPrograms } from '../contract/confined.ts';
+import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
 import { type Sandboxing, createProcessTier, probeSandboxing } from '../process/index.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';

@@ -13,7 +13,7 @@ export interface Diagnostic {
 /** What went wrong with one extension or agent, and in which phase of its life. */
 export interface Failure {
   readonly extensionId: string;
-  readonly phase: Phase;
+  readonly phase: string;
   readonly code: string;
   readonly message: string;
   readonly cause?: string;
@@ -23,19 +23,5 @@ export interface Failure {
   readonly cure?: string;
 }
 
-export type Phase =
-  | 'discover'
-  | 'validate'
-  | 'order'
-  | 'bundle'
-  | 'import'
-  | 'construct'
-  | 'initialize'
-  | 'start'
-  | 'getContext'
-  | 'getTurnTools'
-  | 'tool call'
-  | 'background'
-  | 'stop'
-  | 'reload'
-  | 'call';
+/** What can be written as JSON and read back the same. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };

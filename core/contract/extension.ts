@@ -1,9 +1,8 @@
 import type { AgentSpec } from './agent.ts';
 import type { ConfinedPrograms } from './confined.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { Diagnostic, JsonValue } from './diagnostic.ts';
 import type { Events } from './events.ts';
 import type { Protocol, Remote } from './protocol.ts';
-import type { JsonValue } from './plain-data.ts';
 import type { TurnEvent, TurnRequest } from './turn.ts';
 
 /** Fields are plain data; secrets never belong in them. */

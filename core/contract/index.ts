@@ -19,11 +19,9 @@
 export { z } from 'zod';
 
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
-export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms, ProgramPlace } from './confined.ts';
-export { commandUsage, matchCommand, optionUsage, parseCommandInput, type CommandShape } from './command-line.ts';
-export type { Diagnostic, Failure, Phase } from './diagnostic.ts';
-export { codeOf, ERROR_CODES, messageOf, PithError, type ErrorCode, type PithErrorOptions } from './errors.ts';
+export type { Diagnostic, Failure, JsonValue } from './diagnostic.ts';
+export { codeOf, messageOf, PithError, type PithErrorOptions } from './errors.ts';
 export {
   defineTopic,
   type Delivery,
@@ -46,10 +44,8 @@ export type {
   SqlRow,
   SqlValue,
 } from './extension.ts';
-export type { JsonValue } from './plain-data.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
-export { untilAborted, within } from './promises.ts';
 export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
 export { shippedSandbox } from './shipped-sandbox.ts';
 export {
@@ -61,7 +57,6 @@ export {
   type ApprovalQuestion,
   type ToolCall,
   type ToolDefinition,
-  type ToolDescriptor,
   type ToolEffect,
   type ToolPermission,
   type ToolResult,
@@ -80,15 +75,7 @@ export {
 } from './turn.ts';
 
 export { ChannelProvider, type ChannelMessage } from './protocols/channel-provider.ts';
-export {
-  CommandProvider,
-  type Command,
-  type CommandArgument,
-  type CommandContext,
-  type CommandInput,
-  type CommandIO,
-  type CommandOption,
-} from './protocols/command-provider.ts';
+export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './protocols/command-provider.ts';
 export { ContextProvider, type ContextDocument, type ContextParts } from './protocols/context-provider.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
 export { ServiceProvider } from './protocols/service-provider.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_LIMITS } from './agent.ts';
-import { once } from './promises.ts';
+import { once } from '@pith/promises';
 
 /** What else is imported as `pith/<name>`. */
 export const RESERVED_IDS: readonly string[] = ['testing', 'embed'];

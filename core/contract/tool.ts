@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { JsonValue } from './plain-data.ts';
+import type { JsonValue } from './diagnostic.ts';
 import type { Retain, TurnInfo } from './turn.ts';
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';
@@ -73,23 +73,6 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
 /** A tool ready to be offered. It parses its own input. */
 export interface Tool extends ToolDefinition {
   readonly kind: 'tool';
-}
-
-/** What the kernel keeps of a tool: plain data. */
-export interface ToolDescriptor {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: Readonly<Record<string, unknown>>;
-  readonly effect: ToolEffect;
-  /** `maybe` means that the tool must be asked with the input. */
-  readonly needsApproval: 'never' | 'always' | 'maybe';
-  readonly timeoutMs: number;
-  readonly optIn: boolean;
-  /** It also stands for each agent with `integration_mode: tool` that its caller may call. */
-  readonly agentTools?: true;
-  /** It gives its name up for a tool that ships. */
-  readonly yields?: true;
-  readonly permission: ToolPermission;
 }
 
 export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): Tool {

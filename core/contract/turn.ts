@@ -1,6 +1,6 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
 import type { AgentSpec } from './agent.ts';
-import type { JsonValue } from './plain-data.ts';
+import type { JsonValue } from './diagnostic.ts';
 
 /** A message as models take it and threads keep it: plain JSON. */
 export type Message = LanguageModelV3Message;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { messageOf } from '../contract/errors.ts';
-import { once } from '../contract/promises.ts';
+import { once } from '@pith/promises';
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 

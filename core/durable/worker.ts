@@ -1,4 +1,4 @@
-import { within } from '../contract/promises.ts';
+import { within } from '@pith/promises';
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
 import type { Lease, Leases } from '../store/leases.ts';

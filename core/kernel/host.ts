@@ -19,10 +19,10 @@ import type {
   Off,
   Remote,
   SkillProvider,
-  ToolDescriptor,
   ToolResult,
   TurnInfo,
 } from '../contract/index.ts';
+import type { ToolDescriptor } from './records/extensions-port.ts';
 import { didYouMean } from '@pith/plain-text';
 import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
 import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';

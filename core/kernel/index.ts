@@ -55,10 +55,13 @@ export {
   type OriginalRequest,
   type ProviderFacts,
   type RoutedProvider,
+  type ToolDescriptor,
   type TurnOrigin,
   canRun,
 } from './records/extensions-port.ts';
+export type { ErrorCode, Phase } from './records/error-codes.ts';
 export type { Failures } from './records/failures.ts';
+export { canonicalJson, deepFreeze, inputProblem, isPlainMap, type PlainMap } from './records/plain-data.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
 export { buildOf, packageRoot, packageVersion } from './records/package-version.ts';
 export { Problem, problemOf } from './records/problem.ts';

@@ -1,6 +1,6 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
 import { isConnectionLoss, readFault, type ModelFault } from './fault.ts';
-import { AbortableWait } from '../contract/promises.ts';
+import { AbortableWait } from '@pith/promises';
 
 export interface RetryOptions {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-import { isThenable } from '../contract/promises.ts';
+import { isThenable } from '@pith/promises';
 import type { Events, PublishOptions, Topic } from '../contract/index.ts';
 import { topicOf } from '../kernel/index.ts';
 import type { Peer } from './peer.ts';

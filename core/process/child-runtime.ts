@@ -1,7 +1,8 @@
 import { PithError } from '../contract/errors.ts';
 import type { ConfinedPrograms } from '../contract/confined.ts';
-import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, Phase, TurnEvent } from '../contract/index.ts';
+import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, TurnEvent } from '../contract/index.ts';
 import {
+  type Phase,
   type Failures,
   type HostAgents,
   type Loader,

@@ -1,6 +1,5 @@
-import { messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
-import type { Phase } from '../contract/index.ts';
-import { Problem } from '../kernel/index.ts';
+import { messageOf, PithError } from '../contract/errors.ts';
+import { type ErrorCode, type Phase, Problem } from '../kernel/index.ts';
 
 /** An error on its way to another process. */
 export interface ErrorData {

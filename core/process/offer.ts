@@ -1,7 +1,7 @@
 import { PithError } from '../contract/errors.ts';
-import type { JsonValue, ToolDescriptor, ToolResult } from '../contract/index.ts';
-import { toolError, toolResult } from '../contract/tool.ts';
+import type { JsonValue, ToolResult } from '../contract/index.ts';
 import {
+  type ToolDescriptor,
   toJsonValue,
   DEFAULT_TIMEOUT_MS as PROVIDER_TIMEOUT_MS,
   KERNEL_OPERATIONS,
@@ -10,6 +10,7 @@ import {
   type DescribedTools,
   Problem,
 } from '../kernel/index.ts';
+import { toolError, toolResult } from '../contract/tool.ts';
 import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
 import { cutText, givenTexts } from './given.ts';
 import type { Offer } from './setup.ts';

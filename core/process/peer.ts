@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { messageOf, PithError } from '../contract/errors.ts';
-import { isThenable } from '../contract/promises.ts';
+import { isThenable } from '@pith/promises';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';
 import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';

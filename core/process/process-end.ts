@@ -1,7 +1,6 @@
-import { systemClock } from '../kernel/index.ts';
+import { systemClock, type ErrorCode } from '../kernel/index.ts';
 import { everyProcess, familyOf, hasVariable, processEntry } from './process-table.ts';
 import { constants } from 'node:os';
-import type { ErrorCode } from '../contract/errors.ts';
 
 /** The variable by which the processes of a host are known, also those that left its group and outlived their parent. */
 export const HOST_VARIABLE = 'PITH_HOST';

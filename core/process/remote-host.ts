@@ -1,7 +1,8 @@
 import path from 'node:path';
-import { messageOf, PithError, type ErrorCode } from '../contract/errors.ts';
-import type { Off, Phase } from '../contract/index.ts';
+import { messageOf, PithError } from '../contract/errors.ts';
 import {
+  type ErrorCode,
+  type Phase,
   watchFolder,
   type Declaration,
   makeExtensionData,
@@ -16,6 +17,7 @@ import {
   DEFAULT_SETTINGS,
   systemClock,
 } from '../kernel/index.ts';
+import type { Off } from '../contract/index.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { floodLimit } from './rate-limits.ts';
 import { MAX_QUEUED_BYTES } from './frames.ts';

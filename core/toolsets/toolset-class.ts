@@ -1,4 +1,4 @@
-import { within } from '../contract/promises.ts';
+import { within } from '@pith/promises';
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Tool } from '../contract/index.ts';
 import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { messageOf, PithError, codeOf } from '../contract/errors.ts';
 import type { Manifest } from '../contract/manifest.ts';
-import { once } from '../contract/promises.ts';
+import { once } from '@pith/promises';
 import { makeFolders } from '@pith/safe-files';
 import { narrowed, whyNever, writableBy, type Places } from './grants.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';

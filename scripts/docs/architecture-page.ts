@@ -113,7 +113,8 @@ function boxesOf(modules: readonly Module[], shown: ReadonlyMap<string, string>)
     ...modules.flatMap(box),
     ...packages.map(({ name, uses }, index) => {
       const [first, last] = [(index * width) / packages.length, ((index + 1) * width) / packages.length];
-      return { name, uses, row: PACKAGES_ROW, rows: 1, first, last, lines: size(name) };
+      const row = PACKAGES_ROW + ([...uses].some((other) => other.startsWith('packages/')) ? 0 : 1);
+      return { name, uses, row, rows: 1, first, last, lines: size(name) };
     }),
     {
       name: 'extensions',

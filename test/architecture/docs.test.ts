@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ERROR_CODES } from 'pith';
+import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';

@@ -1,5 +1,5 @@
 import * as contract from 'pith';
-import { ERROR_CODES } from 'pith';
+import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
 import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/contract/kernel-names.ts';
 import * as testing from 'pith/testing';
 import ts from 'typescript';
@@ -11,21 +11,17 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS ERROR_CODES ModelProvider
-  NETWORK_REACH PithError ServiceProvider SetupProvider SkillProvider Tool
-  ToolProvider captureCommand codeOf commandUsage defineProtocol defineTool defineTopic isToolResult manifestAsks
-  manifestSchema matchCommand messageOf optionUsage parseCommandInput
-  shippedSandbox toolError toolResult untilAborted within z
+  ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS ModelProvider NETWORK_REACH PithError ServiceProvider
+  SetupProvider SkillProvider Tool ToolProvider codeOf defineProtocol defineTool defineTopic isToolResult manifestAsks
+  manifestSchema messageOf shippedSandbox toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
-  AgentLimits AgentSpec AgentsApi ApprovalQuestion CapturedCommand ChannelMessage Clock Command
-  CommandArgument CommandContext CommandIO CommandInput CommandOption CommandShape CommandSource ConfinedOutcome ConfinedPath
-  ConfinedProgram ConfinedPrograms ContextDocument ContextParts Database Delivery Diagnostic DurableTopicMap
-  ErrorCode Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger
-  Manifest Member Message ModelCallOptions ModelInfo ModelPart Off Phase PithErrorOptions ProgramPlace
-  Protocol PublishOptions Remote Retain SecretUse SettingsChange
-  SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue ToolCall ToolDefinition
-  ToolDescriptor ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent
+  AgentLimits AgentSpec AgentsApi ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput
+  ConfinedOutcome ConfinedPath ConfinedProgram ConfinedPrograms ContextDocument ContextParts Database Delivery Diagnostic
+  DurableTopicMap Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger Manifest Member
+  Message ModelCallOptions ModelInfo ModelPart Off PithErrorOptions ProgramPlace Protocol PublishOptions Remote Retain
+  SecretUse SettingsChange SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue ToolCall
+  ToolDefinition ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent
   TurnInfo TurnPolicy TurnRequest TurnStarter TurnTool Usage
 `);
 const TESTING_VALUES = ['expectNoLeaks', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];

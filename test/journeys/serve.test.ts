@@ -133,7 +133,8 @@ describe('pith serve', () => {
         provides: ['service'],
         main: `
 import { existsSync, writeFileSync } from 'node:fs';
-import { captureCommand, CommandProvider } from 'pith';
+import { CommandProvider } from 'pith';
+import { captureCommand } from '@pith/command-line';
 export default class {
   constructor(context) { this.context = context; }
   async runBackground(signal) {

@@ -1,9 +1,8 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
-import { deepFreeze } from '../../contract/plain-data.ts';
+import { deepFreeze, type AgentDeclaration, type ExtensionsPort } from '../../kernel/index.ts';
 import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
-import type { AgentDeclaration, ExtensionsPort } from '../../kernel/index.ts';
 import { checkPrompt } from '../prompt/prompt.ts';
 import { resolveTools } from '../tools/tools.ts';
 

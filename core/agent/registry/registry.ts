@@ -1,10 +1,9 @@
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
-import { deepFreeze } from '../../contract/plain-data.ts';
+import { deepFreeze, type AgentDeclaration, type ExtensionsPort } from '../../kernel/index.ts';
 import type { ModelRouter } from '../../models/router.ts';
 import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
 import { admit, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
-import type { AgentDeclaration, ExtensionsPort } from '../../kernel/index.ts';
 
 export type { AgentStatus } from './admission.ts';
 

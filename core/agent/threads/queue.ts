@@ -1,6 +1,6 @@
 import type { Clock } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
-import { untilAborted } from '../../contract/promises.ts';
+import { untilAborted } from '@pith/promises';
 import type { Fence, Lease, Leases } from '../../store/leases.ts';
 
 /** The right to work on one thread. */

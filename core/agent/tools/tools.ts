@@ -1,9 +1,9 @@
 import { codeOf, messageOf } from '../../contract/errors.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { AgentSpec, Diagnostic, JsonValue, ToolDescriptor, TurnPolicy } from '../../contract/index.ts';
+import type { AgentSpec, Diagnostic, JsonValue, TurnPolicy } from '../../contract/index.ts';
+import { type ToolDescriptor, canRun, type ExtensionsPort } from '../../kernel/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { permits } from './gate.ts';
-import { canRun, type ExtensionsPort } from '../../kernel/index.ts';
 import { createHash } from 'node:crypto';
 
 /** A tool as one turn offers it: data only, no code. */

@@ -1,5 +1,5 @@
 import { nearest } from '@pith/plain-text';
-import { inputProblem } from '../../contract/plain-data.ts';
+import { inputProblem } from '../../kernel/index.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { JsonValue, ToolResult, TurnEvent } from '../../contract/index.ts';
 import { type CallRecord, decisionFrom, startersOfPath, type Approval, type AskingTurn, type Question, OPEN_MS } from '../threads/index.ts';

@@ -12,7 +12,7 @@ import { countTokens } from '../prompt/tokens.ts';
 import { toolIds, type OfferedTool } from '../tools/tools.ts';
 import { withTurnTools } from '../tools/turn-tools.ts';
 import { functionTool } from './plan.ts';
-import { untilAborted } from '../../contract/promises.ts';
+import { untilAborted } from '@pith/promises';
 
 /** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws only what the store does. */
 export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, TurnEnd, undefined> {

@@ -11,7 +11,7 @@ import type { OriginalRequest } from '../../kernel/index.ts';
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
 import { StepEvents, type NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import { closeSuspended, closeUnfinished, openCalls } from './resume.ts';
-import { untilAborted } from '../../contract/promises.ts';
+import { untilAborted } from '@pith/promises';
 
 /** A turn whose row and first message are on disk. */
 export interface OpenedTurn {

@@ -1,7 +1,7 @@
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy, Message } from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/router.ts';
-import { untilAborted } from '../../contract/promises.ts';
+import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/index.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
 import { fittingDocuments, gatherContext } from '../prompt/context.ts';

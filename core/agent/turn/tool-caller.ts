@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
 import { nearest } from '@pith/plain-text';
-import { inputProblem } from '../../contract/plain-data.ts';
+import { inputProblem } from '../../kernel/index.ts';
 import { toolError } from '../../contract/tool.ts';
 import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { withFixed, missingTools, resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../contract/plain-data.ts';
+import type { JsonValue } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import { startersOfPath, type Approval } from '../../agent/index.ts';
 

@@ -1,5 +1,5 @@
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/plain-data.ts';
+import type { JsonValue } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { TurnEvent } from '../../contract/turn.ts';
 import type { Kernel } from '../../compose/index.ts';

@@ -1,9 +1,9 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { printable, wrapLines } from '@pith/plain-text';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/plain-data.ts';
+import type { JsonValue } from '../../contract/index.ts';
 import { type DoctorReport, isIgnored, type Kernel } from '../../compose/index.ts';
-import { untilAborted } from '../../contract/promises.ts';
+import { untilAborted } from '@pith/promises';
 import { colours, findingLine, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */

@@ -4,7 +4,7 @@ import type { CommandInput, CommandIO } from '../../contract/protocols/command-p
 import type { ExtensionStatus } from '../../kernel/index.ts';
 import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { askText } from '../../trust/index.ts';
-import type { JsonValue } from '../../contract/plain-data.ts';
+import type { JsonValue } from '../../contract/index.ts';
 import { type Manifest } from '../../contract/manifest.ts';
 import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
 import type { Kernel } from '../../compose/index.ts';

@@ -1,7 +1,7 @@
 import { PithError } from '../../contract/errors.ts';
 import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { printable, printableLine } from '@pith/plain-text';
-import type { JsonValue } from '../../contract/plain-data.ts';
+import type { JsonValue } from '../../contract/index.ts';
 import type { ToolResult } from '../../contract/tool.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { argumentLines, detailLines } from './approval-text.ts';

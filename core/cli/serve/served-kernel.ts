@@ -1,4 +1,4 @@
-import { untilAborted } from '../../contract/promises.ts';
+import { untilAborted } from '@pith/promises';
 import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { Problems } from '../terminal/problems.ts';

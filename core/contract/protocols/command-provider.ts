@@ -1,7 +1,6 @@
-import type { Diagnostic } from '../diagnostic.ts';
+import type { Diagnostic, JsonValue } from '../diagnostic.ts';
 import type { AgentsApi, ExtensionContext } from '../extension.ts';
 import { defineProtocol } from '../protocol.ts';
-import type { JsonValue } from '../plain-data.ts';
 
 export interface CommandArgument {
   readonly name: string;

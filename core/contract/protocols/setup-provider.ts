@@ -1,4 +1,4 @@
-import type { JsonValue } from '../plain-data.ts';
+import type { JsonValue } from '../diagnostic.ts';
 import { defineProtocol } from '../protocol.ts';
 
 /** One question of a set-up. */

@@ -1,5 +1,5 @@
 import { PithError } from '../../contract/errors.ts';
-import { within } from '../../contract/promises.ts';
+import { within } from '@pith/promises';
 import type { Clock } from '../../contract/index.ts';
 
 export interface CallLimit {

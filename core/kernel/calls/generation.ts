@@ -1,4 +1,5 @@
-import type { Diagnostic, Phase } from '../../contract/index.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import type { Phase } from '../records/error-codes.ts';
 import type { BroughtPrompt, ModelParts } from '../records/extensions-port.ts';
 import type { Calls } from './calls.ts';
 import type { Surface } from './surface.ts';

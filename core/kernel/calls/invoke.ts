@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
-import type { Phase, TurnInfo } from '../../contract/index.ts';
+import type { TurnInfo } from '../../contract/index.ts';
+import type { Phase } from '../records/error-codes.ts';
 import type { Generation } from './generation.ts';
 import type { Failures } from '../records/failures.ts';
 import { problemOf } from '../records/problem.ts';

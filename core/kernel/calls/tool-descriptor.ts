@@ -1,4 +1,5 @@
-import type { Tool, ToolDescriptor } from '../../contract/index.ts';
+import type { ToolDescriptor } from '../records/extensions-port.ts';
+import type { Tool } from '../../contract/index.ts';
 import { Problem } from '../records/problem.ts';
 import { isSchema } from '../settings/config-check.ts';
 

@@ -1,6 +1,6 @@
 import type { AgentSpec } from '../../contract/agent.ts';
 import { PithError } from '../../contract/errors.ts';
-import { deepFreeze } from '../../contract/plain-data.ts';
+import { deepFreeze } from '../records/plain-data.ts';
 import { isExtension } from './declaration.ts';
 import type { Declaration } from './declaration.ts';
 

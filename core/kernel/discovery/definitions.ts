@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../contract/kernel-names.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean } from '@pith/plain-text';
-import { canonicalJson } from '../../contract/plain-data.ts';
+import { canonicalJson } from '../records/plain-data.ts';
 import { keepsNames, positionOf, type Declaration, type Imports } from './declaration.ts';
 
 /**

@@ -6,7 +6,7 @@ import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { StateFolder } from '@pith/safe-files';
 import type { FolderRecord } from './declaration.ts';
 import { packageVersion } from '../records/package-version.ts';
-import { isPlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap } from '../records/plain-data.ts';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
 export const INDEX_FORMAT = 15;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { Declaration } from './declaration.ts';
-import { isPlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap } from '../records/plain-data.ts';
 import { stampFolder } from './source-files.ts';
 
 /** Ids of extensions and the digests of their sources. */

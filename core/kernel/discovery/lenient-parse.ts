@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { slipsOf } from '@pith/plain-text';
-import { isPlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap } from '../records/plain-data.ts';
 import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './schema-issues.ts';
 
 export interface LenientParse<T> {

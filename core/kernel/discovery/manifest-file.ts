@@ -5,7 +5,7 @@ import { manifestSchema, RESERVED_IDS, type Manifest } from '../../contract/mani
 import { isBelow } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';
-import { isPlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap } from '../records/plain-data.ts';
 import { parseLeniently } from './lenient-parse.ts';
 import { asIgnored, issuesToDiagnostics, pathText } from './schema-issues.ts';
 import { readTextFile } from './source-files.ts';

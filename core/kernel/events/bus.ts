@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import { KERNEL_TOPICS } from '../../contract/kernel-names.ts';
-import { isThenable } from '../../contract/promises.ts';
+import { isThenable } from '@pith/promises';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Diagnostic, Events, Off, PublishOptions, Topic } from '../../contract/index.ts';
 

@@ -1,5 +1,5 @@
 import type { CommandContext, Logger } from '../../contract/index.ts';
-import { once } from '../../contract/promises.ts';
+import { once } from '@pith/promises';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../records/extension-data.ts';
 import type { Runtime } from './runtime.ts';

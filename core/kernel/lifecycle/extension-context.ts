@@ -11,7 +11,7 @@ import type {
   Topic,
 } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import { once } from '../../contract/promises.ts';
+import { once } from '@pith/promises';
 import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { problemOf } from '../records/problem.ts';

@@ -1,9 +1,9 @@
-import type { Extension, ModelProvider, Phase, Protocol } from '../../contract/index.ts';
+import type { Extension, ModelProvider, Protocol } from '../../contract/index.ts';
+import type { Phase, ErrorCode } from '../records/error-codes.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
 import { handlerNames, type Declaration } from '../discovery/declaration.ts';
 import { surfaceOf } from '../calls/surface.ts';
-import type { ErrorCode } from '../../contract/errors.ts';
 import { Problem, problemOf } from '../records/problem.ts';
 import { runAs } from '../records/stray-errors.ts';
 import { usableConfig } from '../settings/config-check.ts';

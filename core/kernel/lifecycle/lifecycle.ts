@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { within, untilAborted } from '../../contract/promises.ts';
+import { within, untilAborted } from '@pith/promises';
 import { canRun, type ExtensionState } from '../records/extensions-port.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Failure, Phase } from '../../contract/index.ts';
+import type { Failure } from '../../contract/index.ts';
+import type { Phase } from '../records/error-codes.ts';
 import type { SurfaceDescriptor } from '../calls/surface.ts';
 import type { Wire } from '../calls/wire.ts';
 import { problemOf } from '../records/problem.ts';

@@ -1,7 +1,7 @@
-import type { Clock, Phase } from '../../contract/index.ts';
-import { isThenable, within } from '../../contract/promises.ts';
+import type { Clock } from '../../contract/index.ts';
+import type { Phase, ErrorCode } from '../records/error-codes.ts';
+import { isThenable, within } from '@pith/promises';
 import { Problem, problemOf } from '../records/problem.ts';
-import type { ErrorCode } from '../../contract/errors.ts';
 
 export interface PhaseLimit {
   readonly phase: Phase;

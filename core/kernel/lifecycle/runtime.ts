@@ -5,11 +5,11 @@ import type {
   Events,
   KeyValue,
   Logger,
-  Phase,
   Protocol,
   Remote,
   SettingsChange,
 } from '../../contract/index.ts';
+import type { Phase } from '../records/error-codes.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { BroughtPrompt, HostAgents } from '../records/extensions-port.ts';
 import type { Failures } from '../records/failures.ts';

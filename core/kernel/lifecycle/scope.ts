@@ -1,4 +1,4 @@
-import { within } from '../../contract/promises.ts';
+import { within } from '@pith/promises';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { Clock } from '../../contract/index.ts';
 

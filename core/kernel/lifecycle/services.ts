@@ -1,4 +1,4 @@
-import { within } from '../../contract/promises.ts';
+import { within } from '@pith/promises';
 import type { Clock } from '../../contract/index.ts';
 import { BREAKER_WINDOW_MS, restartDelay } from './crashes.ts';
 

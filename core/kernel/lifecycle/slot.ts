@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canRun, type ExtensionState } from '../records/extensions-port.ts';
 import type { Failure } from '../../contract/index.ts';
-import { canonicalJson } from '../../contract/plain-data.ts';
+import { canonicalJson } from '../records/plain-data.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { isBlocked } from '../discovery/order.ts';
 import type { Generation, Version } from '../calls/generation.ts';

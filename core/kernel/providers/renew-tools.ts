@@ -1,4 +1,5 @@
-import type { Off, ToolDescriptor } from '../../contract/index.ts';
+import type { Off } from '../../contract/index.ts';
+import type { ToolDescriptor } from '../records/extensions-port.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Generation } from '../calls/generation.ts';
 import { invoke } from '../calls/invoke.ts';

@@ -1,6 +1,6 @@
 import { manifestAsks } from '../../contract/manifest-asks.ts';
 import { canRun, type AgentDeclaration, type DeclaredModel, type ExtensionState } from '../records/extensions-port.ts';
-import type { Diagnostic, Failure, Manifest, Phase } from '../../contract/index.ts';
+import type { Diagnostic, Failure, Manifest } from '../../contract/index.ts';
 import { askText } from '../../trust/index.ts';
 import { agentSpecOf } from '../discovery/agent-spec.ts';
 import { keepsNames, type Declaration, type Discovery } from '../discovery/declaration.ts';
@@ -26,7 +26,7 @@ export interface ExtensionStatus {
   /** What its manifest asks for beyond its own folder, each with whether it has it and why nobody can give it. Shipped ones ask nobody. */
   readonly asks: readonly { readonly ask: string; readonly withheld: boolean; readonly never: string | null }[];
   /** The last failure; an active extension may have one that it survived. */
-  readonly phase?: Phase;
+  readonly phase?: string;
   readonly code?: string;
   readonly message?: string;
   readonly file?: string;

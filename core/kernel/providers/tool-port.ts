@@ -1,5 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
-import type { ApprovalQuestion, JsonValue, ToolCall, ToolDescriptor, ToolResult, TurnInfo } from '../../contract/index.ts';
+import type { ApprovalQuestion, JsonValue, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
+import type { ToolDescriptor } from '../records/extensions-port.ts';
 
 import { invoke, recordCall } from '../calls/invoke.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';

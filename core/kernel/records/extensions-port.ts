@@ -1,3 +1,4 @@
+import type { Tool } from '../../contract/index.ts';
 import type {
   AgentSpec,
   AgentsApi,
@@ -10,13 +11,29 @@ import type {
   Remote,
   SkillProvider,
   ToolCall,
-  ToolDescriptor,
   ToolResult,
   Toolset,
   TurnInfo,
   TurnRequest,
   TurnTool,
 } from '../../contract/index.ts';
+
+/** What the kernel keeps of a tool: plain data. */
+export interface ToolDescriptor {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly effect: NonNullable<Tool['effect']>;
+  /** `maybe` means that the tool must be asked with the input. */
+  readonly needsApproval: 'never' | 'always' | 'maybe';
+  readonly timeoutMs: number;
+  readonly optIn: boolean;
+  /** It also stands for each agent with `integration_mode: tool` that its caller may call. */
+  readonly agentTools?: true;
+  /** It gives its name up for a tool that ships. */
+  readonly yields?: true;
+  readonly permission: NonNullable<Tool['permission']>;
+}
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
 export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';

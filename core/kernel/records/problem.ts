@@ -1,5 +1,5 @@
-import { codeOf, messageOf, PithError, type ErrorCode } from '../../contract/errors.ts';
-import type { Phase } from '../../contract/index.ts';
+import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import type { ErrorCode, Phase } from './error-codes.ts';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import path from 'node:path';

@@ -1,5 +1,5 @@
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { isPlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap } from './plain-data.ts';
 
 /** A version of an extension that is not started, because the kernel crashed with it. */
 export interface Quarantined {

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { isPlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap } from './plain-data.ts';
 import { USUAL } from './recipients.ts';
 
 export interface StoredSecret {

@@ -1,9 +1,9 @@
 import { messageOf } from '../../contract/errors.ts';
-import { within } from '../../contract/promises.ts';
+import { within } from '@pith/promises';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { Quarantine } from '../records/quarantine.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { canonicalJson } from '../../contract/plain-data.ts';
+import { canonicalJson } from '../records/plain-data.ts';
 import { wantedOf } from '../lifecycle/slot.ts';
 import { extensionsOf } from '../discovery/declaration.ts';
 import type { Wanted } from '../lifecycle/state.ts';

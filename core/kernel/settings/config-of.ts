@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../contract/diagnostic.ts';
 import type { Manifest } from '../../contract/manifest.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
-import { deepFreeze, overlay, type PlainMap } from '../../contract/plain-data.ts';
+import { deepFreeze, overlay, type PlainMap } from '../records/plain-data.ts';
 import { settingName, type Settings } from './settings.ts';
 
 export interface ExtensionConfig {

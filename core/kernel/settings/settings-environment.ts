@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { PlainMap } from '../../contract/plain-data.ts';
+import type { PlainMap } from '../records/plain-data.ts';
 
 export interface EnvironmentSettings {
   readonly values: PlainMap;

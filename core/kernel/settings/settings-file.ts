@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { codeOf } from '../../contract/errors.ts';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { nearest, slipsOf } from '@pith/plain-text';
-import { isPlainMap, type PlainMap } from '../../contract/plain-data.ts';
+import { isPlainMap, type PlainMap } from '../records/plain-data.ts';
 import { readTextFile } from '../discovery/source-files.ts';
 import type { Positions } from '../discovery/declaration.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { once } from '../../contract/promises.ts';
+import { once } from '@pith/promises';
 
 /**
  * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start without either file never needs it.

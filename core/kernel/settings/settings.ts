@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Diagnostic } from '../../contract/diagnostic.ts';
 import { realOf } from '@pith/safe-files';
-import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../../contract/plain-data.ts';
+import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../records/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';
 import { harmlessSettings, loosened, type Loosened } from '../../trust/index.ts';
 import { readForeignSettings, readSettingsFile } from './settings-file.ts';

@@ -1,4 +1,5 @@
-import { captureCommand, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
+import { PithError, type Command, type CommandInput, type CommandIO } from 'pith';
+import { captureCommand } from '@pith/command-line';
 import type { ChatContext } from './conversation.ts';
 import { findCommands, findKernelCommands } from './found-commands.ts';
 import { chatInteractively } from './interactive.ts';

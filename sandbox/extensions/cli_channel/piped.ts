@@ -1,4 +1,5 @@
-import { untilAborted, type Clock, type CommandIO, type JsonValue, type TurnEvent } from 'pith';
+import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
+import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
 import type { ChatContext, Conversation } from './conversation.ts';
 import type { Opening } from './opening.ts';

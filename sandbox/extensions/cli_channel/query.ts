@@ -1,4 +1,5 @@
-import { captureCommand, matchCommand, parseCommandInput, type Command, type JsonValue } from 'pith';
+import type { Command, JsonValue } from 'pith';
+import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 
 /** Runs a command for what it prints as JSON; null when there is no such command. Rejects as the command does. */

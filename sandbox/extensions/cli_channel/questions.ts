@@ -1,4 +1,5 @@
-import { codeOf, matchCommand, parseCommandInput, type Command, type CommandIO } from 'pith';
+import { codeOf, type Command, type CommandIO } from 'pith';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { errorLine } from './error-line.ts';
 import type { LineEditor } from './line-editor.ts';
 import { fields, list, query, text } from './query.ts';

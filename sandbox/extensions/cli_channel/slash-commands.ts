@@ -1,4 +1,5 @@
-import { codeOf, matchCommand, parseCommandInput, PithError, SkillProvider, type Command, type CommandInput, type CommandIO } from 'pith';
+import { codeOf, PithError, SkillProvider, type Command, type CommandInput, type CommandIO } from 'pith';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { didYouMean, printableJson, splitWords } from '@pith/plain-text';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';

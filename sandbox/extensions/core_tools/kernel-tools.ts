@@ -1,6 +1,5 @@
 import path from 'node:path';
 import {
-  captureCommand,
   CommandProvider,
   defineTool,
   messageOf,
@@ -9,7 +8,6 @@ import {
   toolResult,
   z,
   SkillProvider,
-  type CapturedCommand,
   type ExtensionContext,
   type JsonValue,
   type Tool,
@@ -17,6 +15,7 @@ import {
   type Diagnostic,
   type SkillSummary,
 } from 'pith';
+import { captureCommand, type CapturedCommand } from '@pith/command-line';
 
 const id = z.string().min(1).describe('The id of the extension');
 

@@ -1,4 +1,5 @@
-import { captureCommand, CommandProvider, PithError, z, type CapturedCommand, type ExtensionContext, type JsonValue } from 'pith';
+import { CommandProvider, PithError, z, type ExtensionContext, type JsonValue } from 'pith';
+import { captureCommand, type CapturedCommand } from '@pith/command-line';
 
 const failure = {
   phase: z.string().optional(),

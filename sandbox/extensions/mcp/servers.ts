@@ -1,4 +1,5 @@
-import { within, type ExtensionContext, type Tool } from 'pith';
+import type { ExtensionContext, Tool } from 'pith';
+import { within } from '@pith/promises';
 import type { Config } from './config.ts';
 import { Connection } from './connection.ts';
 import { Guardian } from './guardian.ts';

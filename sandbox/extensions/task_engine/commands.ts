@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { captureCommand, CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
+import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
+import { captureCommand } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, cut, taskIdFor, taskJson } from './view.ts';

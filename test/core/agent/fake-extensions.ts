@@ -13,10 +13,10 @@ import {
   type SkillContent,
   type SkillProvider,
   type ToolCall,
-  type ToolDescriptor,
   type TurnInfo,
   type TurnTool,
 } from '../../../core/contract/index.ts';
+import type { ToolDescriptor } from '../../../core/kernel/records/extensions-port.ts';
 import { nearest } from '@pith/plain-text';
 import { renderBrought } from '../../../core/agent/index.ts';
 

@@ -1,4 +1,5 @@
-import { captureCommand, type CommandProvider, type Remote } from 'pith';
+import type { CommandProvider, Remote } from 'pith';
+import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { captureCommand } from 'pith';
+import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';

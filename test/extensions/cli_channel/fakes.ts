@@ -3,17 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import {
-  parseCommandInput,
-  PithError,
-  type Clock,
-  type Command,
-  type CommandIO,
-  type JsonValue,
-  type TopicMap,
-  type TurnEvent,
-  type TurnRequest,
-} from 'pith';
+import { PithError, type Clock, type Command, type CommandIO, type JsonValue, type TopicMap, type TurnEvent, type TurnRequest } from 'pith';
+import { parseCommandInput } from '@pith/command-line';
 import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-command.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';

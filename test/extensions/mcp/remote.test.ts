@@ -1,5 +1,5 @@
 import type { JsonValue, ToolResult } from 'pith';
-import { captureCommand } from 'pith';
+import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';

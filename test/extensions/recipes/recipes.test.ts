@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseCommandInput, type Command, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
+import type { Command, CommandIO, ExtensionContext, JsonValue } from 'pith';
+import { parseCommandInput } from '@pith/command-line';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';

@@ -1,6 +1,7 @@
 import { countTokens as countOlder } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { within, type Clock, type ContextParts } from 'pith';
+import type { Clock, ContextParts } from 'pith';
+import { within } from '@pith/promises';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { briefOf, catalogLine } from '../../../sandbox/extensions/skill_registry/catalog/brief.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { parseCommandInput, matchCommand } from 'pith';
+import { parseCommandInput, matchCommand } from '@pith/command-line';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { scriptKernel } from './script-kernel.ts';

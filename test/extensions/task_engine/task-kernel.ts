@@ -8,7 +8,8 @@ import {
   type ScriptedReply,
   type TestKernel,
 } from 'pith/testing';
-import { captureCommand, matchCommand, parseCommandInput, type JsonValue } from 'pith';
+import type { JsonValue } from 'pith';
+import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
 import { taskChanged } from '../../../sandbox/extensions/task_engine/contract.ts';
 import { expect } from 'vitest';
 

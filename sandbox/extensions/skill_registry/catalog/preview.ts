@@ -1,4 +1,5 @@
-import { within, type Clock, type TurnInfo } from 'pith';
+import type { Clock, TurnInfo } from 'pith';
+import { within } from '@pith/promises';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
 import type { ScopeCache } from './scope-cache.ts';

@@ -1,4 +1,5 @@
-import { messageOf, PithError, within, type Clock, type Logger, type Remote } from 'pith';
+import { messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
+import { within } from '@pith/promises';
 import type { EmbeddingProvider } from 'pith/embedding';
 import { modelOf, providerWithModel } from './embedding-model.ts';
 

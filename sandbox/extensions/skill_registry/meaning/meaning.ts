@@ -1,4 +1,5 @@
-import { messageOf, within, type Clock, type Diagnostic, type Logger } from 'pith';
+import { messageOf, type Clock, type Diagnostic, type Logger } from 'pith';
+import { within } from '@pith/promises';
 import { casesOf, distinct, type EvalCase } from '../evaluation/eval-case.ts';
 import { fuse, type FusionInput } from '../search/fusion.ts';
 import type { Learned } from '../search/learned-examples.ts';

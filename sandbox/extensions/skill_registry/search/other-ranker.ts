@@ -1,4 +1,5 @@
-import { messageOf, PithError, within, type Clock, type Logger, type Remote } from 'pith';
+import { messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
+import { within } from '@pith/promises';
 import { printableLine } from '@pith/plain-text';
 import type { RankerDocument, RankerProvider } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';

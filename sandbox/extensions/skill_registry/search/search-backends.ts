@@ -1,4 +1,5 @@
-import { messageOf, within, type CommandContext, type Diagnostic, type Events, type ExtensionContext, type Remote } from 'pith';
+import { messageOf, type CommandContext, type Diagnostic, type Events, type ExtensionContext, type Remote } from 'pith';
+import { within } from '@pith/promises';
 import { EmbeddingProvider } from 'pith/embedding';
 import { RankerProvider } from '../contract.ts';
 import { modelOf } from '../meaning/embedding-model.ts';

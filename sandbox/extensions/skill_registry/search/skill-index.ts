@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, within, type Clock, type Logger } from 'pith';
+import { messageOf, type Clock, type Logger } from 'pith';
+import { within } from '@pith/promises';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { Bm25fRanker } from './bm25f.ts';

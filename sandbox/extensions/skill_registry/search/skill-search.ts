@@ -1,4 +1,5 @@
-import { untilAborted, type Diagnostic, type TurnInfo } from 'pith';
+import type { Diagnostic, TurnInfo } from 'pith';
+import { untilAborted } from '@pith/promises';
 import type { SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
 import { RESCORED, UNION_UP_TO } from './fusion.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { within, type Clock } from 'pith';
+import type { Clock } from 'pith';
+import { within } from '@pith/promises';
 import { loadPatternCompiler, type Pattern } from '../format/patterns.ts';
 
 /** Compiled patterns. What reads them was checked when its file was: one that cannot be compiled is null. */

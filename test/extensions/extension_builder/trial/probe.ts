@@ -1,4 +1,4 @@
-import { captureCommand } from 'pith';
+import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { kernelCommands } from '../../../../core/cli/core-commands.ts';
 import type { TrialReport } from '../../../../sandbox/extensions/extension_builder/trial/report.ts';

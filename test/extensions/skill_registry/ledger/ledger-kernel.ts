@@ -1,4 +1,5 @@
-import { matchCommand, parseCommandInput, type CommandIO, type JsonValue } from 'pith';
+import type { CommandIO, JsonValue } from 'pith';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
 import { skillUsed, type SkillUsed } from '../../../../sandbox/extensions/skill_registry/contract.ts';
 import { skillText } from '../skill-sandbox.ts';

@@ -1,4 +1,4 @@
-import { matchCommand, parseCommandInput } from 'pith';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';

@@ -1,4 +1,5 @@
-import { matchCommand, parseCommandInput, type Diagnostic, type Remote } from 'pith';
+import type { Diagnostic, Remote } from 'pith';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { EmbeddingProvider } from 'pith/embedding';
 import { fakeClock, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,3 +1,5 @@
+import type { JsonValue } from '../../contract/index.ts';
+
 /** Freezes a tree of plain data in place. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
@@ -45,6 +47,3 @@ export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown>
   }
   return result;
 }
-
-/** What can be written as JSON and read back the same. */
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };

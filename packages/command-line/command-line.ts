@@ -1,10 +1,50 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { PithError } from './errors.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { Command, CommandInput, CommandOption } from './protocols/command-provider.ts';
+
+export interface CommandArgument {
+  readonly name: string;
+  readonly description: string;
+  readonly required?: boolean;
+  /** Takes all that remain; only the last may. */
+  readonly variadic?: boolean;
+}
+
+export interface CommandOption {
+  /** Long name without dashes. */
+  readonly name: string;
+  readonly short?: string;
+  readonly type: 'string' | 'boolean' | 'number';
+  readonly description: string;
+  readonly default?: string | boolean | number;
+  readonly multiple?: boolean;
+}
 
 /** What parsing and usage lines need of a command. */
-export type CommandShape = Pick<Command, 'path' | 'arguments' | 'options'>;
+export interface CommandShape {
+  /** Words from the left: `skills list`. */
+  readonly path: string;
+  readonly arguments?: readonly CommandArgument[];
+  readonly options?: readonly CommandOption[];
+}
+
+export interface ParsedCommand {
+  readonly arguments: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly options: Readonly<Record<string, string | boolean | number | readonly string[] | undefined>>;
+}
+
+/** `usage` or `command_unknown`, with what to write instead. */
+export class WrongUse extends Error {
+  readonly retryable = false;
+
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly cure: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
 
 /** The command whose path is the longest that `words` begin with, and the words after it; null when none is. */
 export function matchCommand<T extends { readonly path: string }>(
@@ -21,7 +61,7 @@ export function matchCommand<T extends { readonly path: string }>(
 }
 
 /** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure. */
-export function parseCommandInput(command: CommandShape, words: readonly string[]): CommandInput {
+export function parseCommandInput(command: CommandShape, words: readonly string[]): ParsedCommand {
   const { values, positionals } = parseWords(command, words);
   const options = new Map<string, string | boolean | number | readonly string[]>();
   for (const option of command.options ?? []) {
@@ -61,7 +101,7 @@ function parseWords(command: CommandShape, words: readonly string[]) {
     refuseTwice(command, parsed.tokens);
     return parsed;
   } catch (error) {
-    if (error instanceof PithError) throw error;
+    if (error instanceof WrongUse) throw error;
     throw wrongUse(command, reasonOf(error, Object.keys(options)), error);
   }
 }
@@ -115,8 +155,8 @@ function typed(
   return number;
 }
 
-function wrongUse(command: CommandShape, why: string, cause?: unknown): PithError {
-  return new PithError('usage', `wrong use of '${command.path}': ${why}`, { cure: `write: ${commandUsage(command)}`, cause });
+function wrongUse(command: CommandShape, why: string, cause?: unknown): WrongUse {
+  return new WrongUse('usage', `wrong use of '${command.path}': ${why}`, `write: ${commandUsage(command)}`, { cause });
 }
 
 /** Of Node's message only what happened; what it suggests besides does not fit here. */

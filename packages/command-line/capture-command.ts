@@ -1,19 +1,23 @@
-import type { JsonValue } from './plain-data.ts';
-import { PithError } from './errors.ts';
-import type { Command, CommandInput, CommandIO } from './protocols/command-provider.ts';
+import { WrongUse, type CommandShape, type ParsedCommand } from './command-line.ts';
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /** What a command said, where nobody watches it. */
 export interface CapturedCommand {
   readonly exitCode: number;
   /** Its JSON values, in order: one, or the lines of a stream. */
-  readonly values: readonly JsonValue[];
+  readonly values: readonly Json[];
   /** What it printed for people, and its errors. */
   readonly text: string;
 }
 
 /** Anything with commands: a provider that `find` gave, or the extension itself. */
 export interface CommandSource {
-  getCommands(): readonly Command[] | Promise<readonly Command[]>;
+  getCommands(): readonly RunnableCommand[] | Promise<readonly RunnableCommand[]>;
+}
+
+interface RunnableCommand extends CommandShape {
+  run(input: ParsedCommand, io: ReturnType<typeof silentIO>, signal: AbortSignal): Promise<number | void>;
 }
 
 /**
@@ -23,13 +27,12 @@ export interface CommandSource {
 export async function captureCommand(
   provider: CommandSource,
   path: string,
-  input: Partial<CommandInput>,
+  input: Partial<ParsedCommand>,
   signal: AbortSignal,
 ): Promise<CapturedCommand> {
   const command = (await provider.getCommands()).find((each) => each.path === path);
-  if (command === undefined)
-    throw new PithError('command_unknown', `no command '${path}': it is not offered here`, { cure: 'see: pith --help' });
-  const values: JsonValue[] = [];
+  if (command === undefined) throw new WrongUse('command_unknown', `no command '${path}': it is not offered here`, 'see: pith --help');
+  const values: Json[] = [];
   const lines: string[] = [];
   const defaults = (command.options ?? []).flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value] as const]));
   const exitCode = await command.run(
@@ -43,13 +46,13 @@ export async function captureCommand(
   return { exitCode: exitCode ?? 0, values, text: lines.join('\n') };
 }
 
-function silentIO(json: (value: JsonValue) => void, print: (text: string) => void): CommandIO {
+function silentIO(json: (value: Json) => void, print: (text: string) => void) {
   return {
     print,
     error: print,
     json,
-    ask: () => Promise.resolve(null),
-    input: { async *[Symbol.asyncIterator]() {} },
+    ask: (): Promise<string | null> => Promise.resolve(null),
+    input: { async *[Symbol.asyncIterator](): AsyncGenerator<string> {} },
     interactive: false,
     wantsJson: true,
     quiet: true,

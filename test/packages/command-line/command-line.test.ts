@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandUsage, matchCommand, parseCommandInput, type CommandShape } from '../../../core/contract/index.ts';
+import { commandUsage, matchCommand, parseCommandInput, type CommandShape } from '@pith/command-line';
 import { splitWords } from '@pith/plain-text';
 
 const SHOW: CommandShape = {

@@ -1,5 +1,3 @@
-import type { Clock } from './extension.ts';
-
 /** Makes a value when it is first asked for; a failure is tried again. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
@@ -23,7 +21,7 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
 
 /** What `work` comes to, or after `ms` milliseconds what `late` says or throws, undefined without it; the work is left to itself then. */
 export function within<T, L = undefined>(
-  clock: Pick<Clock, 'after'>,
+  clock: { after(ms: number, run: () => void): () => void },
   ms: number,
   work: PromiseLike<T>,
   late: () => L = () => undefined as L,

@@ -1,0 +1,2 @@
+export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
+export { commandUsage, matchCommand, optionUsage, parseCommandInput, type CommandOption, type CommandShape } from './command-line.ts';
