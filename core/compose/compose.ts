@@ -5,7 +5,7 @@ import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { within } from '@pith/promises';
 import { examine, slipsIn } from './doctor.ts';
-import { createEventServices, type EventServices } from './event-services.ts';
+import { createEventServices, type EventServices } from '../durable/event-services.ts';
 import {
   createEvents,
   createListenerFailures,
@@ -17,7 +17,7 @@ import {
   createScope,
   systemClock,
 } from '../kernel/index.ts';
-import { createJournal, type Journal } from '../durable/journal.ts';
+import { createSqliteJournal, type SqliteJournal } from '../durable/sqlite-journal.ts';
 import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
 import { probePort } from '../models/port.ts';
 import { createRouter, type ModelRouter } from '../models/router.ts';
@@ -26,7 +26,8 @@ import { createKeyValue } from '../store/key-value.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { createAgents, createThreadStores, type ThreadStores } from '../agent/index.ts';
+import { createAgents, createThreadStores, stateOfQuestion, type ThreadStores } from '../agent/index.ts';
+import { createLeases, sqliteLeaseRows } from '../store/leases.ts';
 
 export type { Kernel, KernelOptions } from './kernel.ts';
 
@@ -36,7 +37,7 @@ const TURN_REFRESH_MS = 1000;
 const ASKED_WAIT_MS = 2000;
 
 const STORE: InjectionToken<Store> = Symbol('store');
-const JOURNAL: InjectionToken<Journal> = Symbol('journal');
+const JOURNAL: InjectionToken<SqliteJournal> = Symbol('journal');
 const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event services');
 const STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 const ROUTER: InjectionToken<ModelRouter> = Symbol('router');
@@ -81,7 +82,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     (store) => store.close(),
   );
   lazily(JOURNAL, () =>
-    createJournal({
+    createSqliteJournal({
       store: get(STORE),
       clock,
       handlers: (topic, payload) => host.handlers.of(topic, payload),
@@ -92,7 +93,15 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     }),
   );
   lazily(EVENT_SERVICES, () =>
-    createEventServices({ store: get(STORE), journal: get(JOURNAL), clock, host, events, approvals: () => get(STORES).approvals }),
+    createEventServices({
+      journal: get(JOURNAL),
+      leases: createLeases(sqliteLeaseRows(get(STORE), clock), clock),
+      clock,
+      logger: host.logger('events'),
+      events,
+      host,
+      question: (id) => stateOfQuestion(id, get(STORES).approvals, clock),
+    }),
   );
   lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
 
@@ -198,7 +207,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     return has(reading.settings.default_agent) || !has(usual) ? reading.settings : { ...reading.settings, default_agent: usual };
   };
 
-  const deliveries = () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
+  const deliveries = async () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
 
   let services: EventServices | null = null;
   let stopping: Promise<void> | undefined;

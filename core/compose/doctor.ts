@@ -31,7 +31,7 @@ export interface DoctorDependencies {
   /** What settings and discovery found. */
   readonly findings: () => readonly Diagnostic[];
   /** Events that could not be delivered. */
-  readonly deliveries?: () => readonly Diagnostic[];
+  readonly deliveries?: () => Promise<readonly Diagnostic[]>;
   /** What is wrong with what is kept on disk. */
   readonly storage?: () => Promise<readonly Diagnostic[]>;
   /** Of the kernel itself. */
@@ -58,7 +58,7 @@ export async function examine({
   const kept = (await storage?.()) ?? [];
   const ofCommands = [...(await clashes(host, commands?.())), ...(await commandNotes(host, commands?.()))];
   const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
-  const notes = [...findings(), ...kept, ...undelivered(deliveries, kept), ...skills.notes, ...ofHost];
+  const notes = [...findings(), ...kept, ...(await undelivered(deliveries, kept)), ...skills.notes, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
@@ -68,9 +68,9 @@ export async function examine({
 }
 
 /** They are rows: where the rows cannot be read that is said once. */
-function undelivered(deliveries: DoctorDependencies['deliveries'], kept: readonly Diagnostic[]): readonly Diagnostic[] {
+async function undelivered(deliveries: DoctorDependencies['deliveries'], kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
   try {
-    return deliveries?.() ?? [];
+    return (await deliveries?.()) ?? [];
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];

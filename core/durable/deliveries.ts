@@ -1,13 +1,12 @@
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Logger } from '../contract/index.ts';
 import type { Leases } from '../store/leases.ts';
-import type { Store } from '../store/store.ts';
-import { deliveryRows } from './delivery-rows.ts';
-import { hastenRetries, tidyJournal } from './journal-tidy.ts';
+import { LONGEST_MS } from './delivery-queue.ts';
+import type { DeliveryRows, Journal } from './journal.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface DeliveriesOptions {
-  readonly store: Store;
+  readonly journal: { readonly events: Journal; readonly deliveries: DeliveryRows };
   readonly leases: Leases;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,9 +35,13 @@ export interface Deliveries {
 const LOOK_MS = 800;
 const TIDY_MS = 3_600_000;
 const FIRST_TIDY_MS = 60_000;
+const DAY_MS = 86_400_000;
+export const KEEP_EVENTS_MS = 30 * DAY_MS;
+export const KEEP_GONE_MS = 7 * DAY_MS;
 
 export function createDeliveries(options: DeliveriesOptions): Deliveries {
-  const { store, clock, logger } = options;
+  const { clock, logger } = options;
+  const { events, deliveries: rows } = options.journal;
   const workers = new Map<string, Worker>();
   const closing = new Set<Promise<void>>();
   let running = false;
@@ -58,7 +61,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     }
     for (const handler of callable) {
       if (workers.has(handler)) continue;
-      const worker = new Worker({ ...options, handler, rows: deliveryRows(store, handler) });
+      const worker = new Worker({ ...options, handler, events, rows });
       workers.set(handler, worker);
       worker.wake();
     }
@@ -69,12 +72,13 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     closing.add(closed);
   }
 
-  function look(): void {
+  async function look(): Promise<void> {
     const now = clock.now();
     if (now < lookedAt) hasten(now);
     lookedAt = now;
     try {
-      const seen = Number(store.get('PRAGMA data_version')?.data_version);
+      const seen = await events.revision();
+      if (!running) return;
       const changed = seen !== version;
       version = seen;
       for (const worker of workers.values())
@@ -84,11 +88,11 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     } catch (error) {
       logger.warn('the journal could not be looked at', { error: messageOf(error) });
     }
-    if (running) cancel = clock.after(LOOK_MS, look);
+    if (running) cancel = clock.after(LOOK_MS, () => void look());
   }
 
   function hasten(now: number): void {
-    hastenRetries(store, now).then(
+    rows.hasten(now, now + LONGEST_MS).then(
       () => workers.forEach((worker) => worker.wake()),
       (error: unknown) => logger.warn('deliveries that failed wait for the former clock', { error: messageOf(error) }),
     );
@@ -96,9 +100,10 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
 
   function tidy(now: number): void {
     tidied = now;
-    tidyJournal(store, options.declared(), now).catch((error: unknown) =>
-      logger.warn('the journal could not be tidied', { error: messageOf(error) }),
-    );
+    const times = { now, goneBefore: now - KEEP_GONE_MS, eventsBefore: now - KEEP_EVENTS_MS };
+    events
+      .tidy(options.declared(), times)
+      .catch((error: unknown) => logger.warn('the journal could not be tidied', { error: messageOf(error) }));
   }
 
   return {
@@ -107,7 +112,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       running = true;
       tidied = clock.now() - TIDY_MS + FIRST_TIDY_MS;
       refresh();
-      look();
+      void look();
     },
     wake(handlers = workers.keys()) {
       for (const handler of handlers) workers.get(handler)?.wake();

@@ -1,9 +1,24 @@
-import type { DeliveryRow } from './delivery-rows.ts';
-import { MOST_POSTPONEMENTS } from './retry.ts';
+import type { DeliveryRow, DeliveryRows } from './journal.ts';
 import { Postponed } from '../kernel/index.ts';
 
+/** A delivery that failed this often is a dead letter. */
+export const MOST_ATTEMPTS = 8;
+
+const FIRST_MS = 1000;
+/** No attempt waits longer. */
+export const LONGEST_MS = 300_000;
+
+/** How long a delivery waits after its `attempts`-th failure: twice as long each time, ± a tenth. `random` is from 0 to 1. */
+export function retryDelay(attempts: number, random: number): number {
+  const wait = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempts - 1));
+  return Math.min(LONGEST_MS, Math.round(wait * (0.9 + 0.2 * random)));
+}
+
+/** How often a delivery may be postponed; from then on each attempt counts. */
+const MOST_POSTPONEMENTS = 60;
+
 /** Rows of one key that are kept in memory; the rest is read when they are done. */
-const MOST_OF_KEY = 64;
+export const MOST_OF_KEY = 64;
 
 interface KeyQueue {
   rows: DeliveryRow[];
@@ -22,8 +37,10 @@ export class DeliveryQueue {
   readonly #ready: (DeliveryRow | string)[] = [];
   /** How much of its retry budget each delivery has used; `settle` drops what ends. */
   readonly #postponements = new Map<number, number>();
-
-  constructor(private readonly more: (key: string, limit: number) => readonly DeliveryRow[]) {}
+  /** Keys whose rows in memory are done, and of which there is more on disk. */
+  readonly #exhausted = new Set<string>();
+  /** What ended or was put off since rows are being read: what is read of it may be old. */
+  #settledMeanwhile: Set<number> | null = null;
 
   /** Rows in memory, those that run included. */
   get size(): number {
@@ -71,6 +88,32 @@ export class DeliveryQueue {
     if (!queue.busy && queue.heldBy === null && queue.rows.length === 1) this.#ready.push(row.key);
   }
 
+  /** Adds what is being read. */
+  async addLoaded(reading: ReturnType<DeliveryRows['load']>): ReturnType<DeliveryRows['load']> {
+    const settled = (this.#settledMeanwhile = new Set());
+    try {
+      const { due, ready } = await reading;
+      for (const row of [...due, ...ready]) if (!settled.has(row.event)) this.add(row);
+      return { due, ready };
+    } finally {
+      this.#settledMeanwhile = null;
+    }
+  }
+
+  /** Keys of which the first `MOST_OF_KEY` rows are to be read: `refill` takes them. */
+  get exhausted(): readonly string[] {
+    return [...this.#exhausted];
+  }
+
+  refill(key: string, rows: readonly DeliveryRow[]): void {
+    const queue = this.#queueOf(key);
+    this.#exhausted.delete(key);
+    queue.overflows = rows.length >= MOST_OF_KEY;
+    for (const { event } of rows) this.#known.add(event);
+    queue.rows.push(...rows);
+    this.#goOn(key, queue);
+  }
+
   /** The next that may run; `settle` it afterwards. */
   take(): DeliveryRow | null {
     const next = this.#ready.shift();
@@ -83,6 +126,7 @@ export class DeliveryQueue {
   /** It has ended, or is tried again later (`again`), which the others of its key wait for. */
   settle(row: DeliveryRow, again: boolean): void {
     this.#known.delete(row.event);
+    this.#settledMeanwhile?.add(row.event);
     if (!again) this.#postponements.delete(row.event);
     if (row.key === null) return;
     const queue = this.#queueOf(row.key);
@@ -91,14 +135,13 @@ export class DeliveryQueue {
       for (const { event } of queue.rows.splice(0)) this.#known.delete(event);
       return this.hold(row);
     }
-    if (queue.rows.length === 0 && queue.overflows) {
-      const rows = this.more(row.key, MOST_OF_KEY).filter(({ event }) => event !== row.event);
-      queue.overflows = rows.length >= MOST_OF_KEY - 1;
-      for (const each of rows) this.#known.add(each.event);
-      queue.rows.push(...rows);
-    }
-    if (queue.rows.length > 0) this.#ready.push(row.key);
-    else if (queue.heldBy === null) this.#keys.delete(row.key);
+    if (queue.rows.length === 0 && queue.overflows) this.#exhausted.add(row.key);
+    else this.#goOn(row.key, queue);
+  }
+
+  #goOn(key: string, { rows, heldBy }: KeyQueue): void {
+    if (rows.length > 0) this.#ready.push(key);
+    else if (heldBy === null) this.#keys.delete(key);
   }
 
   #queueOf(key: string): KeyQueue {

@@ -1,39 +1,147 @@
 import { PithError } from '../contract/errors.ts';
-import type { Clock, PublishOptions } from '../contract/index.ts';
-import type { Store } from '../store/store.ts';
-import type { Statement } from '../store/writer.ts';
+import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
+import type { Fence } from '../store/leases.ts';
 
-export interface WrittenEvent {
-  readonly id: string;
+/** An event that is ready to be written. */
+export interface NewEvent {
   readonly topic: string;
   readonly payload: object;
+  /** The payload as JSON. */
+  readonly text: string;
+  /** Its deliveries keep their order among those of the same key. */
+  readonly key: string | null;
+  readonly correlationId: string | null;
+  readonly at: number;
+  /** When it is delivered; 0 for now. */
+  readonly due: number;
+  /** `extension/method` of each handler that it is for. */
   readonly handlers: readonly string[];
 }
 
-export interface JournalOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** `extension/method` of each handler that the manifests declare for an event. */
-  handlers(topic: string, payload: object): readonly string[];
-  /** Told of events that are on disk. Must not throw. */
-  written(events: readonly WrittenEvent[]): void;
+export interface WrittenEvent extends Pick<NewEvent, 'topic' | 'payload' | 'handlers'> {
+  readonly id: string;
 }
 
-/** Durable events in `pith.db`: an event and its deliveries are one commit. */
+export interface StoredEvent {
+  readonly topic: string;
+  readonly payload: JsonValue;
+  readonly correlationId: string;
+  readonly at: number;
+}
+
+/** What waits for a handler that no manifest declares. */
+export interface Orphans {
+  readonly handler: string;
+  readonly count: number;
+}
+
+export interface DeadLetter {
+  readonly handler: string;
+  readonly event: number;
+  readonly topic: string;
+  readonly error: string;
+}
+
+/** Durable events. An event and its deliveries are one commit; the order of ids is that of commits. */
 export interface Journal {
+  /** One commit. Resolves to their ids, in the order of `events`. */
+  append(events: readonly NewEvent[]): Promise<readonly number[]>;
+  /** null: it has been forgotten. */
+  event(id: number): Promise<StoredEvent | null>;
+  /** A number that each write of another process changes. */
+  revision(): Promise<number>;
+  /**
+   * Notes which handlers are declared no more; forgets deliveries to those of which that was noted before `goneBefore`, and events of before
+   * `eventsBefore` unless they still wait.
+   */
+  tidy(
+    declared: ReadonlySet<string>,
+    times: { readonly now: number; readonly goneBefore: number; readonly eventsBefore: number },
+  ): Promise<void>;
+  /** The newest first. */
+  deadLetters(limit: number): Promise<readonly DeadLetter[]>;
+  orphans(declared: ReadonlySet<string>): Promise<readonly Orphans[]>;
+}
+
+/** One delivery as a worker keeps it; its event is read when it runs. */
+export interface DeliveryRow {
+  readonly event: number;
+  readonly key: string | null;
+  /** Those that failed. */
+  readonly attempts: number;
+}
+
+/** Deliveries by handler. A delivery that succeeded is gone; one that failed too often has the due time -1. */
+export interface DeliveryRows {
+  /** Those whose time has come, and those of events later than `after` that may run now; at most `mostDue` and `mostReady`. */
+  load(
+    handler: string,
+    from: { readonly after: number; readonly now: number; readonly mostDue: number; readonly mostReady: number },
+  ): Promise<{ readonly due: readonly DeliveryRow[]; readonly ready: readonly DeliveryRow[] }>;
+  /** The first of those of a key that may run now. */
+  ofKey(handler: string, key: string, limit: number): Promise<readonly DeliveryRow[]>;
+  /** Those of a key that wait for another attempt. */
+  held(handler: string): Promise<readonly DeliveryRow[]>;
+  /** `next`: the first due time after `now`. `isOverdue`: some time has come. `isReady`: some may run now. */
+  waiting(handler: string, now: number): Promise<{ readonly next: number | null; readonly isOverdue: boolean; readonly isReady: boolean }>;
+  /** How many events of up to `until` wait, by whether they are later than `recent`. */
+  missed(handler: string, until: number, recent: number): Promise<{ readonly recent: number; readonly old: number }>;
+  /** It succeeded. Changes nothing without the lease, as `change` does. */
+  done(handler: string, event: number, fence: Fence): Promise<void>;
+  /** Counts an attempt, or puts off the next one. */
+  change(handler: string, change: DeliveryChange, fence: Fence): Promise<void>;
+  /** Attempts that would wait longer than until `latest` are made at `now`: the clock was set back. Timers keep their time. */
+  hasten(now: number, latest: number): Promise<void>;
+}
+
+export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> {
+  /** Of the next attempt; -1 for never. Absent: as it was. */
+  readonly due?: number;
+  readonly error?: string;
+}
+
+export interface ScheduleRow {
+  /** `extension/schedule`. */
+  readonly name: string;
+  /** What makes it another schedule. */
+  readonly spec: string;
+  readonly next: number;
+}
+
+/** A schedule as it shall stand. */
+export interface PlannedSchedule extends Pick<ScheduleRow, 'name' | 'spec'> {
+  readonly handler: string;
+  /** Of its events. */
+  readonly key: string;
+  /** Its next run; null: there is none any more. */
+  readonly next: { readonly at: number; readonly event: NewEvent } | null;
+}
+
+export interface ScheduleRows {
+  list(): Promise<readonly ScheduleRow[]>;
+  /**
+   * One commit: removes schedules that are not wanted and their timers, and plans the next run of those that are new or whose run was due by
+   * `now`. Runs before that one which nobody has begun are not needed any more. What another process has planned meanwhile stays.
+   */
+  plan(wanted: readonly PlannedSchedule[], now: number): Promise<void>;
+}
+
+export interface Publisher {
   /** Resolves to the event's id when it is on disk; the events of one tick share a commit. */
   publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
-  /** Writes an event in the transaction of `statement`, so that a row and its event are one commit. Returns its id; throws as `publish` rejects. */
-  append(statement: Statement, topic: string, payload: object, options?: PublishOptions): number;
+  /** The event as it would be written. Throws as `publish` rejects. */
+  prepare(topic: string, payload: object, options?: PublishOptions): NewEvent;
+}
+
+export interface PublisherOptions {
+  readonly journal: Pick<Journal, 'append'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** `extension/method` of each handler that the manifests declare for an event. */
+  handlers(topic: string, payload: object): readonly string[];
 }
 
 interface Waiting {
-  readonly topic: string;
-  readonly payload: object;
-  readonly handlers: readonly string[];
-  readonly key: string | null;
-  readonly due: number;
-  readonly row: readonly [topic: string, key: string | null, payload: string, correlation: string | null, at: number];
+  readonly event: NewEvent;
   readonly resolve: (id: string) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -45,127 +153,62 @@ const MAX_BATCH_LENGTH = 1_048_576;
 const MAX_WAITING = 100_000;
 const MAX_KEY_LENGTH = 512;
 
-const INSERT_EVENTS = `INSERT INTO events SELECT ? + key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)`;
-const INSERT_DELIVERIES = `INSERT INTO deliveries SELECT value ->> 0, ? + (value ->> 1), value ->> 2, value ->> 3, 0, NULL FROM json_each(?)`;
-
-/**
- * Names without an underscore: no extension's prefix can reach them. A delivery that succeeded is deleted; `due` is 0 for one that
- * may run now, a time for one that waits (a timer or a retry), and -1 for a dead letter.
- */
-const SCHEMA = [
-  `CREATE TABLE events (
-     id INTEGER PRIMARY KEY, topic TEXT NOT NULL, key TEXT, payload TEXT NOT NULL, correlation TEXT, at INTEGER NOT NULL
-   );
-   CREATE TABLE deliveries (
-     handler TEXT NOT NULL, event INTEGER NOT NULL, key TEXT, due INTEGER NOT NULL, attempts INTEGER NOT NULL, error TEXT,
-     PRIMARY KEY (handler, event)
-   ) WITHOUT ROWID;
-   CREATE INDEX deliverieswaiting ON deliveries (handler, due) WHERE due > 0;
-   CREATE INDEX deliverieskeyed ON deliveries (handler, key, event) WHERE key IS NOT NULL;
-   CREATE INDEX deliveriesdead ON deliveries (handler) WHERE due < 0;
-   CREATE TABLE handlersgone (handler TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
-   CREATE TABLE schedules (
-     name TEXT PRIMARY KEY, spec TEXT NOT NULL, next INTEGER NOT NULL, event INTEGER NOT NULL
-   ) WITHOUT ROWID;`,
-];
-
-export function createJournal({ store, clock, handlers, written }: JournalOptions): Journal {
-  store.migrate('journal', SCHEMA);
+export function createPublisher({ journal, clock, handlers }: PublisherOptions): Publisher {
   let waiting: Waiting[] = [];
   let writing = false;
 
   /** One write at a time: what is published meanwhile shares the next one. */
-  function flush(): void {
-    writing = true;
-    let batch: readonly Waiting[] = [];
-    let first = 0;
-    store
-      .write((statement) => {
-        batch = take();
-        first = insert(store, statement, batch);
-      })
-      .then(
-        () => {
-          batch.forEach(({ resolve }, index) => resolve(String(first + index)));
-          written(batch.map((event, index) => writtenOf(first + index, event)));
-        },
-        (error: unknown) => {
-          for (const { reject } of batch.length > 0 ? batch : take()) reject(error);
-        },
-      )
-      .finally(() => (waiting.length > 0 ? flush() : void (writing = false)));
+  async function flush(): Promise<void> {
+    await Promise.resolve(); // all that is published in one go shares a write
+    while (waiting.length > 0) {
+      const batch = take();
+      await journal.append(batch.map(({ event }) => event)).then(
+        (ids) => batch.forEach(({ resolve }, index) => resolve(String(ids[index]))),
+        (error: unknown) => batch.forEach(({ reject }) => reject(error)),
+      );
+    }
+    writing = false;
   }
 
   function take(): readonly Waiting[] {
     let length = 0;
-    const end = waiting.findIndex(({ row }, index) => index >= MAX_BATCH || (length += row[2].length) > MAX_BATCH_LENGTH);
+    const end = waiting.findIndex(({ event }, index) => index >= MAX_BATCH || (length += event.text.length) > MAX_BATCH_LENGTH);
     if (end > 0) return waiting.splice(0, end);
     const all = waiting;
     waiting = [];
     return all;
   }
 
-  const prepared = (topic: string, payload: object, options: PublishOptions) => {
-    const { at } = options;
-    const key = options.key ?? null;
+  const prepare: Publisher['prepare'] = (topic, payload, { at, key = null, correlationId = null } = {}) => {
     checkOptions(topic, key, at);
     const now = clock.now();
-    const text = payloadText(topic, payload);
-    const row = [topic, key, text, options.correlationId ?? null, Math.max(now, Math.ceil(at ?? now))] as const;
-    return { topic, payload, handlers: handlers(topic, payload), key, due: at !== undefined && at > now ? Math.ceil(at) : 0, row };
+    return {
+      topic,
+      payload,
+      text: payloadText(topic, payload),
+      key,
+      correlationId,
+      at: Math.max(now, Math.ceil(at ?? now)),
+      due: at !== undefined && at > now ? Math.ceil(at) : 0,
+      handlers: handlers(topic, payload),
+    };
   };
 
   return {
-    publish(topic, payload, options = {}) {
-      return new Promise<string>((resolve, reject) => {
-        if (waiting.length >= MAX_WAITING) throw tooMany(store.file);
-        waiting.push({ ...prepared(topic, payload, options), resolve, reject });
-        if (!writing) flush();
-      });
-    },
-    append(statement, topic, payload, options = {}) {
-      const event = prepared(topic, payload, options);
-      const id = insertOne(statement, event);
-      statement.onCommit(() => written([writtenOf(id, event)]));
-      return id;
-    },
+    prepare,
+    publish: (topic, payload, options) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length >= MAX_WAITING) throw tooMany();
+        waiting.push({ event: prepare(topic, payload, options), resolve, reject });
+        if (writing) return;
+        writing = true;
+        void flush();
+      }),
   };
 }
 
-function writtenOf(id: number, { topic, payload, handlers }: Omit<Waiting, 'resolve' | 'reject'>): WrittenEvent {
-  return { id: String(id), topic, payload, handlers };
-}
-
-/** Safe within a write: nobody else writes then. */
-function nextId(store: Store): number {
-  return 1 + Number(store.get('SELECT coalesce(max(id), 0) AS last FROM events')?.last);
-}
-
-type Prepared = Omit<Waiting, 'resolve' | 'reject'>;
-
-/** Ids are given in the order of `events`, without a gap; returns the first. */
-function insert(store: Store, statement: Statement, events: readonly Prepared[]): number {
-  // Reading a list as JSON pays only when it is long.
-  if (events.length <= FEW) return events.map((event) => insertOne(statement, event))[0] ?? 0;
-  const first = nextId(store);
-  const deliveries = events.flatMap(({ handlers, key, due }, index) => handlers.map((handler) => [handler, index, key, due]));
-  statement(INSERT_EVENTS, first, JSON.stringify(events.map(({ row }) => row)));
-  if (deliveries.length > 0) statement(INSERT_DELIVERIES, first, JSON.stringify(deliveries));
-  return first;
-}
-
-/** SQLite gives the id: one more than the highest. */
-function insertOne(statement: Statement, { row, handlers, key, due }: Prepared): number {
-  const id = Number(statement('INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?)', ...row).lastInsertRowid);
-  for (const handler of handlers) statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', handler, id, key, due);
-  return id;
-}
-
-const FEW = 3;
-
-function tooMany(file: string): PithError {
-  return new PithError('database_failed', `database ${file}: ${MAX_WAITING} events are waiting to be written`, {
-    where: file,
+function tooMany(): PithError {
+  return new PithError('database_failed', `${MAX_WAITING} events are waiting to be written`, {
     retryable: true,
     cure: 'wait for the promise of publish before publishing more',
   });

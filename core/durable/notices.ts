@@ -1,10 +1,10 @@
 import { messageOf } from '../contract/errors.ts';
 import type { ChannelMessage, ChannelProvider, Clock, Delivery, DurableTopicMap, JsonValue, Logger, Remote } from '../contract/index.ts';
-import type { Store } from '../store/store.ts';
+import type { DeliveryRows, Journal } from './journal.ts';
 import { Postponed } from '../kernel/index.ts';
 
 export interface NoticesOptions {
-  readonly store: Store;
+  readonly journal: { readonly events: Pick<Journal, 'event'>; readonly deliveries: Pick<DeliveryRows, 'missed'> };
   readonly clock: Clock;
   readonly logger: Logger;
   /** As deliveries name it. */
@@ -26,7 +26,7 @@ export interface Notices {
 
 const DAY_MS = 86_400_000;
 
-export function createNotices({ store, clock, logger, handler, channels, question }: NoticesOptions): Notices {
+export function createNotices({ journal, clock, logger, handler, channels, question }: NoticesOptions): Notices {
   let reachable = false;
   /** Since when somebody is there who has not been told what came before; null: nobody. */
   let greets: number | null = null;
@@ -55,22 +55,10 @@ export function createNotices({ store, clock, logger, handler, channels, questio
 
   async function greet(since: number, signal: AbortSignal): Promise<void> {
     greets = null;
-    const { recent = 0, old = 0 } =
-      store.get(
-        `SELECT count(*) FILTER (WHERE at > ?) AS recent, count(*) FILTER (WHERE at <= ?) AS old
-           FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at <= ?`,
-        clock.now() - DAY_MS,
-        clock.now() - DAY_MS,
-        handler,
-        since,
-      ) ?? {};
-    const left = Number(old) === 0 ? '' : `; ${Number(old)} older than a day ${Number(old) === 1 ? 'is' : 'are'} left out`;
-    if (Number(recent) + Number(old) < 2) return;
-    await send(
-      { kind: 'notices', text: `${Number(recent)} notice${Number(recent) === 1 ? '' : 's'} came while nobody was here${left}` },
-      null,
-      signal,
-    );
+    const { recent, old } = await journal.deliveries.missed(handler, since, clock.now() - DAY_MS);
+    const left = old === 0 ? '' : `; ${old} older than a day ${old === 1 ? 'is' : 'are'} left out`;
+    if (recent + old < 2) return;
+    await send({ kind: 'notices', text: `${recent} notice${recent === 1 ? '' : 's'} came while nobody was here${left}` }, null, signal);
   }
 
   return {
@@ -83,8 +71,8 @@ export function createNotices({ store, clock, logger, handler, channels, questio
     },
     async deliver(payload, { id, topic }, signal) {
       if (greets !== null) await greet(greets, signal);
-      const at = store.get('SELECT at FROM events WHERE id = ?', Number(id))?.at;
-      if (Number(at) <= clock.now() - DAY_MS) return;
+      const event = await journal.events.event(Number(id));
+      if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as DurableTopicMap['approval.requested'], signal);
       const { text, kind, target, threadId } = payload as unknown as DurableTopicMap['notify'];
       await send({ text, kind, ...(threadId === null ? {} : { threadId }) }, target, signal);

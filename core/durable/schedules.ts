@@ -1,8 +1,6 @@
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Logger } from '../contract/index.ts';
-import type { Store } from '../store/store.ts';
-import type { Statement } from '../store/writer.ts';
-import type { Journal } from './journal.ts';
+import type { PlannedSchedule, Publisher, ScheduleRow, ScheduleRows } from './journal.ts';
 
 /** One schedule of a manifest. */
 export interface DeclaredSchedule {
@@ -13,8 +11,7 @@ export interface DeclaredSchedule {
 }
 
 export interface SchedulesOptions {
-  readonly store: Store;
-  readonly journal: Journal;
+  readonly journal: Pick<Publisher, 'prepare'> & { readonly schedules: ScheduleRows };
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of every enabled extension. */
@@ -29,9 +26,7 @@ export interface Schedules {
   look(): void;
 }
 
-type NextRun = (pattern: string, after: number) => number | null;
-
-export function createSchedules({ store, journal, clock, logger, declared }: SchedulesOptions): Schedules {
+export function createSchedules({ journal, clock, logger, declared }: SchedulesOptions): Schedules {
   /** The earliest time at which a run must be planned; 0: look at once. */
   let next: number = Infinity;
   let working: Promise<void> = Promise.resolve();
@@ -45,61 +40,24 @@ export function createSchedules({ store, journal, clock, logger, declared }: Sch
   }
 
   async function renew(): Promise<void> {
-    const wanted = new Map(declared().map((schedule) => [nameOf(schedule), schedule]));
-    const stored = store.all('SELECT name, spec, next FROM schedules');
-    if (wanted.size === 0 && stored.length === 0) return;
-    const { nextRun } = await import('./cron.ts');
+    const specs = new Map(declared().map((schedule) => [nameOf(schedule), specOf(schedule)]));
+    const rows = await journal.schedules.list();
     const now = clock.now();
-    const rows = new Map(stored.map(({ name, spec, next: due }) => [String(name), { spec: String(spec), next: Number(due) }]));
-    const stale = [...rows].some(
-      ([name, row]) => wanted.get(name) === undefined || specOf(wanted.get(name)!) !== row.spec || row.next <= now,
-    );
-    if (stale || rows.size !== wanted.size) await store.write((statement) => write(statement, wanted, nextRun, now));
-    next = Number(store.get('SELECT min(next) AS next FROM schedules')?.next ?? Infinity);
+    const isStale = rows.some((row) => specs.get(row.name) !== row.spec || row.next <= now);
+    const isPlanned = !isStale && rows.length === specs.size;
+    if (!isPlanned) await journal.schedules.plan(await planned(now), now);
+    next = firstOf(isPlanned ? rows : await journal.schedules.list());
   }
 
-  /** Reads the rows again: another process may have planned meanwhile. */
-  function write(statement: Statement, wanted: ReadonlyMap<string, DeclaredSchedule>, nextRun: NextRun, now: number): void {
-    const there = new Set<string>();
-    for (const row of store.all('SELECT name, spec, next, event FROM schedules')) {
-      const name = String(row.name);
-      const schedule = wanted.get(name);
-      if (schedule !== undefined && specOf(schedule) === row.spec) {
-        there.add(name);
-        if (Number(row.next) <= now) advance(statement, schedule, Number(row.event), nextRun, now);
-      } else {
-        statement('DELETE FROM deliveries WHERE event = ? AND due > 0', Number(row.event));
-        statement('DELETE FROM schedules WHERE name = ?', name);
-      }
-    }
-    for (const [name, schedule] of wanted) if (!there.has(name)) put(statement, schedule, nextRun, now);
-  }
-
-  /** The run that is due is delivered by now; of those before it that nobody has begun, none is needed any more. */
-  function advance(statement: Statement, schedule: DeclaredSchedule, event: number, nextRun: NextRun, now: number): void {
-    statement(
-      'DELETE FROM deliveries WHERE handler = ? AND key = ? AND event < ? AND attempts = 0 AND due <= ?',
-      `${schedule.extensionId}/${schedule.handler}`,
-      keyOf(schedule),
-      event,
-      now,
-    );
-    put(statement, schedule, nextRun, now);
-  }
-
-  function put(statement: Statement, schedule: DeclaredSchedule, nextRun: NextRun, now: number): void {
-    const at = nextRun(schedule.cron, now);
-    if (at === null) return void statement('DELETE FROM schedules WHERE name = ?', nameOf(schedule));
-    const { extensionId, name } = schedule;
-    const event = journal.append(statement, 'schedule.due', { v: 1, extensionId, name, at }, { at, key: keyOf(schedule) });
-    statement(
-      `INSERT INTO schedules VALUES (?, ?, ?, ?)
-         ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, next = excluded.next, event = excluded.event`,
-      nameOf(schedule),
-      specOf(schedule),
-      at,
-      event,
-    );
+  async function planned(now: number): Promise<readonly PlannedSchedule[]> {
+    const { nextRun } = await import('./cron.ts');
+    return declared().map((schedule) => {
+      const { extensionId, name, cron, handler } = schedule;
+      const at = nextRun(cron, now);
+      const key = `schedule ${nameOf(schedule)}`;
+      const next = at === null ? null : { at, event: journal.prepare('schedule.due', { v: 1, extensionId, name, at }, { at, key }) };
+      return { name: nameOf(schedule), spec: specOf(schedule), handler: `${extensionId}/${handler}`, key, next };
+    });
   }
 
   return {
@@ -116,8 +74,8 @@ function nameOf({ extensionId, name }: DeclaredSchedule): string {
   return `${extensionId}/${name}`;
 }
 
-function keyOf(schedule: DeclaredSchedule): string {
-  return `schedule ${nameOf(schedule)}`;
+function firstOf(rows: readonly ScheduleRow[]): number {
+  return Math.min(Infinity, ...rows.map((row) => row.next));
 }
 
 /** What makes it another schedule: also the zone in which its times are read. */

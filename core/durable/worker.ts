@@ -2,12 +2,12 @@ import { within } from '@pith/promises';
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
 import type { Lease, Leases } from '../store/leases.ts';
-import { DeliveryQueue } from './delivery-queue.ts';
-import type { DeliveryRow, DeliveryRows } from './delivery-rows.ts';
-import { MOST_ATTEMPTS, retryDelay } from './retry.ts';
+import { DeliveryQueue, MOST_ATTEMPTS, MOST_OF_KEY, retryDelay } from './delivery-queue.ts';
+import type { DeliveryRow, DeliveryRows, Journal } from './journal.ts';
 
 export interface WorkerOptions {
   readonly handler: string;
+  readonly events: Pick<Journal, 'event'>;
   readonly rows: DeliveryRows;
   readonly leases: Leases;
   readonly clock: Clock;
@@ -78,10 +78,10 @@ export class Worker {
    */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
-    this.#cancelTimer?.();
-    this.#cancelLinger?.();
+    this.#cancelTimers();
     if (this.#running.size > 0 && graceMs > 0) await within(this.#options.clock, graceMs, Promise.allSettled(this.#running));
     await this.#pumping; // it may be about to get the lease
+    this.#cancelTimers();
     const session = this.#session;
     if (session === null) return;
     if (this.#running.size === 0) return this.#release();
@@ -106,21 +106,23 @@ export class Worker {
   }
 
   async #work(): Promise<void> {
-    const { rows, clock } = this.#options;
     this.contended = false;
     if (this.#session === null) {
-      if (!rows.hasDue(clock.now())) return this.#plan();
+      if (!(await this.#plan())) return;
       this.#session = await this.#open();
       if (this.#session === null) return void (this.contended = true);
       if (this.#stopped) return this.#release();
     }
     const session = this.#session;
     this.#cancelLinger?.();
-    this.#load(session);
-    for (let row = this.#next(session); row !== null; row = this.#next(session)) this.#start(row, session);
-    if (this.#woken || this.#running.size === 0) this.#plan();
+    await this.#load(session);
+    for (let row = await this.#next(session); row !== null; row = await this.#next(session)) this.#start(row, session);
+    const isWoken = this.#woken;
     this.#woken = false;
-    if (this.#running.size === 0 && !this.#isSoonDue()) this.#cancelLinger = clock.after(LINGER_MS, () => void this.#release());
+    if (isWoken || this.#running.size === 0) await this.#plan();
+    if (this.#running.size > 0 || this.#isSoonDue()) return;
+    this.#cancelLinger?.();
+    this.#cancelLinger = this.#options.clock.after(LINGER_MS, () => void this.#release());
   }
 
   /** null while somebody else has the lease, or what was begun under a former one still runs. */
@@ -128,8 +130,9 @@ export class Worker {
     const { leases, handler, rows } = this.#options;
     const lease = this.#running.size > 0 ? null : await leases.acquire(`handler ${handler}`, LEASE_MS);
     if (lease === null) return null;
-    const session: Session = { lease, queue: new DeliveryQueue(rows.ofKey), abort: new AbortController(), cursor: 0 };
-    for (const row of rows.held()) session.queue.hold(row);
+    const session: Session = { lease, queue: new DeliveryQueue(), abort: new AbortController(), cursor: 0 };
+    for (const row of await rows.held(handler)) session.queue.hold(row);
+    this.#more = true; // nothing is known of what the former one left
     lease.lost.addEventListener('abort', () => this.#lost(session), { once: true });
     return session;
   }
@@ -140,24 +143,25 @@ export class Worker {
     session.abort.abort(session.lease.lost.reason);
   }
 
-  #load(session: Session): void {
-    const { rows, clock } = this.#options;
-    const { queue } = session;
+  async #load(session: Session): Promise<void> {
+    const { rows, handler, clock } = this.#options;
+    const { queue, cursor: after } = session;
+    for (const key of queue.exhausted) queue.refill(key, await rows.ofKey(handler, key, MOST_OF_KEY));
     if (!this.#more || queue.size >= MOST_LOADED) return;
-    const due = rows.dueBy(clock.now(), queue.size + LOADED_AT_ONCE);
-    for (const row of due) queue.add(row);
-    const fresh = rows.after(session.cursor, LOADED_AT_ONCE);
-    for (const row of fresh) queue.add(row);
-    session.cursor = fresh.at(-1)?.event ?? session.cursor;
-    this.#more = fresh.length === LOADED_AT_ONCE || due.length >= LOADED_AT_ONCE;
+    this.#more = false; // unless somebody says otherwise while this is read
+    const from = { after, now: clock.now(), mostDue: queue.size + LOADED_AT_ONCE, mostReady: LOADED_AT_ONCE };
+    const { due, ready } = await queue.addLoaded(rows.load(handler, from));
+    if (session.cursor === after) session.cursor = ready.at(-1)?.event ?? after;
+    if (ready.length === LOADED_AT_ONCE || due.length >= LOADED_AT_ONCE) this.#more = true;
   }
 
-  #next(session: Session): DeliveryRow | null {
-    if (this.#running.size >= this.#sideBySide || this.#stopped || this.#session !== session) return null;
+  async #next(session: Session): Promise<DeliveryRow | null> {
+    const mayStart = () => this.#running.size < this.#sideBySide && !this.#stopped && this.#session === session;
+    if (!mayStart()) return null;
     const row = session.queue.take();
-    if (row !== null || !this.#more) return row;
-    this.#load(session);
-    return session.queue.take();
+    if (row !== null || (!this.#more && session.queue.exhausted.length === 0)) return row;
+    await this.#load(session);
+    return mayStart() ? session.queue.take() : null;
   }
 
   #start(row: DeliveryRow, session: Session): void {
@@ -176,15 +180,16 @@ export class Worker {
   }
 
   async #deliver(row: DeliveryRow, session: Session): Promise<void> {
-    const { rows, handler, call } = this.#options;
+    const { events, rows, handler, call } = this.#options;
     const { event: id, key, attempts } = row;
     const { signal } = session.abort;
+    const { fence } = session.lease;
     let correlationId: string | undefined;
     const counted = session.lease.inherited;
     try {
       if (attempts >= MOST_ATTEMPTS) throw new Error('the process that worked on it ended each time');
-      if (counted) await rows.count(id, attempts + 1);
-      const event = rows.event(id);
+      if (counted) await rows.change(handler, { event: id, attempts: attempts + 1 }, fence);
+      const event = await events.event(id);
       if (event !== null) {
         const { topic, payload } = event;
         correlationId = event.correlationId;
@@ -192,10 +197,10 @@ export class Worker {
       }
     } catch (error) {
       if (!signal.aborted) return this.#failed(row, session, error, correlationId);
-      if (counted && this.#stopped) await rows.count(id, attempts).catch(() => undefined); // the store is gone: it stands as one more attempt
+      if (counted && this.#stopped) await rows.change(handler, { event: id, attempts }, fence).catch(() => undefined); // the store is gone: it stands as one more attempt
       return;
     }
-    if (await this.#written(row, session, rows.done(id), correlationId)) session.queue.settle(row, false);
+    if (await this.#written(row, session, rows.done(handler, id, fence), correlationId)) session.queue.settle(row, false);
   }
 
   /** False when it stands on disk as it was: then it is read again, and what it did is done again. */
@@ -225,24 +230,31 @@ export class Worker {
     const fields = { handler, event: row.event, attempts, correlationId, error: messageOf(error) };
     if (!counted) logger.debug('a delivery waits', fields);
     else logger.warn(dead ? 'a delivery failed for the last time' : 'a delivery failed and is tried again', fields);
-    const write = rows.postpone({ ...row, attempts }, due, messageOf(error), session.lease);
+    const write = rows.change(handler, { event: row.event, attempts, due, error: messageOf(error) }, session.lease.fence);
     if (await this.#written(row, session, write, correlationId)) session.queue.settle(row, !dead);
     this.#woken = true;
   }
 
-  /** What is due already needs no timer: it runs, or is looked for again when its key is free and at the next poll. */
-  #plan(): void {
-    const now = this.#options.clock.now();
-    const { next, isOverdue } = this.#options.rows.nextDue(now);
+  /** False when nothing may run now. What is due already needs no timer: it runs, or is looked for again when its key is free and at the next poll. */
+  async #plan(): Promise<boolean> {
+    const { rows, handler, clock } = this.#options;
+    const now = clock.now();
+    const { next, isOverdue, isReady } = await rows.waiting(handler, now);
     this.#overdue = isOverdue;
     this.nextDue = isOverdue ? now : next;
     this.#cancelTimer?.();
     if (next !== null) this.#wakeIn(next - now);
+    return isOverdue || isReady;
   }
 
   /** The lease stays, and with it what is known of deliveries that wait for their next attempt. */
   #isSoonDue(): boolean {
     return this.nextDue !== null && this.nextDue - this.#options.clock.now() <= FAR_MS;
+  }
+
+  #cancelTimers(): void {
+    this.#cancelTimer?.();
+    this.#cancelLinger?.();
   }
 
   #wakeIn(ms: number): void {

@@ -14,7 +14,7 @@ it(
   async () => {
     const { folder, remove } = await temporaryFolder();
     const file = path.join(folder, 'pith.db');
-    const program = await bundleProgram('../events/kill-program', folder);
+    const program = await bundleProgram('../durable/kill-program', folder);
     const acknowledged = new Map<string, string>();
     const handled = new Set<string>();
     for (let round = 0; round < ROUNDS; round++) {

@@ -1,5 +1,5 @@
 import type { Clock, DurableTopicMap, PublishOptions } from '../../contract/index.ts';
-import type { Journal } from '../../durable/journal.ts';
+import type { SqliteJournal } from '../../durable/sqlite-journal.ts';
 import { createLeases, sqliteLeaseRows } from '../../store/leases.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApprovalStore } from './approval.ts';
@@ -19,7 +19,7 @@ export interface ThreadStores {
 export function createThreadStores(
   store: Store,
   clock: Clock,
-  journal: Pick<Journal, 'append'>,
+  journal: Pick<SqliteJournal, 'append'>,
   withoutSecrets: <T>(value: T) => T,
 ): ThreadStores {
   const leases = createLeases(sqliteLeaseRows(store, clock), clock);

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { AgentDeclaration, OriginalRequest } from '../../../core/kernel/records/extensions-port.ts';
 import { DEFAULT_LIMITS, type AgentSpec, type Clock, type TurnEvent } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/kernel/events/bus.ts';
-import { createJournal } from '../../../core/durable/journal.ts';
+import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
 import { createLeases, sqliteLeaseRows } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
@@ -54,7 +54,7 @@ export async function createWorld(options: WorldOptions = {}) {
     },
     journal: () => journal,
   });
-  const journal = createJournal({ store, clock, handlers: () => [], written: events.announce });
+  const journal = createSqliteJournal({ store, clock, handlers: () => [], written: events.announce });
   const recorded = recordEvents(events);
   const extensions = fakeExtensions(options.extensions, options.skills);
   const declarations = (options.agents ?? [agent('main')]).map(declaration);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createJournal } from '../../../core/durable/journal.ts';
-import { tidyJournal } from '../../../core/durable/journal-tidy.ts';
-import { retryDelay } from '../../../core/durable/retry.ts';
+import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
+import { KEEP_EVENTS_MS, KEEP_GONE_MS } from '../../../core/durable/deliveries.ts';
+import { retryDelay } from '../../../core/durable/delivery-queue.ts';
 import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
 import { openNode, task, temporaryFolder, type Node } from './world.ts';
 
@@ -37,7 +37,7 @@ it('K31 an event and its deliveries are one commit, with the row that caused the
 
 it('B7: an event that was rolled back is never announced, also when another one of the same commit gets its id', async () => {
   const announced: string[] = [];
-  const journal = createJournal({
+  const journal = createSqliteJournal({
     store: node.store,
     clock,
     handlers: () => [],
@@ -91,17 +91,22 @@ it('K31 events are forgotten after 30 days unless they wait, and what waits for 
   await node.journal.publish('task.changed', task('done'));
   await node.store.write((statement) => void statement('DELETE FROM deliveries WHERE event = 2'));
   await node.journal.publish('schedule.due', { v: 1, extensionId: 'b', name: 'last', at: 0 });
+  const tidy = () => {
+    const now = clock.now();
+    const times = { now, goneBefore: now - KEEP_GONE_MS, eventsBefore: now - KEEP_EVENTS_MS };
+    return node.journal.events.tidy(new Set(['a/one']), times);
+  };
   const left = () =>
     node.store.all('SELECT handler, event FROM deliveries ORDER BY handler, event').map(({ handler, event }) => `${handler} ${event}`);
-  await tidyJournal(node.store, new Set(['a/one']), clock.now());
+  await tidy();
   await clock.advance(6 * DAY);
-  await tidyJournal(node.store, new Set(['a/one']), clock.now());
+  await tidy();
   expect(left()).toEqual(['a/one 1', 'a/one 3', 'b/two 1', 'b/two 3']);
   await clock.advance(DAY);
-  await tidyJournal(node.store, new Set(['a/one']), clock.now());
+  await tidy();
   expect(left()).toEqual(['a/one 1', 'a/one 3']);
   await clock.advance(24 * DAY);
-  await tidyJournal(node.store, new Set(['a/one']), clock.now());
+  await tidy();
   expect(node.store.all('SELECT id FROM events').map(({ id }) => id)).toEqual([1, 3]);
 });
 

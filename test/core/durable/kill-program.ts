@@ -1,7 +1,7 @@
 /** Publishes without end and works on the deliveries, until it is killed. Prints `published <id>` after each commit and `handled <id>` at each delivery. */
 import { createDeliveries } from '../../../core/durable/deliveries.ts';
-import { createJournal } from '../../../core/durable/journal.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore } from '../../../core/store/store.ts';
 
@@ -12,14 +12,14 @@ const handlers = new Set(['a/one', 'b/two']);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const quiet = () => undefined;
 
-const journal = createJournal({
+const journal = createSqliteJournal({
   store,
   clock,
   handlers: () => [...handlers],
   written: (events) => deliveries.wake(new Set(events.flatMap((event) => event.handlers))),
 });
 const deliveries = createDeliveries({
-  store,
+  journal,
   leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
   clock,
   logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },

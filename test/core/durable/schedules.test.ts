@@ -28,9 +28,9 @@ afterEach(async () => {
 function open(clock: FakeClock, declared: () => readonly DeclaredSchedule[], runs: number[]) {
   const node = openNode(place.folder, clock, { 'a/tick': (payload) => void runs.push((payload as { at: number }).at) });
   nodes.push(node);
-  const { store, journal } = node;
+  const { journal } = node;
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const schedules = createSchedules({ store, journal, clock, logger, declared });
+  const schedules = createSchedules({ journal, clock, logger, declared });
   node.deliveries.start();
   schedules.refresh();
   return { ...node, schedules };

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { defineTopic, type Clock, type Delivery, type JsonValue, type Logger } from 'pith';
 import { createDeliveries, type Deliveries } from '../../../core/durable/deliveries.ts';
-import { createJournal, type Journal } from '../../../core/durable/journal.ts';
+import { createSqliteJournal, type SqliteJournal } from '../../../core/durable/sqlite-journal.ts';
 import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
 import { openStore, type Store } from '../../../core/store/store.ts';
 
@@ -11,7 +11,7 @@ export type Handle = (payload: JsonValue, delivery: Omit<Delivery, 'signal'>, si
 
 export interface Node {
   readonly store: Store;
-  readonly journal: Journal;
+  readonly journal: SqliteJournal;
   readonly deliveries: Deliveries;
   readonly lines: string[];
   close(): Promise<void>;
@@ -34,14 +34,14 @@ export function openNode(
   const log = (message: string) => void lines.push(message);
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const names = Object.keys(handlers);
-  const journal: Journal = createJournal({
+  const journal: SqliteJournal = createSqliteJournal({
     store,
     clock,
     handlers: (topic) => names.filter((name) => topics[name]?.includes(topic) ?? true),
     written: (events) => deliveries.wake(new Set(events.flatMap((event) => event.handlers))),
   });
   const deliveries = createDeliveries({
-    store,
+    journal,
     leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
     clock,
     logger,

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Clock, Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
 import { createEvents } from '../../../core/kernel/events/bus.ts';
-import { createJournal } from '../../../core/durable/journal.ts';
+import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
 import { configOf, enabledBy } from '../../../core/kernel/settings/config-of.ts';
 import { discover } from '../../../core/kernel/discovery/discover.ts';
 import type { Tier } from '../../../core/kernel/calls/generation.ts';
@@ -85,7 +85,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
       const events = createEvents({
         onListenerError: () => undefined,
-        journal: () => createJournal({ store: open(), clock, handlers: () => [], written: events.announce }),
+        journal: () => createSqliteJournal({ store: open(), clock, handlers: () => [], written: events.announce }),
       });
       events.handle('extension.failed', (failure) => void failures.push(failure));
       let store: Store | undefined;

@@ -1,23 +1,32 @@
-import type { Clock, Delivery, Diagnostic } from '../contract/index.ts';
-import { type Bus, Postponed, CHANNELS_HANDLER, type ExtensionHost } from '../kernel/index.ts';
-import { createDeliveries } from '../durable/deliveries.ts';
-import { deadLetters } from '../durable/delivery-rows.ts';
-import type { Journal, WrittenEvent } from '../durable/journal.ts';
-import { orphans } from '../durable/journal-tidy.ts';
-import { createNotices } from '../durable/notices.ts';
-import { startSpan, within, type Span } from '../durable/spans.ts';
-import { createSchedules } from '../durable/schedules.ts';
-import { createLeases, sqliteLeaseRows } from '../store/leases.ts';
-import type { Store } from '../store/store.ts';
-import { stateOfQuestion, type PersonApprovals } from '../agent/index.ts';
+import type { ChannelProvider, Clock, Delivery, Diagnostic, Logger, Off, Remote } from '../contract/index.ts';
+import { CHANNELS_HANDLER, Postponed, type Bus, type EventHandlers } from '../kernel/index.ts';
+import type { Leases } from '../store/leases.ts';
+import { createDeliveries } from './deliveries.ts';
+import type { DeliveryRows, Journal, Publisher, ScheduleRows, WrittenEvent } from './journal.ts';
+import { createNotices, type NoticesOptions } from './notices.ts';
+import { createSchedules } from './schedules.ts';
+import { startSpan, within, type Span } from './spans.ts';
 
-export interface EventServicesOptions {
-  readonly store: Store;
-  readonly journal: Journal;
+export interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
+  readonly journal: Pick<Publisher, 'prepare'> & {
+    readonly events: Journal;
+    readonly deliveries: DeliveryRows;
+    readonly schedules: ScheduleRows;
+  };
+  readonly leases: Leases;
   readonly clock: Clock;
-  readonly host: ExtensionHost;
-  readonly events: Bus;
-  approvals(): PersonApprovals;
+  readonly logger: Logger;
+  readonly events: Pick<Bus, 'handle'>;
+  /** What the extensions bring. */
+  readonly host: EventHost;
+}
+
+export interface EventHost {
+  readonly handlers: Pick<EventHandlers, 'declared' | 'callable' | 'schedules' | 'call'>;
+  /** Channels that run now. */
+  channels(): readonly Remote<ChannelProvider>[];
+  /** Tells of each change of extensions. */
+  onChange(listener: () => void): Off;
 }
 
 /** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */
@@ -27,7 +36,7 @@ export interface EventServices {
   /** Told of each event that this process wrote. */
   written(events: readonly WrittenEvent[]): void;
   /** Dead letters, and what waits for handlers that are gone. */
-  notes(): readonly Diagnostic[];
+  notes(): Promise<readonly Diagnostic[]>;
 }
 
 const GRACE_MS = 3000;
@@ -35,21 +44,14 @@ const GRACE_MS = 3000;
 const TRY_CHANNELS_MS = 30_000;
 const MOST_NOTES = 20;
 
-export function createEventServices({ store, journal, clock, host, events, approvals }: EventServicesOptions): EventServices {
-  const logger = host.logger('events');
-  const notices = createNotices({
-    store,
-    clock,
-    logger,
-    handler: CHANNELS_HANDLER,
-    channels: () => host.channels(),
-    question: (id) => stateOfQuestion(id, approvals(), clock),
-  });
-  const schedules = createSchedules({ store, journal, clock, logger, declared: () => host.handlers.schedules() });
+export function createEventServices(options: EventServicesOptions): EventServices {
+  const { journal, leases, clock, logger, events, host, question } = options;
+  const notices = createNotices({ journal, clock, logger, handler: CHANNELS_HANDLER, channels: () => host.channels(), question });
+  const schedules = createSchedules({ journal, clock, logger, declared: () => host.handlers.schedules() });
   let triedAt = 0;
   const deliveries = createDeliveries({
-    store,
-    leases: createLeases(sqliteLeaseRows(store, clock), clock),
+    journal,
+    leases,
     clock,
     logger,
     declared: () => host.handlers.declared(),
@@ -98,18 +100,18 @@ export function createEventServices({ store, journal, clock, host, events, appro
     written(written) {
       deliveries.wake(new Set(written.flatMap(({ handlers }) => handlers)));
     },
-    notes() {
-      const dead = deadLetters(store, MOST_NOTES).map(({ handler, event, topic, error }): Diagnostic => ({
+    async notes() {
+      const dead = (await journal.events.deadLetters(MOST_NOTES)).map(({ handler, event, topic, error }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',
         message: `event ${event} (${topic}) could not be delivered to '${handler}' after 8 attempts: ${error}`,
         cure: 'correct the handler; events that come later are delivered',
       }));
-      const gone = orphans(store, host.handlers.declared()).map(({ handler, count }): Diagnostic => ({
+      const gone = (await journal.events.orphans(host.handlers.declared())).map(({ handler, count }): Diagnostic => ({
         severity: 'warning',
         code: 'handler_failed',
         message: `${count} ${count === 1 ? 'event waits' : 'events wait'} for '${handler}', which no enabled extension declares any more`,
-        cure: 'Bring the handler back within 7 days, or leave them: they are forgotten then',
+        cure: 'bring the handler back within 7 days, or leave them: they are forgotten then',
       }));
       return [...dead, ...gone];
     },
