@@ -34,7 +34,7 @@ export { createScope } from './lifecycle/scope.ts';
 export { type Slot, wantedOf } from './lifecycle/slot.ts';
 export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
 export type { DeclaredCommand } from './providers/command-names.ts';
-export { CHANNELS_HANDLER, Postponed } from './providers/event-handlers.ts';
+export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
 export { callProvider, remoteOf, running } from './providers/handle.ts';
 export type { DescribedTools } from './providers/renew-tools.ts';
 export type { ExtensionStatus } from './providers/status.ts';
