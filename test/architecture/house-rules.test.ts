@@ -67,6 +67,15 @@ describe('house rules', () => {
     expect(users.filter((file) => !/\bfetch\b/.test(codeOnly(read(file))))).toEqual([]);
   });
 
+  it('C1 SQL of core stands in the store and in what implements a port on it', () => {
+    const sql = /[`'"]\s*(?:SELECT\s|INSERT (?:OR \w+ )?INTO\s|UPDATE \w+ SET\s|DELETE FROM\s|CREATE (?:TABLE|INDEX)\s)/;
+    const allowed = /^core\/(?:store\/|(?:durable|agent\/threads)\/sqlite-[a-z]+\.ts$)/;
+    const core = SOURCES.filter((file) => file.startsWith('core/'));
+    const found = core.flatMap((file) => (sql.test(withoutComments(read(file))) ? [file] : []));
+    expect(found.length).toBeGreaterThan(4);
+    expect(found.filter((file) => !allowed.test(file))).toEqual([]);
+  });
+
   it('no error is swallowed: a catch without a name says why in a comment', () => {
     const silent = SOURCES.flatMap((file) => silentCatches(file, read(file)));
     expect(silent).toEqual([]);
