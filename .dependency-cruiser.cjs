@@ -18,7 +18,7 @@ const MODULES = {
 const UP = {
   kernel: ['setup', 'toolsets'],
   loader: ['toolsets'],
-  compose: ['confined', 'setup'],
+  compose: ['setup'],
 };
 
 /** Modules that the others reach by their `index.ts` only. */

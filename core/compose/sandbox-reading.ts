@@ -1,3 +1,4 @@
+import { type ConfinedPrograms, type Sandboxing, probeSandboxing } from '@pith/held-process';
 import path from 'node:path';
 import type { Diagnostic } from '../contract/diagnostic.ts';
 import type { JsonValue } from '../contract/index.ts';
@@ -21,11 +22,10 @@ import {
   type SettingsOptions,
 } from '../kernel/index.ts';
 import { oncePromised } from '@pith/promises';
-import type { ConfinedPrograms } from '../contract/confined.ts';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
-import { type Sandboxing, createProcessTier, probeSandboxing } from '../process/index.ts';
+import { createProcessTier } from '../process/index.ts';
 import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 
@@ -190,7 +190,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
 
 /** Programs that extensions run apart. */
 export async function confinedPrograms({ settings, options: { env }, bubblewrap }: SandboxReading): Promise<ConfinedPrograms> {
-  const { createConfinedPrograms } = await import('../confined/confined-process.ts');
+  const { createConfinedPrograms } = await import('@pith/held-process');
   return createConfinedPrograms({ dataDirectory: settings.data_dir, env }, bubblewrap);
 }
 

@@ -1,5 +1,5 @@
+import type { ConfinedPrograms } from '@pith/held-process';
 import type { AgentSpec } from './agent.ts';
-import type { ConfinedPrograms } from './confined.ts';
 import type { Diagnostic, JsonValue } from './diagnostic.ts';
 import type { Events } from './events.ts';
 import type { Protocol, Remote } from './protocol.ts';

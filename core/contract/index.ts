@@ -19,7 +19,6 @@
 export { z } from 'zod';
 
 export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
-export type { ConfinedOutcome, ConfinedPath, ConfinedProgram, ConfinedPrograms, ProgramPlace } from './confined.ts';
 export type { Diagnostic, Failure, JsonValue } from './diagnostic.ts';
 export { codeOf, messageOf, PithError, type PithErrorOptions } from './errors.ts';
 export {

@@ -69,7 +69,6 @@ export { quarantineIn } from './records/quarantine.ts';
 export { USUAL, askerOf, concerns, recipientOf } from './records/recipients.ts';
 export { type StoredSecret, openSecretsFile } from './records/secrets-file.ts';
 export { type SharedSecret, createSecrets } from './records/secrets.ts';
-export { needDescriptors, notStarted, startProcess } from './records/start-process.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';
 export { elapsed, systemClock } from './records/system-clock.ts';
 export { checkConfig } from './settings/config-check.ts';

@@ -1,3 +1,4 @@
+import { needDescriptors, notStarted } from '@pith/held-process';
 import path from 'node:path';
 import type * as Esbuild from 'esbuild';
 import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
@@ -5,7 +6,6 @@ import { contractShim } from './contract-shim.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
 import { Problem } from '../kernel/records/problem.ts';
-import { needDescriptors, notStarted } from '../kernel/records/start-process.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */

@@ -1,5 +1,5 @@
+import { type ConfinedPrograms } from '@pith/held-process';
 import { PithError } from '../contract/errors.ts';
-import type { ConfinedPrograms } from '../contract/confined.ts';
 import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, TurnEvent } from '../contract/index.ts';
 import {
   type Phase,

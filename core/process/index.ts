@@ -1,10 +1,2 @@
 export { runExtensionProcess } from './child-main.ts';
-export { keepGuardian, newMark } from './guardian.ts';
-export { recordHost } from './host-records.ts';
-export { watchMemory } from './memory-watch.ts';
-export { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
-export { familyOf, processEntry } from './process-table.ts';
-export { SYSTEM_PATH, findProgram, installCommand } from './programs.ts';
-export { BASE_READ_ONLY, type Sandboxing, namespaces, probeSandboxing, system } from './sandboxing.ts';
-export { dieFirst, diesWithUs, endOf } from './started.ts';
 export { createProcessTier } from './tier.ts';

@@ -1,3 +1,17 @@
+import {
+  startProcess,
+  HOST_VARIABLE,
+  killHost,
+  sweepRemains,
+  Guardian,
+  recordHost,
+  watchMemory,
+  type Sandboxing,
+  dieFirst,
+  diesWithUs,
+  endOf,
+} from '@pith/held-process';
+import { endingOf, type Ending } from './ending.ts';
 import { existsSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,16 +20,11 @@ import type { Duplex, Readable } from 'node:stream';
 import type { Manifest } from '../contract/index.ts';
 import { codeOf } from '../contract/errors.ts';
 import { stateFolder } from '@pith/safe-files';
-import { systemClock, startProcess } from '../kernel/index.ts';
-import { endingOf, HOST_VARIABLE, killHost, sweepRemains, type Ending } from './process-end.ts';
-import { keepGuardian, newMark } from './guardian.ts';
-import { recordHost } from './host-records.ts';
-import { watchMemory } from './memory-watch.ts';
-import { capOutput } from './output-cap.ts';
-import { packagesAbove, sandboxArguments, withoutHome, type Sandboxing } from './sandboxing.ts';
-import { dieFirst, diesWithUs, endOf } from './started.ts';
 
-export type { Ending } from './process-end.ts';
+import { capOutput } from './output-cap.ts';
+import { packagesAbove, sandboxArguments, withoutHome } from './sandboxing.ts';
+
+export type { Ending } from './ending.ts';
 
 /** What the process of one extension is started with. */
 export interface LaunchSpec {
@@ -64,6 +73,7 @@ export interface HostProcess {
 }
 
 export const DEFAULT_MEMORY_MB = 512;
+const guardian = new Guardian();
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /**
@@ -72,10 +82,10 @@ const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
  */
 export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
-  const marker = newMark();
+  const marker = guardian.newMark();
   stateFolder(stateOf(spec), ...path.relative(stateOf(spec), spec.dataDirectory).split(path.sep)).make();
   const isSandboxed = spec.sandboxing?.available === true;
-  if (!isSandboxed) await keepGuardian();
+  if (!isSandboxed) await guardian.keep();
   const child = await startProcess(commandOf(spec, heapMb(memoryMb), marker), {
     cwd: spec.dataDirectory,
     env: { ...environmentOf(spec), [HOST_VARIABLE]: marker },
@@ -106,9 +116,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
 
   const forget = recordHost(stateOf(spec), pid, marker);
   dieFirst(pid);
-  const watch = watchMemory(pid, memoryMb, systemClock, (message) =>
-    overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`),
-  );
+  const watch = watchMemory(pid, memoryMb, (message) => overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`));
   const ended = endOf(child).then(async (how) => {
     watch.stop();
     if (!isSandboxed) await sweepRemains(pid, marker, watch.seen);

@@ -1,3 +1,4 @@
+import type { Sandboxing } from '@pith/held-process';
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/errors.ts';
 import {
@@ -25,7 +26,6 @@ import { KernelCalls } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';
 import { Liveness } from './liveness.ts';
 import { OwnTurns } from './own-turns.ts';
-import type { Sandboxing } from './sandboxing.ts';
 import { createPeer, type Peer } from './peer.ts';
 
 /** How long a process that hung up may take to say how it ended. */

@@ -1,22 +1,8 @@
-import { existsSync, lstatSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
+import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FILES } from '@pith/held-process';
+import { existsSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
-import { PithError } from '../contract/errors.ts';
 import type { Manifest } from '../contract/index.ts';
 import { isBelow, isInside, realOf } from '@pith/safe-files';
-import { systemClock, startProcess } from '../kernel/index.ts';
-import { findProgram, installCommand } from './programs.ts';
-import { endOf } from './started.ts';
-
-/** What bubblewrap does on this machine. */
-export type Sandboxing =
-  | { readonly available: true; readonly program: string }
-  | {
-      readonly available: false;
-      /** As the end of a sentence, with what to do about it. */
-      readonly why: string;
-      readonly cure: string;
-    };
 
 export interface SandboxPlaces {
   /** Bound for writing. */
@@ -36,45 +22,6 @@ export interface SandboxPlaces {
   /** Names that lead to what is given. */
   readonly links?: readonly { readonly named: string; readonly real: string }[];
 }
-
-const PROBE_LIMIT_MS = 5000;
-
-/**
- * Whether bubblewrap can hold an extension's process here, tried by starting Node in it. Rejects `process_not_started` when that cannot be
- * tried now: "not now" must not become "nothing holds them".
- */
-export async function probeSandboxing(): Promise<Sandboxing> {
-  if (process.platform !== 'linux')
-    return { available: false, why: 'bubblewrap exists for Linux only', cure: 'run Pith on Linux or in a container' };
-  const program = findProgram('bwrap');
-  if (program === null)
-    return {
-      available: false,
-      why: 'bubblewrap is not installed',
-      cure: `install the package bubblewrap: ${installCommand('bubblewrap')}`,
-    };
-  const args = [...namespaces(false), ...system(), ...command([process.execPath, '--version'])];
-  const child = await startProcess([program, ...args], { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  (child.stderr as Readable).setEncoding('utf8').on('data', (text: string) => void (said = `${said}${text}`.slice(0, MOST_SAID)));
-  let isLate = false;
-  const cancel = systemClock.after(PROBE_LIMIT_MS, () => {
-    isLate = true;
-    child.kill('SIGKILL');
-  });
-  const { code, signal } = await endOf(child);
-  cancel();
-  if (code === 0) return { available: true, program };
-  if (isLate)
-    throw new PithError('process_not_started', `bubblewrap did not answer within ${PROBE_LIMIT_MS / 1000} s`, {
-      retryable: true,
-      cure: 'try again when the machine is less busy, or set extensions_sandbox: off',
-    });
-  const why = `bubblewrap does not work here: ${said.trim().split('\n')[0] || `it ended with ${signal ?? code}`}`;
-  return { available: false, why, cure: 'allow unprivileged user namespaces, or run where they are allowed' };
-}
-
-const MOST_SAID = 4096;
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
@@ -199,7 +146,6 @@ interface Mount {
 }
 
 const STATE_BYTES = 1024 * 1024;
-const TEMPORARY_BYTES = 64 * 1024 * 1024;
 
 /** The paths by which a place is known: as it was given, and without links. */
 function pathsOf(file: string): readonly string[] {
@@ -210,64 +156,6 @@ function depthOf(place: string): number {
   return place.split(path.sep).filter((name) => name !== '').length;
 }
 
-/** What a process in the sandbox does not share with the others. */
-export function namespaces(network: boolean): readonly string[] {
-  const all = ['--unshare-all', ...(network ? ['--share-net'] : [])];
-  return [...all, ...NOBODY, '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL'];
-}
-
-/** Whoever started it: settings of the kernel ask who is root, not what capabilities they have. */
-const NOBODY = ['--uid', '65534', '--gid', '65534'];
-
 function command(argv: readonly string[]): readonly string[] {
   return ['--', ...argv];
-}
-
-const PROGRAMS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-const CONFIGURATION = [
-  'ssl',
-  'pki',
-  'ca-certificates',
-  'resolv.conf',
-  'hosts',
-  'nsswitch.conf',
-  'localtime',
-  'passwd',
-  'group',
-  'ld.so.cache',
-];
-
-const SYSTEM_FILES = CONFIGURATION.map((name) => `/etc/${name}`);
-const DEVICE_FOLDERS = ['/dev', '/proc'];
-
-/** What lies outside of the places that are given is memory without a limit. Stands after all places: it cannot be made in any more. */
-export const BASE_READ_ONLY = ['--remount-ro', '/dev', '--remount-ro', '/'];
-
-/** Programs, libraries, certificates and names: no one's own files. */
-export function system(): readonly string[] {
-  return [
-    ...PROGRAMS.flatMap(sameAsHere),
-    ...SYSTEM_FILES.flatMap((file) => ['--ro-bind-try', file, file]),
-    ...bound(process.execPath),
-    ...DEVICES,
-    ...temporary('/dev/shm'),
-    ...temporary('/tmp'),
-  ];
-}
-
-/** Through these files the kernel and its hardware are set. They belong to root, as what root starts does to the system outside. */
-const KERNEL_SETTINGS = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr', 'tty'].map((name) => `/proc/${name}`);
-const DEVICES = ['--proc', '/proc', ...KERNEL_SETTINGS.flatMap((at) => ['--ro-bind-try', at, at]), '--dev', '/dev'];
-
-function bound(file: string): readonly string[] {
-  return ['--ro-bind', file, file];
-}
-
-function temporary(folder: string): readonly string[] {
-  return ['--size', `${TEMPORARY_BYTES}`, '--tmpfs', folder];
-}
-
-function sameAsHere(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return lstatSync(folder).isSymbolicLink() ? ['--symlink', readlinkSync(folder), folder] : bound(folder);
 }

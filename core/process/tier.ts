@@ -1,3 +1,4 @@
+import { endOrphans } from '@pith/held-process';
 import path from 'node:path';
 import { codeOf } from '../contract/errors.ts';
 import type { Command } from '../contract/index.ts';
@@ -14,7 +15,6 @@ import {
   Problem,
   concerns,
 } from '../kernel/index.ts';
-import { endOrphans } from './host-records.ts';
 import { initializeRemote } from './remote-generation.ts';
 import { openRemoteHost, type ProcessOptions, type RemoteHost } from './remote-host.ts';
 import { placesOf, type Setup } from './setup.ts';

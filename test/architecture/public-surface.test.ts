@@ -17,9 +17,9 @@ const CONTRACT_VALUES = words(`
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput
-  ConfinedOutcome ConfinedPath ConfinedProgram ConfinedPrograms ContextDocument ContextParts Database Delivery Diagnostic
+  ContextDocument ContextParts Database Delivery Diagnostic
   DurableTopicMap Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger Manifest Member
-  Message ModelCallOptions ModelInfo ModelPart Off PithErrorOptions ProgramPlace Protocol PublishOptions Remote Retain
+  Message ModelCallOptions ModelInfo ModelPart Off PithErrorOptions Protocol PublishOptions Remote Retain
   SecretUse SettingsChange SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue ToolCall
   ToolDefinition ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent
   TurnInfo TurnPolicy TurnRequest TurnStarter TurnTool Usage

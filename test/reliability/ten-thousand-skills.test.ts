@@ -1,10 +1,9 @@
+import { heldMemory, familyOf } from '@pith/held-process';
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { heldMemory } from '../../core/process/held-memory.ts';
-import { familyOf } from '../../core/process/process-table.ts';
 import { systemClock } from '../../core/kernel/records/system-clock.ts';
 import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';

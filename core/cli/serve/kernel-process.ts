@@ -1,7 +1,7 @@
+import { findProgram } from '@pith/held-process';
 import { fork, type ChildProcess } from 'node:child_process';
 import { messageOf } from '../../contract/errors.ts';
 import { EXIT } from '../terminal/report.ts';
-import { findProgram } from '../../process/index.ts';
 import type { Suspect } from './crash-policy.ts';
 
 /** What the kernel's process tells its supervisor. */

@@ -1,3 +1,4 @@
+import { lacksRoom } from '@pith/held-process';
 import { setMaxListeners } from 'node:events';
 import { within, untilAborted } from '@pith/promises';
 import { canRun, type ExtensionState } from '../records/extensions-port.ts';
@@ -7,7 +8,6 @@ import type { Phase } from '../records/error-codes.ts';
 import type { SurfaceDescriptor } from '../calls/surface.ts';
 import type { Wire } from '../calls/wire.ts';
 import { problemOf } from '../records/problem.ts';
-import { lacksRoom } from '../records/start-process.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
 import { ExtensionActor } from './actor.ts';

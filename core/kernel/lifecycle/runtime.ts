@@ -1,14 +1,5 @@
-import type {
-  Clock,
-  ConfinedPrograms,
-  Database,
-  Events,
-  KeyValue,
-  Logger,
-  Protocol,
-  Remote,
-  SettingsChange,
-} from '../../contract/index.ts';
+import type { ConfinedPrograms } from '@pith/held-process';
+import type { Clock, Database, Events, KeyValue, Logger, Protocol, Remote, SettingsChange } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { BroughtPrompt, HostAgents } from '../records/extensions-port.ts';

@@ -3,8 +3,7 @@ import { messageOf, PithError, type ExtensionContext } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { guardedFetch } from '@pith/guarded-fetch';
 import type { ServerConfig } from './config.ts';
-import { contained } from './contained.ts';
-import type { Guardian } from './guardian.ts';
+import { contained, type Containment } from './contained.ts';
 import { KnownTools } from './known-tools.ts';
 import { page, readTool, type ServerTool } from './listed-tool.ts';
 import { filled, useOf } from './secrets.ts';
@@ -28,18 +27,25 @@ export class Connection {
   readonly #context: ExtensionContext;
   readonly #changed: () => void;
   #client: Client | null = null;
-  readonly #guardian: Guardian;
+  readonly #containment: Containment;
   /** When the first attempt has ended, well or not. */
   readonly first: Promise<void>;
   /** When it has been closed, after `signal`. */
   readonly closed: Promise<void>;
 
-  constructor(name: string, config: ServerConfig, context: ExtensionContext, guardian: Guardian, signal: AbortSignal, changed: () => void) {
+  constructor(
+    name: string,
+    config: ServerConfig,
+    context: ExtensionContext,
+    containment: Containment,
+    signal: AbortSignal,
+    changed: () => void,
+  ) {
     this.name = name;
     this.config = config;
     this.#context = context;
     this.known = new KnownTools(context.kv);
-    this.#guardian = guardian;
+    this.#containment = containment;
     this.#changed = changed;
     let tried = (): void => undefined;
     this.first = new Promise((resolve) => (tried = resolve));
@@ -150,12 +156,12 @@ export class Connection {
     const { command, args, env, cwd = this.#context.sandbox } = this.config;
     const inherited = getDefaultEnvironment();
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
-    const program = await contained({ command, args }, await this.#guardian.container(searchPath), { cwd, searchPath });
+    const program = await contained({ command, args }, await this.#containment.container(searchPath), { cwd, searchPath });
     return new StdioClientTransport({
       command: program.command,
       args: [...program.args],
       cwd,
-      env: { ...inherited, ...filled(env, secret), ...this.#guardian.keep(searchPath) },
+      env: { ...inherited, ...filled(env, secret), ...(await this.#containment.mark()) },
       stderr: 'ignore',
       maxBufferSize: MOST_BYTES,
     });

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
+import { Guardian, HOST_VARIABLE } from '@pith/held-process';
 
 /** How a server is started, so that it ends with Pith. */
 export interface Program {
@@ -14,8 +15,30 @@ const NAMESPACE: Program = { command: 'bwrap', args: ['--dev-bind', '/', '/', '-
 const SIGNAL: Program = { command: 'setpriv', args: ['--pdeathsig', 'KILL', '--'] };
 const TRY_MS = 3000;
 
+/** Ends the servers that were started here, and what they started, also when Pith is killed. Where there is no /proc, only an ordered end does. */
+export class Containment {
+  readonly #guardian = new Guardian();
+  #container: Promise<Program | null> | undefined;
+
+  /** What servers are started behind; looked for once. */
+  container(searchPath: string): Promise<Program | null> {
+    return (this.#container ??= container(searchPath));
+  }
+
+  /** What a server must carry in its environment. */
+  async mark(): Promise<Record<string, string>> {
+    await this.#guardian.keep();
+    return { [HOST_VARIABLE]: this.#guardian.newMark() };
+  }
+
+  /** When the servers should have ended by themselves. */
+  end(): void {
+    this.#guardian.end();
+  }
+}
+
 /** What a server is started behind on this machine; null: nothing holds it but an ordered end and the guardian. */
-export async function container(searchPath: string): Promise<Program | null> {
+async function container(searchPath: string): Promise<Program | null> {
   if (process.platform !== 'linux') return null;
   for (const way of [NAMESPACE, SIGNAL]) if (await works(way, searchPath)) return way;
   return null;

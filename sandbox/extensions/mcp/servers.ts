@@ -2,7 +2,7 @@ import type { ExtensionContext, Tool } from 'pith';
 import { within } from '@pith/promises';
 import type { Config } from './config.ts';
 import { Connection } from './connection.ts';
-import { Guardian } from './guardian.ts';
+import { Containment } from './contained.ts';
 import { toolsOf } from './server-tools.ts';
 
 /** How long the first question for tools waits for servers that start. */
@@ -54,18 +54,18 @@ export class Servers {
   #connect(): readonly Connection[] {
     const { config, events, id, own } = this.#context;
     const controller = new AbortController();
-    const guardian = new Guardian();
+    const containment = new Containment();
     const changed = (): void => void events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
     const connections = Object.entries(config.servers)
       .filter(([, { enabled }]) => enabled)
       .map(
         ([name, server]) =>
-          new Connection(name, server, this.#context as unknown as ExtensionContext, guardian, controller.signal, changed),
+          new Connection(name, server, this.#context as unknown as ExtensionContext, containment, controller.signal, changed),
       );
     own(async () => {
       controller.abort();
       await Promise.allSettled(connections.map(({ closed }) => closed));
-      guardian.end();
+      containment.end();
     });
     return connections;
   }

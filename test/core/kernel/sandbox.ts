@@ -1,3 +1,4 @@
+import { createConfinedPrograms } from '@pith/held-process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,7 +18,6 @@ import { loadSettings } from '../../../core/kernel/settings/settings.ts';
 import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { createLoader } from '../../../core/loader/bundle-store.ts';
 import { createProcessTier, type ProcessOptions } from '../../../core/process/tier.ts';
-import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
 import { createDatabase } from '../../../core/store/extension-database.ts';
 import { createKeyValue } from '../../../core/store/key-value.ts';
 import { openStore, type Store } from '../../../core/store/store.ts';

@@ -1,9 +1,9 @@
+import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
 import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
-import { probeSandboxing, sandboxArguments } from '../../../core/process/sandboxing.ts';
+import { sandboxArguments } from '../../../core/process/sandboxing.ts';
 
 const sandboxing = await probeSandboxing();
 /** Opens for writing, and writes nothing. */

@@ -1,13 +1,10 @@
+import { endOrphans, sweepRemains, processEntry, probeSandboxing } from '@pith/held-process';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { build } from 'esbuild';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { endOrphans } from '../../../core/process/host-records.ts';
-import { sweepRemains } from '../../../core/process/process-end.ts';
-import { processEntry } from '../../../core/process/process-table.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
 import { until } from '../../waiting.ts';
 

@@ -1,6 +1,6 @@
+import { probeSandboxing } from '@pith/held-process';
 import { describe, expect, it } from 'vitest';
 import { sandboxNotes } from '../../../core/kernel/providers/confinement-notes.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { testKernel } from '../../../core/testing/index.ts';
 
 const MINE = {

@@ -1,12 +1,11 @@
+import { findProgram, probeSandboxing } from '@pith/held-process';
+import { type Ending } from '../../../core/process/ending.ts';
 import { createServer } from 'node:http';
 import { mkdtemp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Ending } from '../../../core/process/process-end.ts';
-import { findProgram } from '../../../core/process/programs.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { firstWord, hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
 import { until } from '../../waiting.ts';
 

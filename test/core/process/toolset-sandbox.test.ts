@@ -1,10 +1,10 @@
+import { probeSandboxing } from '@pith/held-process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/sandbox.ts';
 
 const sandboxing = await probeSandboxing();

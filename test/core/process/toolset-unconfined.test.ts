@@ -1,7 +1,7 @@
+import type { Sandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Sandboxing } from '../../../core/process/sandboxing.ts';
 import { testSandbox, type TestSandbox } from '../kernel/sandbox.ts';
 
 const NOTHING_HOLDS: Sandboxing = { available: false, why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };

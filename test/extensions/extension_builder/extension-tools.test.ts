@@ -1,3 +1,4 @@
+import { probeSandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -5,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../../core/kernel/sandbox.ts';
 import { testKernel } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
 let made: Bench;

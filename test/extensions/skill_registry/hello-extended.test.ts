@@ -1,6 +1,6 @@
+import { probeSandboxing } from '@pith/held-process';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 
 const { available } = await probeSandboxing();
 

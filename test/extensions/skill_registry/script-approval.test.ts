@@ -1,9 +1,9 @@
+import { probeSandboxing } from '@pith/held-process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TurnEvent } from 'pith';
 import { recordEvents } from 'pith/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { scriptKernel, type ScriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();

@@ -1,3 +1,4 @@
+import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
 import os from 'node:os';
 import path from 'node:path';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -9,8 +10,6 @@ import { configSchema } from '../../../sandbox/extensions/skill_registry/config.
 import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
 import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/script-file.ts';
 import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
-import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 

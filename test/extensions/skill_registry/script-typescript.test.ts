@@ -1,7 +1,7 @@
+import { probeSandboxing } from '@pith/held-process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { scriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();

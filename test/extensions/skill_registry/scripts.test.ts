@@ -1,3 +1,4 @@
+import { probeSandboxing } from '@pith/held-process';
 import { link, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
@@ -5,7 +6,6 @@ import path from 'node:path';
 import { recordEvents } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { skillUsed } from '../../../sandbox/extensions/skill_registry/contract.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
 import { runs } from '../../core/process/hosts.ts';
 import { scriptKernel } from './script-kernel.ts';
 

@@ -1,10 +1,10 @@
+import { familyOf, processEntry } from '@pith/held-process';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
-import { familyOf, processEntry } from '../../../core/process/process-table.ts';
 import { runs } from '../../core/process/hosts.ts';
 import { until, within } from '../../waiting.ts';
 import { FAULTS, faultyExtension, type FaultPhase } from './faulty-extension.ts';

@@ -1,6 +1,7 @@
+import type { ConfinedPrograms, ConfinedProgram } from '@pith/held-process';
 import path from 'node:path';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { codeOf, messageOf, type ConfinedPrograms, type ConfinedProgram, type ToolResult } from 'pith';
+import { codeOf, messageOf, type ToolResult } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
 import { noLongerTrusted, skillError } from '../reading/results.ts';

@@ -1,4 +1,5 @@
-import { toolError, toolResult, type ConfinedOutcome, type ToolResult } from 'pith';
+import type { ConfinedOutcome } from '@pith/held-process';
+import { toolError, toolResult, type ToolResult } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Skill } from '../skill.ts';
 

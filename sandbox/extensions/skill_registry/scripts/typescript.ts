@@ -1,6 +1,7 @@
+import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { messageOf, shippedSandbox, type ConfinedProgram, type ConfinedPrograms } from 'pith';
+import { messageOf, shippedSandbox } from 'pith';
 
 /** Where a script is made into JavaScript, and what holds the program that does it. */
 export interface ScriptPlace {

@@ -1,6 +1,6 @@
+import type { ConfinedOutcome, ConfinedPath } from '@pith/held-process';
 import { readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import type { ConfinedOutcome, ConfinedPath } from 'pith';
 
 /** How a Python script with inline metadata is run. */
 export interface UvRun {

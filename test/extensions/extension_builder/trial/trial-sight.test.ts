@@ -1,9 +1,9 @@
+import { probeSandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { probeSandboxing } from '../../../../core/process/sandboxing.ts';
 import { probe, trialKernel } from './probe.ts';
 
 const sandboxing = await probeSandboxing();

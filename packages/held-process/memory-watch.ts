@@ -1,6 +1,6 @@
-import type { Clock } from '../contract/index.ts';
 import { heldMemory } from './held-memory.ts';
 import { familyOf, processEntry } from './process-table.ts';
+import { after } from './timers.ts';
 
 const WORKING_MS = 100;
 const IDLE_MS = 2000;
@@ -14,16 +14,10 @@ export interface MemoryWatch {
 }
 
 /** Looks at the memory of a process and its descendants, and reports once when they hold more than they may, or are more. */
-export function watchMemory(
-  pid: number,
-  limitMb: number,
-  clock: Clock,
-  exceeded: (message: string) => void,
-  mostProcesses = Infinity,
-): MemoryWatch {
+export function watchMemory(pid: number, limitMb: number, exceeded: (message: string) => void, mostProcesses = Infinity): MemoryWatch {
   const seen = new Map<number, string>();
   let isWorking = true;
-  let cancel = clock.after(WORKING_MS, look);
+  let cancel = after(WORKING_MS, look);
 
   function look(): void {
     const family = familyOf(pid);
@@ -37,14 +31,14 @@ export function watchMemory(
     if (descriptors > MOST_DESCRIPTORS) return exceeded(`it opened more than ${MOST_DESCRIPTORS} files`);
     const used = Math.round(bytes / 1024 / 1024);
     if (used > limitMb) return exceeded(`it took ${used} MB of memory; its limit is ${limitMb} MB`);
-    cancel = clock.after(isWorking ? WORKING_MS : IDLE_MS, look);
+    cancel = after(isWorking ? WORKING_MS : IDLE_MS, look);
   }
 
   return {
     working(next) {
       if (next && !isWorking) {
         cancel();
-        cancel = clock.after(WORKING_MS, look);
+        cancel = after(WORKING_MS, look);
       }
       isWorking = next;
     },

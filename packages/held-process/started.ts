@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { systemClock } from '../kernel/index.ts';
 import type { ExitOf } from './process-end.ts';
 import { findProgram } from './programs.ts';
+import { after } from './timers.ts';
 
 /** A command that the system ends, where it can, with the thread that started it, whatever ended that. */
 export function diesWithUs(argv: readonly string[]): readonly string[] {
@@ -26,6 +26,6 @@ export function endOf(child: ChildProcess): Promise<ExitOf> {
   return new Promise((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
     // What it started may hold its output open.
-    child.once('exit', (code, signal) => systemClock.after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
+    child.once('exit', (code, signal) => after(LAST_OUTPUT_MS, () => resolve({ code, signal })));
   });
 }

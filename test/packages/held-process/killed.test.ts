@@ -4,8 +4,8 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
-import { runs } from '../process/hosts.ts';
+import { probeSandboxing } from '@pith/held-process';
+import { runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
 
 const { available } = await probeSandboxing();
@@ -14,7 +14,7 @@ const KINDS = [...(available ? ['required'] : []), 'none'];
 it.skipIf(process.platform !== 'linux').each(KINDS)('S73 nothing is left when Pith itself is killed: sandbox %s', async (sandbox) => {
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-killed-')));
   const outfile = path.join(folder, 'kernel.mjs');
-  const entryPoints = [path.resolve('test/core/confined/fixtures/kernel.ts')];
+  const entryPoints = [path.resolve('test/packages/held-process/fixtures/kernel.ts')];
   await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'silent' });
   const nap = `81.${process.pid}`;
   const script = `(setsid sleep ${nap} &) & sleep ${nap}`;

@@ -1,10 +1,25 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+
+/** `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with what to do about it. */
+export class ProcessFailed extends Error {
+  readonly cure: string | undefined;
+  readonly retryable: boolean;
+
+  constructor(
+    readonly code: 'process_not_started' | 'process_ended' | 'sandbox_unavailable' | 'aborted',
+    message: string,
+    { cause, cure, retryable = false }: { readonly cause?: unknown; readonly cure?: string; readonly retryable?: boolean } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.cure = cure;
+    this.retryable = retryable;
+  }
+}
 
 /**
- * Starts a program: the one place of core that does. Rejects `process_not_started` where the system has no room for it (descriptors, processes,
+ * Starts a program: the one place that does. Rejects `process_not_started` where the system has no room for it (descriptors, processes,
  * memory) or no such program; what comes back runs, with all streams that `stdio` asks for.
  */
 export async function startProcess(argv: readonly string[], options: SpawnOptions): Promise<ChildProcess> {
@@ -24,7 +39,7 @@ export async function startProcess(argv: readonly string[], options: SpawnOption
 /** Whether something failed because the system had no room for it, which it may have later. */
 export function lacksRoom(error: unknown): boolean {
   for (let each = error, depth = 0; each instanceof Error && depth < DEEPEST_CAUSE; each = each.cause, depth += 1) {
-    const code = codeOf(each, '');
+    const code = codeOf(each);
     if (code === 'process_not_started' || WHY.has(code)) return true;
   }
   return false;
@@ -51,12 +66,20 @@ export function needDescriptors(count: number): void {
   }
 }
 
-export function notStarted(error: unknown): PithError {
-  const code = codeOf(error, '');
+export function notStarted(error: unknown): ProcessFailed {
+  const code = codeOf(error);
   const why = WHY.get(code);
-  return new PithError('process_not_started', `a process could not be started: ${why ? `${why} (${code})` : messageOf(error)}`, {
-    cause: error,
-    retryable: true,
-    ...(why ? { cure: 'end what is not needed, or raise the limit (ulimit); Pith tries again by itself' } : {}),
-  });
+  return new ProcessFailed(
+    'process_not_started',
+    `a process could not be started: ${why ? `${why} (${code})` : error instanceof Error ? error.message : String(error)}`,
+    {
+      cause: error,
+      retryable: true,
+      ...(why ? { cure: 'end what is not needed, or raise the limit (ulimit); Pith tries again by itself' } : {}),
+    },
+  );
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

@@ -2,11 +2,9 @@ import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import type { ConfinedProgram } from 'pith';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createConfinedPrograms } from '../../../core/confined/confined-process.ts';
-import { probeSandboxing } from '../../../core/process/sandboxing.ts';
-import { runs } from '../process/hosts.ts';
+import { createConfinedPrograms, probeSandboxing, type ConfinedProgram } from '@pith/held-process';
+import { runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 

@@ -2,31 +2,72 @@ import os from 'node:os';
 import path from 'node:path';
 import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import type { ConfinedOutcome, ConfinedProgram, ConfinedPrograms, ConfinedPath } from '../contract/confined.ts';
-import { PithError } from '../contract/errors.ts';
-import {
-  keepGuardian,
-  newMark,
-  recordHost,
-  watchMemory,
-  HOST_VARIABLE,
-  killHost,
-  sweepRemains,
-  familyOf,
-  processEntry,
-  dieFirst,
-  diesWithUs,
-  endOf,
-  findProgram,
-  installCommand,
-  SYSTEM_PATH,
-  probeSandboxing,
-  BASE_READ_ONLY,
-  namespaces,
-  system,
-  type Sandboxing,
-} from '../process/index.ts';
-import { startProcess, systemClock } from '../kernel/index.ts';
+import { Guardian } from './guardian.ts';
+import { recordHost } from './host-records.ts';
+import { watchMemory } from './memory-watch.ts';
+import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
+import { familyOf, processEntry } from './process-table.ts';
+import { ProcessFailed, startProcess } from './start-process.ts';
+import { dieFirst, diesWithUs, endOf } from './started.ts';
+import { after, sleep } from './timers.ts';
+import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
+import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
+
+/** A place that a confined program sees: a path, or a path that stands elsewhere for it (`at`; only in a sandbox). Absolute. */
+export type ConfinedPath = string | { readonly from: string; readonly at: string };
+
+/** One program to run apart: what it sees beside the programs and libraries of the system, and its limits. */
+export interface ConfinedProgram {
+  /** The program by its absolute path, and its arguments. */
+  readonly argv: readonly string[];
+  /** Absolute; one of the places below, or in one. */
+  readonly cwd: string;
+  readonly readOnly: readonly ConfinedPath[];
+  readonly writable?: readonly ConfinedPath[];
+  /** Beside PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and gone afterwards. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Names of Pith's own environment, and of secrets that were given for the extension, whose values it is given; they are kept out of texts from then on. Those not set are left out. */
+  readonly pass?: readonly string[];
+  readonly timeoutMs: number;
+  /** Of both outputs together; more of them ends the program. */
+  readonly maxOutputBytes: number;
+  /** Of it and all that it starts, as far as the system lets it be held; default 512. */
+  readonly memoryMb?: number;
+  /** How many processes it may be at a time; default 128. */
+  readonly maxProcesses?: number;
+  /** `none`: where a person chose to run it as themselves: the limits of time and output hold, nothing is hidden. */
+  readonly sandbox: 'required' | 'none';
+}
+
+export interface ConfinedOutcome {
+  /** null: a limit ended it. A signal counts as 128 and its number. */
+  readonly exit: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Its output was longer than it may be: the rest was not read. */
+  readonly truncated: boolean;
+  readonly timedOut: boolean;
+  /** The limit that ended it, as the end of a sentence; null: it ended by itself. */
+  readonly stopped: string | null;
+}
+
+/** A program by its name, as the system knows it. */
+export interface ProgramPlace {
+  /** Absolute; null: it is not installed. */
+  readonly path: string | null;
+  /** What a person types to install a package of that name here. */
+  readonly install: string;
+}
+
+/** Runs programs without network, environment and other people's files, of which nothing is left afterwards. In process only. */
+export interface ConfinedPrograms {
+  /** null: programs can be run; else why not, and what to do about it. Found out once. */
+  unavailable(): Promise<{ readonly why: string; readonly cure: string } | null>;
+  /** Where the system has a program: in its own folders, which every sandbox shows, then in `folders`. Not on the search path. */
+  locate(name: string, folders?: readonly string[]): Promise<ProgramPlace>;
+  /** Resolves when it and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` where it could not be started. */
+  run(program: ConfinedProgram, signal?: AbortSignal): Promise<ConfinedOutcome>;
+}
 
 export interface ConfinedHost {
   /** Absolute path of the kernel's state: there it is noted what must be ended should the kernel die. */
@@ -35,6 +76,7 @@ export interface ConfinedHost {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+const guardian = new Guardian();
 const MEMORY_MB = 512;
 const ARGUMENTS = 3;
 const STATUS = 4;
@@ -63,8 +105,8 @@ async function untilGone(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal | undefined,
 ): Promise<ConfinedOutcome> {
-  const marker = newMark();
-  if (bubblewrap === null) await keepGuardian();
+  const marker = guardian.newMark();
+  if (bubblewrap === null) await guardian.keep();
   const argv = bubblewrap === null ? diesWithUs(limited(program)) : heldBy(bubblewrap, program);
   const covered = coverInherited(STDIO);
   const child = await startProcess(argv, {
@@ -93,7 +135,7 @@ async function untilGone(
     killHost(pid);
   };
   const output = readBounded([out, err], program.maxOutputBytes, () => stop(`its output was longer than ${program.maxOutputBytes} bytes`));
-  const cancel = systemClock.after(program.timeoutMs, () => {
+  const cancel = after(program.timeoutMs, () => {
     timedOut = stopped === null;
     stop(`it took longer than ${program.timeoutMs / 1000} s`);
   });
@@ -102,16 +144,16 @@ async function untilGone(
   const forget = recordHost(host.dataDirectory, pid, marker);
   dieFirst(pid);
   const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
-  const watch = watchMemory(pid, memoryMb, systemClock, stop, maxProcesses);
+  const watch = watchMemory(pid, memoryMb, stop, maxProcesses);
   try {
     const { code, signal: by } = await endOf(child);
     if (bubblewrap === null) await sweepRemains(pid, marker, watch.seen);
     await goneAll(family);
-    if (signal?.aborted) throw new PithError('aborted', 'the program was aborted and ended', { cause: signal.reason });
+    if (signal?.aborted) throw new ProcessFailed('aborted', 'the program was aborted and ended', { cause: signal.reason });
     const stderr = output.text(err);
     const exit = stopped === null ? exitOf(code, by) : null;
     if (stopped === null && bubblewrap !== null && !told().includes('exit-code'))
-      throw new PithError('process_ended', `the program could not be started: ${lastLine(stderr)}`);
+      throw new ProcessFailed('process_ended', `the program could not be started: ${lastLine(stderr)}`);
     return { exit, stdout: output.text(out), stderr, truncated: output.truncated, timedOut, stopped };
   } finally {
     cancel();
@@ -151,7 +193,7 @@ const LOOK_MS = 5;
 async function goneAll(family: readonly (readonly [number, string])[]): Promise<void> {
   for (let waited = 0; waited < GONE_MS; waited += LOOK_MS) {
     if (!family.some(([pid, startTime]) => processEntry(pid)?.startTime === startTime)) return;
-    await systemClock.sleep(LOOK_MS);
+    await sleep(LOOK_MS);
   }
 }
 
@@ -233,10 +275,10 @@ export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<
     },
     locate: async (name, folders) => ({ path: findProgram(name, folders), install: installCommand(name) }),
     async run(program, signal) {
-      if (signal?.aborted) throw new PithError('aborted', 'the program was not started: it was aborted', { cause: signal.reason });
+      if (signal?.aborted) throw new ProcessFailed('aborted', 'the program was not started: it was aborted', { cause: signal.reason });
       if (program.sandbox === 'none') return runConfined(host, program, null, signal);
       const found = await probe();
-      if (!found.available) throw new PithError('sandbox_unavailable', `the program was not run: ${found.why}`, { cure: found.cure });
+      if (!found.available) throw new ProcessFailed('sandbox_unavailable', `the program was not run: ${found.why}`, { cure: found.cure });
       return runConfined(host, program, found.program, signal);
     },
   };

@@ -1,0 +1,27 @@
+export {
+  BASE_READ_ONLY,
+  DEVICE_FOLDERS,
+  namespaces,
+  probeSandboxing,
+  PROGRAMS,
+  system,
+  SYSTEM_FILES,
+  type Sandboxing,
+} from './bubblewrap.ts';
+export {
+  createConfinedPrograms,
+  type ConfinedOutcome,
+  type ConfinedPath,
+  type ConfinedProgram,
+  type ConfinedPrograms,
+  type ProgramPlace,
+} from './confined.ts';
+export { Guardian } from './guardian.ts';
+export { heldMemory } from './held-memory.ts';
+export { endOrphans, recordHost } from './host-records.ts';
+export { watchMemory } from './memory-watch.ts';
+export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-end.ts';
+export { familyOf, processEntry } from './process-table.ts';
+export { findProgram } from './programs.ts';
+export { lacksRoom, needDescriptors, notStarted, startProcess } from './start-process.ts';
+export { dieFirst, diesWithUs, endOf } from './started.ts';
