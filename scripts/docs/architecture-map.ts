@@ -70,6 +70,7 @@ function arrowsOf(box: Box, boxes: readonly Box[]): readonly string[] {
   const implied = (target: Box): boolean =>
     direct.some((step) => step !== target && step.row > box.row && reaches(step, target, byName, new Set([box.name])));
   return direct
+    .filter(({ name, row }) => row !== box.row || !name.startsWith('packages/')) // one that uses another stands beside it
     .filter((target) => target.row <= box.row || (!implied(target) && !boxes.some((other) => isBetween(other, box, target))))
     .sort((a, b) => a.first - b.first || a.row - b.row)
     .map((target) => arrow(box, target));
