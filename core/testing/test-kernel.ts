@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Clock, TurnEndReason, TurnEvent, TurnRequest } from '../contract/index.ts';
 import type { SettingsInput, Tier } from '../kernel/index.ts';
 import { createKernel, type Kernel, type KernelOptions } from '../compose/index.ts';
+import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 
 export interface TestKernelOptions {
@@ -45,6 +46,8 @@ export interface TestKernel extends AsyncDisposable {
   readonly sandbox: string;
   /** One turn of the default agent in the thread `test`, unless told otherwise. */
   run(input: string, request?: Partial<TurnRequest>, signal?: AbortSignal): Promise<TurnOutcome>;
+  /** One command of an extension: `skills list`. */
+  command(line: string | readonly string[], options?: CommandOptions): Promise<CommandOutcome>;
   write(file: string, content: string | Uint8Array): Promise<void>;
   remove(file: string): Promise<void>;
   /** Stops the kernel and makes another one over the same sandbox, as after a restart. */
@@ -117,6 +120,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     },
     sandbox,
     run,
+    command: (line, asked) => runCommand(kernel, line, asked),
     write,
     remove: (file) => rm(path.join(sandbox, file), { recursive: true, force: true }),
     async restart() {

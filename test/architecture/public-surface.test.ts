@@ -26,7 +26,7 @@ const CONTRACT_TYPES = words(`
 `);
 const TESTING_VALUES = ['expectNoLeaks', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];
 const TESTING_TYPES = words(`
-  EventRecord FakeClock ModelRequest RecordedEvent ScriptedModel ScriptedReply ScriptedStep TestKernel TestKernelOptions
+  CommandOptions CommandOutcome EventRecord FakeClock ModelRequest RecordedEvent ScriptedModel ScriptedReply ScriptedStep TestKernel TestKernelOptions
   TurnOutcome
 `);
 const CODES = words(`

@@ -1,7 +1,6 @@
 import type {
   ExtensionContext,
   JsonValue,
-  KeyValue,
   Logger,
   ModelCallOptions,
   ModelPart,
@@ -40,7 +39,6 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): Extens
     dataDirectory: options.dataDirectory ?? '/nowhere/data',
     logger,
     clock: systemClock,
-    kv: memoryStore(),
     getSecret: (name) => options.secrets?.[name] ?? null,
     own: () => undefined,
   };
@@ -50,16 +48,6 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): Extens
       return Reflect.get(target, name, receiver) as unknown;
     },
   });
-}
-
-export function memoryStore(): KeyValue {
-  const values = new Map<string, JsonValue>();
-  return {
-    get: async (key) => values.get(key) ?? null,
-    set: async (key, value) => void values.set(key, structuredClone(value) as JsonValue),
-    delete: async (key) => values.delete(key),
-    keys: async (prefix = '') => [...values.keys()].filter((key) => key.startsWith(prefix)).sort(),
-  };
 }
 
 /** Runs a tool as the host does: parses the input, calls, makes a ToolResult. `approved`: the subject that a person agreed to. */

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createLog } from '../../../core/kernel/records/logger.ts';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {
@@ -51,29 +51,6 @@ it('messages of listeners that fail are kept once each, and not without end', as
   const strays = notes.filter(({ message }) => message.startsWith('a listener of '));
   expect(strays.length).toBe(20);
   expect(strays.filter(({ message }) => message.includes('always the same'))).toHaveLength(1);
-});
-
-it('an agent is checked once, and again when what it uses has changed', async () => {
-  const model = scriptedModel([{ text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'four' }]);
-  const manifest = (version: string) => JSON.stringify({ id: 'side', version, entrypoint: 'main.ts', provides: ['tool'] });
-  await using pith = await testKernel({
-    files: {
-      'extensions/side/manifest.yaml': manifest('1.0.0'),
-      'extensions/side/main.ts': 'export default class { getTools() { return []; } }\n',
-      'agents/plain/manifest.yaml': JSON.stringify({ id: 'plain', agent: { uses_tools: ['side'] } }),
-    },
-    model,
-  });
-  const { extensions } = pith.kernel;
-  expect(await pith.run('hi', { agent: 'plain' })).toMatchObject({ text: 'one' }); // activates what gives context, which is a change
-  const check = vi.spyOn(extensions, 'checkAgentKeys');
-  expect(await pith.run('hi', { agent: 'plain' })).toMatchObject({ text: 'two' });
-  expect(await pith.run('hi', { agent: 'plain' })).toMatchObject({ text: 'three' });
-  expect(check).toHaveBeenCalledTimes(1);
-  await pith.write('extensions/side/manifest.yaml', manifest('1.0.1'));
-  await extensions.refresh();
-  expect(await pith.run('hi', { agent: 'plain' })).toMatchObject({ text: 'four' });
-  expect(check).toHaveBeenCalledTimes(2);
 });
 
 it('an agent is checked again when an extension that it uses has gone, although that never ran here', async () => {

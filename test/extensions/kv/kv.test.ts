@@ -1,12 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { Tool } from 'pith';
-import Kv from '../../../sandbox/extensions/kv/main.ts';
-import { callTool, fakeContext } from '../fake-context.ts';
+import type { JsonValue } from 'pith';
+import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-let tools: readonly Tool[];
-beforeEach(() => void (tools = new Kv(fakeContext({ config: {} })).getTools()));
+const files = { 'agents/keeper/manifest.yaml': 'id: keeper\nagent: { uses_tools: [kv] }\n' };
+let pith: TestKernel;
+beforeEach(async () => void (pith = await testKernel({ files })));
+afterEach(() => pith.stop());
 
-const call = (name: string, input: unknown) => callTool(tools, name, input);
+const call = (name: string, input: JsonValue) => pith.kernel.callTool('keeper', name, input);
 
 describe('kv', () => {
   it('K95 keeps, reads, lists and forgets values', async () => {
@@ -54,12 +55,32 @@ describe('kv', () => {
     expect(await call('kv_list', {})).toMatchObject({ output: { total: 0 } });
   });
 
-  it('K95 says of each tool what a resumed turn may repeat', () => {
+  it('K95 says of each tool what a resumed turn may repeat', async () => {
+    const tools = await pith.kernel.extensions.tools('kv');
     expect(tools.map((tool) => [tool.name, tool.effect])).toEqual([
       ['kv_set', 'idempotent'],
       ['kv_get', 'read'],
       ['kv_list', 'read'],
       ['kv_delete', 'idempotent'],
     ]);
+  });
+});
+
+describe.each([{ wire: false }, { wire: true }])('kv in the kernel (wire: $wire)', ({ wire }) => {
+  it('K95 keeps a value across turns and restarts, through the tools that an agent lists', async () => {
+    const model = scriptedModel([
+      { calls: [{ name: 'kv_set', input: { key: 'city', value: ['Graz'] } }] },
+      { text: 'Kept.' },
+      { calls: [{ name: 'kv_get', input: { key: 'city' } }] },
+      { text: 'Graz.' },
+    ]);
+    const kernel = await testKernel({ wire, model, files });
+    const first = await kernel.run('keep it', { agent: 'keeper' });
+    expect(first.requests[0]?.tools.map((tool) => tool.name).sort()).toEqual(['kv_delete', 'kv_get', 'kv_list', 'kv_set']);
+    expect(first.results).toMatchObject([{ ok: true, title: 'Kept city' }]);
+    await kernel.restart();
+    const second = await kernel.run('what was it?', { agent: 'keeper', threadId: 'later' });
+    expect(second.results).toMatchObject([{ ok: true, output: { key: 'city', value: ['Graz'] } }]);
+    await kernel.stop();
   });
 });

@@ -1,11 +1,10 @@
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { parseCommandInput, matchCommand } from '@pith/command-line';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { scriptKernel } from './script-kernel.ts';
-import { recordingIO, skillText } from './skill-sandbox.ts';
+import { skillText } from './skill-sandbox.ts';
 
 const SETTINGS = 'extensions: { skill_registry: { isolation: process } }\nextensions_sandbox: off\n';
 
@@ -26,17 +25,12 @@ afterAll(async () => {
   await rm(here, { recursive: true, force: true });
 });
 
-async function run(line: string) {
-  const found = matchCommand(await pith.kernel.extensions.commandsOf('skill_registry'), line.split(' '))!;
-  const io = recordingIO({ workingDirectory: here });
-  const code = await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
-  return { code: code ?? 0, text: io.text() };
-}
+const run = (line: string) => pith.command(line, { workingDirectory: here });
 
 describe('the registry in a separate process', () => {
   it('S81 S83 its commands take paths from where the person is', async () => {
-    expect(await run('skills validate mine')).toEqual({ code: 0, text: 'mine/brought: valid' });
-    expect(await run('skills validate ./mine/brought')).toEqual({ code: 0, text: './mine/brought: valid' });
+    expect(await run('skills validate mine')).toMatchObject({ code: 0, text: 'mine/brought: valid' });
+    expect(await run('skills validate ./mine/brought')).toMatchObject({ code: 0, text: './mine/brought: valid' });
     expect(await run('skills lint mine/brought')).toMatchObject({ text: expect.stringContaining('1 skill checked') });
     expect(await run('skills install mine/brought')).toMatchObject({ code: 0, text: expect.stringContaining('Installed brought') });
     expect(await readFile(path.join(pith.sandbox, 'skills/brought/SKILL.md'), 'utf8')).toContain('name: brought');

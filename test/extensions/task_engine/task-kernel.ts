@@ -9,11 +9,8 @@ import {
   type TestKernel,
 } from 'pith/testing';
 import type { JsonValue } from 'pith';
-import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
 import { taskChanged } from '../../../sandbox/extensions/task_engine/contract.ts';
 import { expect } from 'vitest';
-
-const { signal } = new AbortController();
 
 /** For `expect.poll`: the machine may be busy. */
 export const PATIENTLY = { timeout: 15_000 };
@@ -100,9 +97,7 @@ export async function taskKernel(
       return result.error;
     },
     async command(...words) {
-      const commands = await test.kernel.extensions.commandsOf('task_engine');
-      const { command, rest } = matchCommand(commands, words)!;
-      const { values } = await captureCommand({ getCommands: () => [command] }, command.path, parseCommandInput(command, rest), signal);
+      const { values } = await test.command(words, { json: true });
       return values[0] as Row;
     },
     task,

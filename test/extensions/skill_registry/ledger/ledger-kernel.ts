@@ -1,5 +1,4 @@
-import type { CommandIO, JsonValue } from 'pith';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
+import type { JsonValue } from 'pith';
 import { scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
 import { skillUsed, type SkillUsed } from '../../../../sandbox/extensions/skill_registry/contract.ts';
 import { skillText } from '../skill-sandbox.ts';
@@ -53,30 +52,7 @@ export async function ledgerKernel(
       if (outcome.reason !== 'done') throw new Error(JSON.stringify(outcome.error));
       return outcome;
     },
-    command: async (line) => (await run(pith, line, true)).json as Record<string, JsonValue>,
-    print: async (line) => (await run(pith, line, false)).lines.join('\n'),
+    command: async (line) => (await pith.command(line, { json: true })).values[0] as Record<string, JsonValue>,
+    print: async (line) => (await pith.command(line)).text,
   };
-}
-
-async function run(
-  pith: TestKernel,
-  line: string,
-  wantsJson: boolean,
-): Promise<{ readonly json: JsonValue; readonly lines: readonly string[] }> {
-  const found = matchCommand(await pith.kernel.extensions.commandsOf('skill_registry'), line.split(' '));
-  if (found === null) throw new Error(`no command ${line}`);
-  const [seen, lines]: [JsonValue[], string[]] = [[], []];
-  const print = (text: string) => void lines.push(text);
-  const told = { json: (value: JsonValue) => void seen.push(value), print, error: print };
-  const io = {
-    ...told,
-    wantsJson,
-    interactive: false,
-    quiet: false,
-    colour: false,
-    columns: 0,
-    workingDirectory: '/',
-  } as unknown as CommandIO;
-  await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
-  return { json: seen[0] ?? null, lines };
 }

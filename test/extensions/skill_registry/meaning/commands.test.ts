@@ -1,8 +1,7 @@
-import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
-import { recordingIO, skillText } from '../skill-sandbox.ts';
+import { skillText } from '../skill-sandbox.ts';
 
 const skill = (id: string, description: string) => ({ [`skills/${id}/SKILL.md`]: skillText({ name: id, description }) });
 const SKILLS = {
@@ -50,10 +49,8 @@ describe('commands ask the same ranker as a turn does, the first time that they 
   }
 
   async function run(line: readonly string[], json = false) {
-    const found = matchCommand(await pith!.kernel.extensions.commandsOf('skill_registry'), line)!;
-    const io = recordingIO({ json });
-    await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
-    return { text: io.text(), json: io.values.at(-1) };
+    const { text, values } = await pith!.command(line, { json });
+    return { text, json: values.at(-1) };
   }
 
   it('R4 search and explain --text find what shares no word', async () => {

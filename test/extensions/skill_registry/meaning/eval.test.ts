@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
-import { recordingIO } from '../skill-sandbox.ts';
 import { until } from '../../../waiting.ts';
 
 const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heath', 'islet', 'jetty', 'knoll', 'ledge'];
@@ -106,10 +104,8 @@ describe('pith skills eval', () => {
   });
 
   async function run(line: string, wantsJson = false) {
-    const found = matchCommand(await pith.kernel.extensions.commandsOf('skill_registry'), line.split(' '))!;
-    const io = recordingIO({ json: wantsJson });
-    const code = await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
-    return { code: code ?? 0, text: io.text(), json: io.values.at(-1) };
+    const { code, text, values } = await pith.command(line, { json: wantsJson });
+    return { code, text, json: values.at(-1) };
   }
 
   it('R4 P9 asks offline how the examples find their skill, each without its own help', async () => {

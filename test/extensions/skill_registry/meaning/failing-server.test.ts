@@ -1,5 +1,4 @@
 import type { Diagnostic, Remote } from 'pith';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { EmbeddingProvider } from 'pith/embedding';
 import { fakeClock, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +8,7 @@ import { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/m
 import { SearchBackends } from '../../../../sandbox/extensions/skill_registry/search/search-backends.ts';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
 import { fakeContext } from '../../fake-context.ts';
-import { recordingIO, skillText } from '../skill-sandbox.ts';
+import { skillText } from '../skill-sandbox.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';
 
 const KEY = 'sk-secret-of-mine';
@@ -42,12 +41,7 @@ describe('R4 what is wrong with the embedding server', () => {
   }
 
   it('is said by pith skills eval itself', async () => {
-    const { command, rest } = matchCommand(
-      await pith.kernel.extensions.commandsOf('skill_registry'),
-      'skills eval --all --ranker fused'.split(' '),
-    )!;
-    const run = async () => command.run(parseCommandInput(command, rest), recordingIO({}), new AbortController().signal);
-    await expect(run()).rejects.toMatchObject({
+    await expect(pith.command('skills eval --all --ranker fused')).rejects.toMatchObject({
       message: expect.stringMatching(/gives no vectors: .*refused the key that is set in EMBEDDING_API_KEY \(401\)/),
       cure: 'set a valid key in EMBEDDING_API_KEY',
     });

@@ -1,0 +1,47 @@
+import { PithError, type CommandIO, type JsonValue } from '../contract/index.ts';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
+import type { Kernel } from '../compose/index.ts';
+
+export interface CommandOptions {
+  /** As with `--json`. */
+  readonly json?: boolean;
+  /** Where the person is; default `/`. */
+  readonly workingDirectory?: string;
+}
+
+export interface CommandOutcome {
+  readonly code: number;
+  /** What it printed for people, and its errors. */
+  readonly text: string;
+  /** Its JSON values, in order. */
+  readonly values: readonly JsonValue[];
+}
+
+/** Runs the command of an extension as the `pith` command does on a pipe, where nobody answers a question. Rejects as the command does. */
+export async function runCommand(
+  { extensions }: Kernel,
+  line: string | readonly string[],
+  { json = false, workingDirectory = '/' }: CommandOptions = {},
+): Promise<CommandOutcome> {
+  const words = typeof line === 'string' ? line.split(' ') : line;
+  const owner = matchCommand(extensions.commands(), words)?.command.extensionId;
+  const found = owner === undefined ? null : matchCommand(await extensions.commandsOf(owner), words);
+  if (found === null) throw new PithError('command_unknown', `no extension offers the command '${words.join(' ')}'`);
+  const lines: string[] = [];
+  const values: JsonValue[] = [];
+  const io: CommandIO = {
+    print: (text) => void (json || lines.push(text)),
+    error: (text) => void lines.push(text),
+    json: (value) => void values.push(value),
+    ask: async () => null,
+    input: (async function* () {})(),
+    interactive: false,
+    wantsJson: json,
+    quiet: false,
+    colour: false,
+    columns: 0,
+    workingDirectory,
+  };
+  const code = await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
+  return { code: code ?? 0, text: lines.join('\n'), values };
+}
