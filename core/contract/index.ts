@@ -81,3 +81,4 @@ export { ServiceProvider } from './protocols/service-provider.ts';
 export { SetupProvider, type SettingsChange, type SetupField, type SetupSchema } from './protocols/setup-provider.ts';
 export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';
 export { ToolProvider, type Toolset, type TurnTool } from './protocols/tool-provider.ts';
+export { TurnProvider } from './protocols/turn-provider.ts';

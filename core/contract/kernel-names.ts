@@ -8,12 +8,21 @@ import { ServiceProvider } from './protocols/service-provider.ts';
 import { SetupProvider } from './protocols/setup-provider.ts';
 import { SkillProvider } from './protocols/skill-provider.ts';
 import { ToolProvider } from './protocols/tool-provider.ts';
+import { TurnProvider } from './protocols/turn-provider.ts';
 
 /** The protocols that the kernel itself calls, by id. All others are defined by extensions. */
 export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>(
-  [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, ModelProvider, CommandProvider, ChannelProvider, SetupProvider].map(
-    (protocol) => [protocol.id, protocol],
-  ),
+  [
+    ToolProvider,
+    ContextProvider,
+    TurnProvider,
+    ServiceProvider,
+    SkillProvider,
+    ModelProvider,
+    CommandProvider,
+    ChannelProvider,
+    SetupProvider,
+  ].map((protocol) => [protocol.id, protocol]),
 );
 
 /** A topic of the kernel. */

@@ -51,7 +51,7 @@ export interface TurnRequest {
   readonly correlationId?: string;
 }
 
-/** What providers and tools may know of the turn that they serve. Plain data, the same during the whole turn. */
+/** What providers and tools may know of the turn that they serve. Plain data; `tools`, `held` and `compactions` are as they are when it is handed on. */
 export interface TurnInfo {
   readonly id: string;
   readonly threadId: string;
@@ -65,6 +65,8 @@ export interface TurnInfo {
   readonly userTexts: readonly string[];
   /** How often this thread has been compacted. What was said before the last time may be gone. */
   readonly compactions: number;
+  /** What stands whole in the conversation: results that asked to be kept (`retain`), and documents beside messages. */
+  readonly held: readonly Retain[];
   /** Names this message and all that it causes. */
   readonly correlationId: string;
   /** 0 for a person's own turn, one more for each delegation. */

@@ -20,6 +20,7 @@ import type {
   Remote,
   SkillProvider,
   ToolResult,
+  TurnEndReason,
   TurnInfo,
 } from '../contract/index.ts';
 import type { ToolDescriptor } from './records/extensions-port.ts';
@@ -43,7 +44,7 @@ import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import type { Slot } from './lifecycle/slot.ts';
 import { createSetupPort, type SetupPort } from '../setup/setup-port.ts';
 import { runOutside } from './records/stray-errors.ts';
-import { turnToolProviders, turnTools } from './providers/turn-tools.ts';
+import { tellOfTurn, turnToolProviders, turnTools } from './providers/turn-tools.ts';
 import type { Unconfined } from '../toolsets/toolsets.ts';
 import { callTool, knownTools, needsApproval, presentTool, refusal, toolsOf } from './providers/tool-port.ts';
 
@@ -132,6 +133,10 @@ export class ExtensionHost implements ExtensionsPort {
   readonly refusal = (id: string, tool: string, input: JsonValue): Promise<string | null> => refusal(this.#lifecycle, id, tool, input);
 
   readonly presentTool = (id: string, tool: string, result: ToolResult) => presentTool(this.#lifecycle, id, tool, result);
+
+  readonly beginTurn = (id: string, turn: TurnInfo) => tellOfTurn(this.#lifecycle, id, 'turn.beginTurn', [turn]);
+
+  readonly endTurn = (id: string, turn: TurnInfo, reason: TurnEndReason) => tellOfTurn(this.#lifecycle, id, 'turn.endTurn', [turn, reason]);
 
   readonly contexts = (): Promise<readonly ContextSource[]> => contextSources(this.#lifecycle);
 

@@ -12,7 +12,7 @@ import { words } from '../words.ts';
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
   ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS ModelProvider NETWORK_REACH PithError ServiceProvider
-  SetupProvider SkillProvider Tool ToolProvider codeOf defineProtocol defineTool defineTopic isToolResult manifestAsks
+  SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult manifestAsks
   manifestSchema messageOf shippedSandbox toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
@@ -80,7 +80,7 @@ describe('the public surface', () => {
   it('protocols', () =>
     expect([...KERNEL_PROTOCOLS.keys()]).toEqual(
       words(`
-      tool context service skill model command channel setup
+      tool context turn service skill model command channel setup
     `),
     ));
 

@@ -1,7 +1,6 @@
 import type { Retain } from '../../contract/index.ts';
 import type { StoredMessage } from '../threads/index.ts';
-import { isSummary } from '../prompt/messages.ts';
-import { isCut } from '../prompt/tokens.ts';
+import { nameOf, wholeHead, wholeTexts } from '../prompt/held.ts';
 
 interface Kept {
   readonly tool: string;
@@ -36,11 +35,6 @@ export function keptText(kept: readonly Kept[]): string {
   return [...whole, ...list].join('\n\n');
 }
 
-/** Before each text that a summary holds whole. */
-function wholeHead(tool: string, { key, digest }: Retain): string {
-  return `${key} ${digest}, from ${tool}:\n`;
-}
-
 /** The results that asked to be kept: those whose text still stands whole in the thread, and those whose text has gone. */
 export interface RetainedFate {
   readonly kept: readonly Retain[];
@@ -55,31 +49,4 @@ export function fateOf(before: readonly Kind[], after: readonly Kind[]): Retaine
   const isKept = (retain: Retain) => (left.get(nameOf(retain)) ?? []).length >= (held.get(nameOf(retain)) ?? []).length;
   const all = [...held.values()].map(([first]) => first as Retain);
   return { kept: all.filter(isKept), dropped: all.filter((retain) => !isKept(retain)) };
-}
-
-/** Every whole text, by key and digest. */
-function wholeTexts(messages: readonly Kind[]): ReadonlyMap<string, readonly Retain[]> {
-  const found = new Map<string, Retain[]>();
-  for (const stored of messages) {
-    for (const [callId, retain] of Object.entries(stored.retain)) {
-      if (!holdsWhole(stored, callId, retain)) continue;
-      const name = nameOf(retain);
-      found.set(name, [...(found.get(name) ?? []), retain]);
-    }
-  }
-  return found;
-}
-
-function holdsWhole({ message }: Kind, callId: string, retain: Retain): boolean {
-  if (message.role === 'tool') {
-    const part = message.content.find((each) => each.type === 'tool-result' && each.toolCallId === callId);
-    return part?.type === 'tool-result' && part.output.type === 'text' && !isCut(part.output.value);
-  }
-  if (message.role !== 'user' || !isSummary(message)) return true; // what a user's message carries is never cut
-  const head = wholeHead(callId.split('#', 1)[0] as string, retain);
-  return message.content.some((part) => part.type === 'text' && part.text.includes(head));
-}
-
-function nameOf({ key, digest }: Retain): string {
-  return JSON.stringify([key, digest]);
 }

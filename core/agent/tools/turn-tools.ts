@@ -20,6 +20,8 @@ export interface TurnToolsQuestion {
   readonly offered: readonly OfferedTool[];
   /** Tools that are offered already may be told differently: only before the model has seen them. */
   readonly mayRedescribe: boolean;
+  /** Awaited before an extension is asked. */
+  readonly hooks?: { begin(extensionId: string, turn: TurnInfo): Promise<void> };
 }
 
 export interface ToolsOfTurn {
@@ -67,6 +69,7 @@ interface Answer extends Pick<ToolsOfTurn, 'notices'> {
 async function ask(question: TurnToolsQuestion, extensionId: string, signal: AbortSignal): Promise<Answer> {
   const { extensions, turn } = question;
   try {
+    await question.hooks?.begin(extensionId, turn);
     const brought = await extensions.turnTools(extensionId, turn, signal);
     if (brought.length === 0) return NOTHING;
     const own = brought.some((each) => 'tool' in each) ? await extensions.tools(extensionId) : [];

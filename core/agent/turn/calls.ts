@@ -56,6 +56,7 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const { deps, plan } = turn;
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
+  if (offered?.descriptor.needsApproval === 'maybe') await deps.hooks?.begin(extensionId, turn.offer.info);
   const needed = offered !== undefined && (await needsApproval(deps, offered, input, plan.info));
   const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy: plan.policy });
   if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };

@@ -1,3 +1,4 @@
+import { heldIn } from '../prompt/held.ts';
 import { headAndTail, countTokens, textOf, upperBound } from '../prompt/tokens.ts';
 import { spendTokens } from './call-tree.ts';
 import type { RunningTurn, PlannedTools, TurnDependencies, TurnPlan } from './running-turn.ts';
@@ -82,7 +83,11 @@ export async function compactIfNeeded(turn: RunningTurn, { force = false } = {})
     turn.plan.system,
     sentHistory(loaded?.messages ?? [], turn.record.id).map(({ message }) => message),
   );
-  turn.offer.info = { ...turn.offer.info, compactions: loaded?.thread.compactions ?? turn.offer.info.compactions + 1 };
+  turn.offer.info = {
+    ...turn.offer.info,
+    compactions: loaded?.thread.compactions ?? turn.offer.info.compactions + 1,
+    held: heldIn(loaded?.messages ?? []),
+  };
   turn.conversation.meter.tokens = 0;
   turn.conversation.meter.counted = 0;
   spendTokens(turn, done.usage.inputTokens, done.usage.outputTokens);

@@ -1,3 +1,4 @@
+import { distinct } from '../prompt/held.ts';
 import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
 import type { JsonValue, Message, TurnEvent, TurnInfo } from '../../contract/index.ts';
 import { announceQuestion, decideCalls, readCalls, type DecidedCall } from './calls.ts';
@@ -61,6 +62,7 @@ export async function* answerCalls(
   }
   await Promise.all([...stored, turn.writer.recordResults(turn.record.id, message, retain)]);
   turn.conversation.prompt.push(message);
+  turn.offer.info = { ...turn.offer.info, held: distinct([...turn.offer.info.held, ...Object.values(retain)]) };
   yield { type: 'step-end', step, usage: turn.progress.usage };
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
   const end = stopBefore(turn);
@@ -172,7 +174,17 @@ async function appendTools(turn: RunningTurn, providers: readonly string[]): Pro
   const { extensions } = deps;
   const { policy } = plan;
   const { reserved } = plan.tools;
-  const question = { extensions, clock: deps.clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
+  const question = {
+    extensions,
+    clock: deps.clock,
+    providers,
+    turn: info,
+    policy,
+    reserved,
+    offered,
+    mayRedescribe: false,
+    hooks: deps.hooks,
+  };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];

@@ -1,3 +1,4 @@
+import { distinct } from '../prompt/held.ts';
 import { ulid } from 'ulid';
 import { PithError } from '../../contract/errors.ts';
 import type { Message, TurnEvent, TurnEndReason, Usage } from '../../contract/index.ts';
@@ -164,7 +165,7 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
       toolsByName: new Map(plan.tools.offered.map((tool) => [tool.modelName, tool])),
       functionTools: plan.tools.functions,
       late: plan.tools.late,
-      info: plan.info,
+      info: { ...plan.info, held: distinct([...plan.info.held, ...documents]) },
     },
     conversation: { prompt: assemble(plan.system, messages), meter: { tokens: 0, counted: 0, incompressible: 0 } },
     progress: { usage: record.usage, steps: record.steps, calls: 0, called: new Map(), delegated, suspended: false, text: '' },

@@ -1,3 +1,5 @@
+import type { TurnHooks } from './turn-hooks.ts';
+import { heldIn } from '../prompt/held.ts';
 import { messageOf, PithError } from '../../contract/errors.ts';
 import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy, Message } from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/router.ts';
@@ -60,6 +62,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     reserved,
     offered: resolved.tools,
     mayRedescribe: true,
+    hooks: deps.hooks,
   };
   const variables = { sandbox_dir: deps.sandboxDir, date: thread.date, channel: channelId, user: userId };
   const instructing = instructionsOf(spec, skills, variables, (id, prompt) => extensions.renderPrompt(id, prompt, signal));
@@ -111,6 +114,7 @@ function infoOf({ turn, thread, text }: PlanRequest, model: ResolvedModel, tools
     model: { ref: model.ref, contextWindow: model.contextWindow },
     userTexts: text === null ? said : [...said, text].slice(-MOST_TEXTS),
     compactions: thread.compactions,
+    held: heldIn(thread.history),
     correlationId,
     depth,
     ...(key === null ? {} : { key }),
@@ -131,10 +135,22 @@ async function contextSources(
 ): Promise<{ sources: readonly ContextSource[]; notices: readonly Notice[] }> {
   try {
     const sources = await deps.extensions.contexts();
-    return { sources: sources.filter(({ extensionId }) => mayServe(policy, extensionId)), notices: [] };
+    const serving = sources.filter(({ extensionId }) => mayServe(policy, extensionId));
+    return { sources: serving.map((source) => withHooks(source, deps.hooks)), notices: [] };
   } catch (error) {
     return { sources: [], notices: [{ code: 'provider_failed', message: `no context could be gathered: ${messageOf(error)}` }] };
   }
+}
+
+function withHooks(source: ContextSource, hooks: TurnHooks | undefined): ContextSource {
+  if (hooks === undefined) return source;
+  return {
+    ...source,
+    async getContext(prompt, turn, signal) {
+      await hooks.begin(source.extensionId, turn);
+      return source.getContext(prompt, turn, signal);
+    },
+  };
 }
 
 /** A skill may have become unusable after the agent was admitted. */

@@ -82,6 +82,7 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   const { correlationId } = turn.offer.info;
   const idempotencyKey = keyOf(record);
   const about = approved === undefined ? { turn: turn.offer.info, idempotencyKey } : { turn: turn.offer.info, idempotencyKey, approved };
+  await turn.deps.hooks?.begin(record.extensionId, turn.offer.info);
   const call = () => extensions.callTool(record.extensionId, record.tool, record.input, about, turn.signal);
   const span = startSpan({
     name: `execute_tool ${record.name}`,

@@ -1,3 +1,4 @@
+import type { TurnHooks } from './turn-hooks.ts';
 import type {
   AgentLimits,
   AgentSpec,
@@ -37,6 +38,8 @@ export interface TurnDependencies {
   readonly events: Events;
   readonly clock: Clock;
   readonly queue: ThreadQueue;
+  /** Absent where nothing is done but looked at. */
+  readonly hooks?: TurnHooks;
   /** Told when a thread could not be given back after its turn had ended. */
   unreleased?(threadId: string, error: unknown): void;
   /** Absolute; prompts print it. */

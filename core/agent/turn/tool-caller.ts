@@ -112,6 +112,7 @@ function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInf
     model: { ref: 'none', contextWindow: null },
     userTexts: [],
     compactions: 0,
+    held: [],
     correlationId: id,
     depth: 0,
   };

@@ -1,3 +1,4 @@
+import { TurnHooks } from './turn-hooks.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
@@ -45,7 +46,8 @@ export function createTurns({ dependencies, cleaned = (event) => event }: TurnOp
     let end: TurnEndEvent;
     let thread: HeldThread | null = null;
     try {
-      thread = await holdThread(await dependencies(), shared, request, stop);
+      const deps = await dependencies();
+      thread = await holdThread({ ...deps, hooks: new TurnHooks(deps.extensions) }, shared, request, stop);
       end = yield* turn(thread, shared.tree, stop);
     } catch (error) {
       end = neverBegan(error, stop.signal);
@@ -187,6 +189,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
   const event = await close(deps, running, before, end);
   if (running) await settleQuestions(running, event.reason);
+  await deps.hooks?.end(running?.offer.info ?? null, event.reason);
   endSpan(running, event);
   return event;
 }

@@ -4,7 +4,7 @@ import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { Problem } from '../records/problem.ts';
-import { callProvider } from './handle.ts';
+import { callProvider, running } from './handle.ts';
 import { TURN_TOOLS } from '../calls/surface.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 
@@ -41,6 +41,23 @@ export async function turnTools(
   );
   lifecycle.runtime.failures.record(extensionId, problem);
   throw problem;
+}
+
+/** Calls a hook of an extension that provides `turn` and has it. The end is told only to what still runs. Never rejects: what fails is recorded. */
+export async function tellOfTurn(
+  lifecycle: Lifecycle,
+  extensionId: string,
+  operation: 'turn.beginTurn' | 'turn.endTurn',
+  values: readonly unknown[],
+): Promise<void> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot?.declaration.manifest?.provides.includes('turn')) return;
+  try {
+    const generation = operation === 'turn.endTurn' ? slot.current : await running(lifecycle, extensionId);
+    if (generation?.surface.descriptor.operations[operation]) await callProvider(lifecycle, extensionId, operation, values);
+  } catch {
+    // It is recorded, and the turn goes on without.
+  }
 }
 
 /** By its id, by a key under `agent:` that it owns, or, where it provides skills, by a skill or a toolset. */

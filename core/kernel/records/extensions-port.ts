@@ -13,6 +13,7 @@ import type {
   ToolCall,
   ToolResult,
   Toolset,
+  TurnEndReason,
   TurnInfo,
   TurnRequest,
   TurnTool,
@@ -110,6 +111,9 @@ export interface ExtensionsPort {
   presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
   /** All context providers that can run now, sorted by priority, then id. Those that fail to load are recorded and left out. */
   contexts(): Promise<readonly ContextSource[]>;
+  /** Tells an extension that provides `turn`; nothing else is asked. Never rejects: what fails is recorded. */
+  beginTurn(extensionId: string, turn: TurnInfo): Promise<void>;
+  endTurn(extensionId: string, turn: TurnInfo, reason: TurnEndReason): Promise<void>;
   /** null when no extension that can run provides skills. */
   skills(): Promise<Remote<SkillProvider> | null>;
   /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`. */

@@ -51,6 +51,8 @@ export interface FakeExtensions extends ExtensionsPort {
   skillsState: 'on' | 'off' | 'disabled';
   readonly refused: Map<string, PithError>;
   readonly calls: { readonly tool: string; readonly input: JsonValue; readonly key: string }[];
+  /** `begin` or the reason of the end, whom it was told to, and the keys of what the conversation held. */
+  readonly hooks: (readonly [what: string, extensionId: string, held: readonly string[]])[];
   keyFindings: readonly Diagnostic[];
 }
 
@@ -64,6 +66,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     refused,
     skillsState: 'on',
     calls: [],
+    hooks: [],
     keyFindings: [],
     cleaning: { redact: (text) => text, stream: () => null },
     ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
@@ -111,6 +114,8 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
           : [],
       );
     },
+    beginTurn: async (id, { held }) => void port.hooks.push(['begin', id, held.map(({ key }) => key)]),
+    endTurn: async (id, { held }, reason) => void port.hooks.push([reason, id, held.map(({ key }) => key)]),
     async skills() {
       return port.skillsState === 'off' ? null : provider(port);
     },

@@ -160,6 +160,7 @@ export const TURN: TurnInfo = {
   model: { ref: 'test/model', contextWindow: null },
   userTexts: [],
   compactions: 0,
+  held: [],
   correlationId: 'c1',
   depth: 0,
   agent: agentSpec({ id: 'agent' }),

@@ -61,6 +61,7 @@ export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {
     correlationId: 'c',
     depth: 0,
     compactions: 0,
+    held: [],
     tools: ['skill_registry/list_skills', 'skill_registry/read_skill', 'skill_registry/read_skill_resource'],
     model: { ref: 'test/model', contextWindow: null },
     userTexts: [],

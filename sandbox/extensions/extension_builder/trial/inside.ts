@@ -100,6 +100,7 @@ async function tryContext(id: string, { agents, find }: InsidePorts['context'], 
     model: { ref: 'none', contextWindow: null },
     userTexts: [QUESTION],
     compactions: 0,
+    held: [],
     correlationId: 'trial',
     depth: 0,
   };

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { testKernel } from '../../../core/testing/test-kernel.ts';
+import { agent, createWorld } from './world.ts';
+
+const WATCHER = `import { appendFileSync } from 'node:fs';
+import path from 'node:path';
+import { defineTool, toolResult, z } from 'pith';
+export default class {
+  contextPriority = 50;
+  constructor(context) { this.context = context; }
+  note(what, turn) {
+    appendFileSync(path.join(this.context.dataDirectory, 'seen'), JSON.stringify([what, turn.held.map(({ key }) => key)]) + '\\n');
+  }
+  beginTurn(turn) { this.note('begin', turn); }
+  endTurn(turn, reason) { this.note(reason, turn); throw new Error('costs nothing'); }
+  async getContext(prompt, turn) { this.note('context', turn); return null; }
+  getTools() {
+    const tool = (name, needsApproval) => defineTool({ name, description: 'Keeps.', input: z.object({}), effect: 'read', needsApproval, execute: (_, { turn }) => {
+      this.note(name, turn);
+      return toolResult('the whole text', { retain: { key: 'text', digest: 'd1' } });
+    } });
+    return [tool('keep', false), tool('ask', true)];
+  }
+}
+`;
+
+const files = {
+  'extensions/watcher/manifest.yaml': 'id: watcher\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [turn, context, tool]\n',
+  'extensions/watcher/main.ts': WATCHER,
+  'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { uses_tools: [watcher] }\n',
+};
+
+async function watched(script: readonly ScriptedStep[], isolation: 'in_process' | 'process' = 'in_process') {
+  const test = await testKernel({ files, shipped: false, isolation, flags: { default_agent: 'main' }, model: scriptedModel(script) });
+  onTestFinished(() => test.stop());
+  const seen = async () => {
+    const text = await readFile(path.join(test.sandbox, 'data/extensions/watcher/seen'), 'utf8');
+    return text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+  };
+  return { test, seen };
+}
+
+const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
+
+describe('a provider of turns', () => {
+  it.each(['in_process', 'process'] as const)(
+    'K45 is told once where a turn begins and how it ends, and what the conversation holds: %s',
+    async (isolation) => {
+      const { test, seen } = await watched([call('keep'), call('keep'), { text: 'done' }, { text: 'again' }], isolation);
+      expect((await test.run('go')).reason).toBe('done');
+      await test.run('more');
+      expect(await seen()).toEqual([
+        ['begin', []],
+        ['context', []],
+        ['keep', []],
+        ['keep', ['text']],
+        ['done', ['text']],
+        ['begin', ['text']],
+        ['context', ['text']],
+        ['done', ['text']],
+      ]);
+    },
+  );
+
+  it('K45 K50 is told that a turn waits for a person, and of its beginning again when it goes on after a restart', async () => {
+    const { test, seen } = await watched([call('ask'), { text: 'done' }]);
+    expect((await test.run('go')).reason).toBe('awaiting_approval');
+    await test.restart();
+    const [question] = await test.kernel.approvals.list();
+    await test.kernel.approvals.answer(question!.id, { answer: 'once', by: 'local' });
+    expect((await test.run('', { resume: true })).reason).toBe('done');
+    expect((await seen()).map((each) => (each as readonly unknown[])[0])).toEqual([
+      'begin',
+      'context',
+      'awaiting_approval',
+      'begin',
+      'context',
+      'ask',
+      'done',
+    ]);
+  });
+
+  it('K45 is told of the end when the turn fails or is stopped', async () => {
+    const { test, seen } = await watched([{ error: new Error('no') }, { text: 'never', hang: true }]);
+    expect((await test.run('go')).reason).toBe('error');
+    const stop = new AbortController();
+    const stopped = (async () => {
+      for await (const event of test.kernel.runTurn({ agent: 'main', threadId: 'other', input: 'go' }, stop.signal))
+        if (event.type === 'text-delta') stop.abort();
+    })();
+    await stopped;
+    expect((await seen()).map((each) => (each as readonly unknown[])[0])).toEqual([
+      'begin',
+      'context',
+      'error',
+      'begin',
+      'context',
+      'aborted',
+    ]);
+  });
+
+  it('K45 is told of the beginning by the process that goes on after a kill, and nothing is asked of who serves no part of the turn', async () => {
+    const agents = [agent('main', { usesTools: ['ext'] })];
+    const extensions = { ext: { tools: { work: {} } }, other: { tools: { rest: {} } } };
+    const first = await createWorld({ agents, extensions, script: [call('work'), { text: 'never', hang: true }] });
+    const stop = new AbortController();
+    const events = first.agents.run({ agent: 'main', threadId: 'thread', input: 'do it' }, stop.signal)[Symbol.asyncIterator]();
+    for (;;) if ((await events.next()).value?.type === 'text-delta') break;
+    expect(first.extensions.hooks).toEqual([['begin', 'ext', []]]);
+    first.store.write((statement) => void statement('DELETE FROM leases')).catch(() => undefined);
+    const second = await createWorld({ agents, extensions, script: [call('work'), { text: 'done now' }], file: first.file });
+    expect((await second.collect({ resume: true })).text).toBe('done now');
+    expect(second.extensions.hooks).toEqual([
+      ['begin', 'ext', []],
+      ['done', 'ext', []],
+    ]);
+    stop.abort();
+    await events.return?.();
+  });
+});
