@@ -1,5 +1,5 @@
 import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult, TurnEvent } from '../contract/index.ts';
-import type { ModelRouter } from '../models/router.ts';
+import type { ModelRouter } from '../models/index.ts';
 import type { AgentDeclaration, ExtensionsPort, OriginalRequest } from '../kernel/index.ts';
 import { createBoundSkills } from './prompt/bound-skills.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { within } from '@pith/promises';
 import { examine, slipsIn } from './doctor.ts';
-import { createEventServices, type EventServices } from '../durable/event-services.ts';
+import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
 import {
   createEvents,
   createListenerFailures,
@@ -17,17 +17,12 @@ import {
   createScope,
   systemClock,
 } from '../kernel/index.ts';
-import { createSqliteJournal, type SqliteJournal } from '../durable/sqlite-journal.ts';
 import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
-import { probePort } from '../models/port.ts';
-import { createRouter, type ModelRouter } from '../models/router.ts';
-import { createDatabase } from '../store/extension-database.ts';
-import { createKeyValue } from '../store/key-value.ts';
+import { createRouter, type ModelRouter, probePort } from '../models/index.ts';
+import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRows, type Store } from '../store/index.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
-import { openStore, type Store } from '../store/store.ts';
 import { createAgents, createThreadStores, stateOfQuestion, type ThreadStores } from '../agent/index.ts';
-import { createLeases, sqliteLeaseRows } from '../store/leases.ts';
 
 export type { Kernel, KernelOptions } from './kernel.ts';
 

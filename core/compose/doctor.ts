@@ -1,7 +1,7 @@
 import { codeOf, messageOf, PithError } from '../contract/errors.ts';
 import type { Diagnostic, Command, SkillSummary } from '../contract/index.ts';
 import type { ExtensionStatus, ExtensionHost } from '../kernel/index.ts';
-import type { ModelRouter } from '../models/router.ts';
+import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { Trust } from '../trust/index.ts';
 import type { AgentRegistry, AgentStatus } from '../agent/index.ts';

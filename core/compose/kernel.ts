@@ -12,7 +12,7 @@ import type {
 } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { Tier, ExtensionHost, Settings, SettingsInput } from '../kernel/index.ts';
-import type { ModelRouter } from '../models/router.ts';
+import type { ModelRouter } from '../models/index.ts';
 import type { StatePlace, Trust } from '../trust/index.ts';
 import type { PreviewRequest, PromptPreview, AgentRegistry, ToolUser, OfferedTool, PersonApprovals, Threads } from '../agent/index.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock, Diagnostic } from '../contract/index.ts';
 import { whyTooLarge, extensionData, type Settings } from '../kernel/index.ts';
-import { checkDatabase } from '../store/database-check.ts';
+import { checkDatabase } from '../store/index.ts';
 
 export interface StorageQuestion {
   readonly databaseFile: string;

@@ -1,6 +1,6 @@
 import { messageOf } from '../contract/errors.ts';
 import type { Clock, Logger } from '../contract/index.ts';
-import type { Leases } from '../store/leases.ts';
+import type { Leases } from '../store/index.ts';
 import { LONGEST_MS } from './delivery-queue.ts';
 import type { DeliveryRows, Journal } from './journal.ts';
 import { Worker, type WorkerOptions } from './worker.ts';

@@ -1,6 +1,6 @@
 import type { ChannelProvider, Clock, Delivery, Diagnostic, Logger, Off, Remote } from '../contract/index.ts';
 import { CHANNELS_HANDLER, Postponed, type Bus, type EventHandlers } from '../kernel/index.ts';
-import type { Leases } from '../store/leases.ts';
+import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
 import type { DeliveryRows, Journal, Publisher, ScheduleRows, WrittenEvent } from './journal.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';

@@ -1,6 +1,6 @@
 import { PithError } from '../contract/errors.ts';
 import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
-import type { Fence } from '../store/leases.ts';
+import type { Fence } from '../store/index.ts';
 
 /** An event that is ready to be written. */
 export interface NewEvent {

@@ -1,7 +1,5 @@
 import type { Clock, JsonValue, PublishOptions, SqlRow } from '../contract/index.ts';
-import { isHeldInWrite, type Fence } from '../store/leases.ts';
-import type { Store } from '../store/store.ts';
-import type { Statement } from '../store/writer.ts';
+import { type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
 import {
   createPublisher,
   type DeliveryRow,

@@ -1,6 +1,6 @@
 import { PithError } from '../../contract/errors.ts';
 import type { JsonValue } from '../../contract/index.ts';
-import type { Fence } from '../../store/leases.ts';
+import type { Fence } from '../../store/index.ts';
 
 export type ApprovalAnswer = 'once' | 'always' | 'no';
 

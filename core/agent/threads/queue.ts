@@ -1,7 +1,7 @@
 import type { Clock } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
 import { untilAborted } from '@pith/promises';
-import type { Fence, Lease, Leases } from '../../store/leases.ts';
+import type { Fence, Lease, Leases } from '../../store/index.ts';
 
 /** The right to work on one thread. */
 export interface ThreadHold {

@@ -1,6 +1,5 @@
 import type { Clock, JsonValue, SqlRow } from '../../contract/index.ts';
-import type { Store } from '../../store/store.ts';
-import type { Statement } from '../../store/writer.ts';
+import type { Statement, Store } from '../../store/index.ts';
 import {
   answeredBefore,
   covers,

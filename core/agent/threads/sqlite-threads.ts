@@ -11,9 +11,7 @@ import type {
   TurnPolicy,
 } from '../../contract/index.ts';
 import { PithError } from '../../contract/errors.ts';
-import { isHeldInWrite, type Fence } from '../../store/leases.ts';
-import type { Store } from '../../store/store.ts';
-import type { Statement } from '../../store/writer.ts';
+import { type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
 import type { CallRecord, CallState, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';
 

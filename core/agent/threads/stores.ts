@@ -1,7 +1,6 @@
 import type { Clock, DurableTopicMap, PublishOptions } from '../../contract/index.ts';
-import type { SqliteJournal } from '../../durable/sqlite-journal.ts';
-import { createLeases, sqliteLeaseRows } from '../../store/leases.ts';
-import type { Store } from '../../store/store.ts';
+import type { SqliteJournal } from '../../durable/index.ts';
+import { createLeases, sqliteLeaseRows, type Store } from '../../store/index.ts';
 import type { ApprovalStore } from './approval.ts';
 import { createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting } from './waiting.ts';

@@ -9,7 +9,7 @@ import type {
   TurnPolicy,
   Usage,
 } from '../../contract/index.ts';
-import type { Fence } from '../../store/leases.ts';
+import type { Fence } from '../../store/index.ts';
 
 export interface ThreadRecord {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../contract/index.ts';
-import type { Leases } from '../../store/leases.ts';
+import type { Leases } from '../../store/index.ts';
 import type { Approval, Approvals } from './approval.ts';
 import type { Threads } from './thread.ts';
 

@@ -4,7 +4,7 @@ import { spendTokens } from './call-tree.ts';
 import type { RunningTurn, PlannedTools, TurnDependencies, TurnPlan } from './running-turn.ts';
 import { PithError } from '../../contract/errors.ts';
 import type { Message, TurnEvent } from '../../contract/index.ts';
-import { readWithRetry } from '../../models/retry.ts';
+import { readWithRetry } from '../../models/index.ts';
 import { compact, COMPACT_AT, type Compaction } from '../compaction/compaction.ts';
 import { assemble, sentHistory } from '../prompt/messages.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL, planTurn } from './plan.ts';

@@ -5,7 +5,7 @@ import { announceQuestion, decideCalls, readCalls, type DecidedCall } from './ca
 import { compactIfNeeded, mayBeTooLong, addUsage } from './compact-turn.ts';
 import { chargeCallers, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
 import type { AssistantMessage } from '../prompt/messages.ts';
-import { modelFailure } from '../../models/failure.ts';
+import { modelFailure } from '../../models/index.ts';
 import { runCalls, wasShown } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';

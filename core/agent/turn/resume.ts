@@ -1,7 +1,7 @@
 import { toolError } from '../../contract/tool.ts';
 import type { ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, ThreadWriter, Approval, ApprovalStore, Unfinished } from '../threads/index.ts';
-import type { Fence } from '../../store/leases.ts';
+import type { Fence } from '../../store/index.ts';
 import { decideCall, toolOf, type DecidedCall, denied } from './calls.ts';
 import { keyOf } from './run-calls.ts';
 import { callIdsOf, resultPart } from '../prompt/messages.ts';

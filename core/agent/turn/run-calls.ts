@@ -1,6 +1,6 @@
 import { toolError } from '../../contract/tool.ts';
 import type { Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
-import { startSpan } from '../../durable/spans.ts';
+import { startSpan } from '../../durable/index.ts';
 import type { CallRecord } from '../threads/index.ts';
 import { isSuspended, type DecidedCall } from './calls.ts';
 import { resultPart } from '../prompt/messages.ts';

@@ -15,10 +15,10 @@ import type {
   Usage,
   TurnEvent,
 } from '../../contract/index.ts';
-import type { Span } from '../../durable/spans.ts';
-import type { ModelRouter, ResolvedModel } from '../../models/router.ts';
+import type { Span } from '../../durable/index.ts';
+import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore, ThreadQueue, Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/index.ts';
-import type { Fence } from '../../store/leases.ts';
+import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/context.ts';
 import type { ExtensionsPort } from '../../kernel/index.ts';

@@ -1,8 +1,7 @@
 import { messageOf } from '../../contract/errors.ts';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../contract/index.ts';
-import { startSpan, type Span } from '../../durable/spans.ts';
-import { modelFailure } from '../../models/failure.ts';
-import { readWithRetry, type Retry } from '../../models/retry.ts';
+import { type Span, startSpan } from '../../durable/index.ts';
+import { modelFailure, readWithRetry, type Retry } from '../../models/index.ts';
 import type { Cleaning, CleanStream } from '../../kernel/index.ts';
 import type { AssistantMessage } from '../prompt/messages.ts';
 import type { RunningTurn } from './running-turn.ts';

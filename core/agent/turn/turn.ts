@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { PithError } from '../../contract/errors.ts';
 import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
-import { startSpan, type Span } from '../../durable/spans.ts';
+import { type Span, startSpan } from '../../durable/index.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { republish, type EndedTurn, openTurn, type Opening } from './open-turn.ts';
