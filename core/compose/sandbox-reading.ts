@@ -19,14 +19,12 @@ import {
   loadSettings,
   type LoadedSettings,
   type Settings,
-  type SettingsOptions,
-} from '../kernel/index.ts';
+  type SettingsOptions, shippedSandbox } from '../kernel/index.ts';
 import { oncePromised } from '@pith/promises';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
 import { createProcessTier } from '../process/index.ts';
-import { shippedSandbox } from '../contract/shipped-sandbox.ts';
 import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {

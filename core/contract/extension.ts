@@ -2,7 +2,7 @@ import type { ConfinedPrograms } from '@pith/held-process';
 import type { AgentSpec } from './agent.ts';
 import type { Diagnostic, JsonValue } from './diagnostic.ts';
 import type { Events } from './events.ts';
-import type { Protocol, Remote } from './protocol.ts';
+import { defineProtocol, type Protocol, type Remote } from './protocol.ts';
 import type { TurnEvent, TurnRequest } from './turn.ts';
 
 /** Fields are plain data; secrets never belong in them. */
@@ -65,12 +65,6 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly directory: string;
   /** Absolute path of the folder that the extension may write; made on first access. */
   readonly dataDirectory: string;
-  /** Absolute path of the sandbox; the project is its parent. */
-  readonly sandbox: string;
-  /** Absolute path of the sandbox that the person opened and has not trusted: what lies in it may be named, never used. null: `sandbox` is the one that was opened. */
-  readonly untrustedSandbox: string | null;
-  /** Absolute path of the user's home folder, where other tools keep theirs; null where Pith was started without one. */
-  readonly home: string | null;
   readonly config: Config;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -85,13 +79,32 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
    * it goes. Throws `not_declared` for other names, and `secret_not_given` where a person gave it for somebody else, or for another place.
    */
   getSecret(name: string, use?: SecretUse): string | null;
-  /** The provider among `depends_on`; throws `not_declared` when none of them provides it. */
+  /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`); throws `not_declared` when none of them provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;
   /** Every provider that can be reached now; empty when there is none. */
   find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[];
   /** `release` runs when the extension stops, newest first, once. */
   own(release: () => void | Promise<void>): void;
 }
+
+/** Where folders are, by absolute paths. The kernel answers it: `const { sandbox, home } = context.use(Places)`. */
+export interface Places {
+  /** The project is its parent. */
+  readonly sandbox: string;
+  /** The sandbox that the person opened and has not trusted: what lies in it may be named, never used. null: `sandbox` is the one that was opened. */
+  readonly untrustedSandbox: string | null;
+  /** The extensions, agents and skills that ship with Pith. May be `sandbox`. */
+  readonly shippedSandbox: string;
+  /** The user's, where other tools keep theirs; null where Pith was started without one. */
+  readonly home: string | null;
+}
+
+export const Places = defineProtocol<Places>('places', {
+  sandbox: { kind: 'constant', signature: 'sandbox: string' },
+  untrustedSandbox: { kind: 'constant', signature: 'untrustedSandbox: string | null' },
+  shippedSandbox: { kind: 'constant', signature: 'shippedSandbox: string' },
+  home: { kind: 'constant', signature: 'home: string | null' },
+});
 
 /** What a class may have beside its protocols. All optional. */
 export interface Extension {

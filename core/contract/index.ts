@@ -31,22 +31,22 @@ export {
   type Topic,
   type TopicMap,
 } from './events.ts';
-export type {
-  AgentsApi,
-  Clock,
-  Database,
-  Extension,
-  ExtensionContext,
-  KeyValue,
-  Logger,
-  SecretUse,
-  SqlRow,
-  SqlValue,
+export {
+  Places,
+  type AgentsApi,
+  type Clock,
+  type Database,
+  type Extension,
+  type ExtensionContext,
+  type KeyValue,
+  type Logger,
+  type SecretUse,
+  type SqlRow,
+  type SqlValue,
 } from './extension.ts';
 export { manifestSchema, type Manifest } from './manifest.ts';
 export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
 export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
-export { shippedSandbox } from './shipped-sandbox.ts';
 export {
   defineTool,
   isToolResult,

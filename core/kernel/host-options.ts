@@ -2,7 +2,7 @@ import type { Clock, Command } from '../contract/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { SurfaceIndex } from './lifecycle/lifecycle.ts';
 import type { Tier } from './calls/generation.ts';
-import type { Places, Rights, Runtime, Services } from './lifecycle/runtime.ts';
+import type { Folders, Rights, Runtime, Services } from './lifecycle/runtime.ts';
 import type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
 import type { Loader } from './lifecycle/loader.ts';
 import type { LogLevel, LogQuota } from './records/logger.ts';
@@ -16,7 +16,7 @@ export interface Agreements {
 
 /** What a host is made of. */
 export interface HostOptions {
-  readonly places: Places;
+  readonly places: Folders;
   readonly clock: Clock;
   readonly source: SandboxSource;
   readonly configOf: Rights['configOf'];

@@ -1,11 +1,11 @@
-import type { ProviderFacts, Bundle, SurfaceDescriptor, Declaration, Places, SharedSecret, ExtensionConfig } from '../kernel/index.ts';
+import type { ProviderFacts, Bundle, SurfaceDescriptor, Declaration, Folders, SharedSecret, ExtensionConfig } from '../kernel/index.ts';
 
 /** All that the process of an extension is told before its code is loaded. Plain data. */
 export interface Setup {
   readonly declaration: Declaration;
   readonly number: number;
   readonly bundle: Bundle;
-  readonly places: Places;
+  readonly places: Folders;
   readonly config: Omit<ExtensionConfig, 'where'>;
   /** How messages name the keys of `config`, and what stands before the names of others. */
   readonly names: { readonly [dotted: string]: string };

@@ -1,7 +1,8 @@
-import type { CommandContext, Logger } from '../../contract/index.ts';
+import { PithError, Places, type CommandContext, type Logger, type Protocol, type Remote } from '../../contract/index.ts';
 import { once } from '@pith/promises';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../records/extension-data.ts';
+import { shippedSandbox } from '../records/package-version.ts';
 import type { Runtime } from './runtime.ts';
 import { currentCorrelation, runOutside } from '../records/stray-errors.ts';
 
@@ -20,17 +21,30 @@ export function createCommandContext(
     get dataDirectory() {
       return folder();
     },
-    sandbox: places.sandbox,
-    home: places.home ?? null,
-    untrustedSandbox: places.untrustedSandbox ?? null,
     config,
     clock,
     logger: log,
+    use: (protocol) => {
+      const answered = answeredByKernel(protocol, places);
+      if (answered) return answered;
+      throw new PithError('not_declared', `the commands of '${id}' ask for a provider of '${protocol.id}', but they run without the kernel`, {
+        where: declaration.file,
+        cure: "let them run with 'needs: initialized' in the manifest",
+      });
+    },
     agents: {
       list: () => runOutside(() => agents.list()),
       find: (agentId) => runOutside(() => agents.find(agentId)),
     },
   };
+}
+
+/** A protocol that the kernel answers itself, by constants that hold in every process; null: it is for extensions to provide. */
+export function answeredByKernel<T extends object>({ id }: Protocol<T>, places: Runtime['places']): Remote<T> | null {
+  if (id !== Places.id) return null;
+  const { sandbox, untrustedSandbox = null, home = null } = places;
+  const answer: Remote<Places> = { extensionId: 'kernel', sandbox, untrustedSandbox, shippedSandbox: shippedSandbox(), home };
+  return Object.freeze(answer) as Remote<object> as Remote<T>;
 }
 
 /** Lines carry the id of the message that is served, where that is known. */

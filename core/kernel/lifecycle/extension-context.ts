@@ -9,7 +9,7 @@ import { problemOf } from '../records/problem.ts';
 import { askerOf } from '../records/recipients.ts';
 import { topicOf } from '../events/bus.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
-import { createCommandContext } from './command-context.ts';
+import { answeredByKernel, createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
 import type { Runtime } from './runtime.ts';
 import { correlationOf } from '../calls/invoke.ts';
@@ -27,7 +27,7 @@ export function createExtensionContext(
   const open = once(() => runOutside(() => runtime.services.keyValue(id)));
   const database = once(() => runOutside(() => runtime.services.database(id)));
   const base = createCommandContext(runtime, declaration, config);
-  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents'>> = {
+  const members: Omit<ExtensionContext, Exclude<keyof CommandContext, 'agents' | 'use'>> = {
     events: eventsOf(runtime, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
@@ -45,7 +45,7 @@ export function createExtensionContext(
         },
       );
     },
-    use: (protocol) => runtime.providers.use(declaration, protocol),
+    use: (protocol) => answeredByKernel(protocol, runtime.places) ?? runtime.providers.use(declaration, protocol),
     find: (protocol) => runtime.providers.find(declaration, protocol),
     own: (release) => scope.own(() => runAs(runtime.owner(id, 'stop'), release)),
   };

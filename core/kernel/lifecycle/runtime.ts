@@ -12,7 +12,7 @@ import type { Owner } from '../records/stray-errors.ts';
 import type { Tier } from '../calls/generation.ts';
 
 /** Absolute paths. */
-export interface Places {
+export interface Folders {
   readonly sandbox: string;
   /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
   readonly untrustedSandbox?: string | null;
@@ -65,7 +65,7 @@ export interface Providers {
 /** What running the code of an extension takes, in the kernel's process and in its own. */
 export interface Runtime extends Reports {
   readonly clock: Clock;
-  readonly places: Places;
+  readonly places: Folders;
   readonly loader: Loader;
   readonly secrets: Secrets;
   readonly services: Services;

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, PithError, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
+import { messageOf, PithError, Places, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
 import { stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
@@ -19,13 +19,16 @@ export class Builder {
   readonly kernel: KernelPort;
   readonly versions: VersionStore;
   readonly activation: Activation;
+  readonly places: Places;
 
   constructor(readonly context: ExtensionContext) {
-    this.staging = new Staging(context);
+    this.places = context.use(Places);
+    this.staging = new Staging(context, this.sandbox);
     this.kernel = new KernelPort(context);
     this.versions = new VersionStore(() => stateFolder(context.dataDirectory, 'versions'), context.clock);
     this.activation = new Activation({
       context,
+      sandbox: this.sandbox,
       kernel: this.kernel,
       versions: this.versions,
       journal: new SwitchJournal(() => stateFolder(context.dataDirectory, 'switches')),
@@ -35,20 +38,20 @@ export class Builder {
   }
 
   get sandbox(): string {
-    return this.context.sandbox;
+    return this.places.sandbox;
   }
 
   checkExtension(folder: string, signal: AbortSignal): Promise<CheckedFolder> {
     return checkExtension(
       folder,
-      { kernel: this.kernel, context: this.context, cache: stateFolder(this.context.dataDirectory, 'cache') },
+      { kernel: this.kernel, context: this.context, places: this.places, cache: stateFolder(this.context.dataDirectory, 'cache') },
       signal,
     );
   }
 
   /** Why nothing holds code that an extension brings, as the end of a sentence; null: bubblewrap does. */
   async unconfined(): Promise<string | null> {
-    if (await wantsNoSandbox(this.context)) return 'the settings say extensions_sandbox: off';
+    if (await wantsNoSandbox(this.places)) return 'the settings say extensions_sandbox: off';
     return (await this.context.confined.unavailable())?.why ?? null;
   }
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExtensionContext } from 'pith';
+import type { Places } from 'pith';
 import { parse } from 'yaml';
 
 type Block = Readonly<Record<string, unknown>>;
-type Places = Pick<ExtensionContext, 'sandbox' | 'home'>;
+type Homes = Pick<Places, 'sandbox' | 'home'>;
 
 /** The blocks of `extensions` in the person's settings and in those of the sandbox, which hold. */
-export async function extensionSettings(places: Places): Promise<Readonly<Record<string, Block>>> {
+export async function extensionSettings(places: Homes): Promise<Readonly<Record<string, Block>>> {
   const merged: Record<string, Block> = {};
   for (const settings of await settingsOf(places))
     for (const [id, block] of Object.entries(blockOf(settings['extensions']))) merged[id] = { ...merged[id], ...blockOf(block) };
@@ -15,11 +15,11 @@ export async function extensionSettings(places: Places): Promise<Readonly<Record
 }
 
 /** Whether nothing shall hold the processes of extensions. */
-export async function wantsNoSandbox(places: Places): Promise<boolean> {
+export async function wantsNoSandbox(places: Homes): Promise<boolean> {
   return (await settingsOf(places)).findLast(({ extensions_sandbox: wanted }) => wanted !== undefined)?.['extensions_sandbox'] === 'off';
 }
 
-async function settingsOf({ sandbox, home }: Places): Promise<readonly Block[]> {
+async function settingsOf({ sandbox, home }: Homes): Promise<readonly Block[]> {
   const files = [...(home === null ? [] : [join(home, '.pith', 'config.yaml')]), join(sandbox, 'pith.yaml')];
   return Promise.all(
     files.map(async (file) => {

@@ -10,7 +10,10 @@ const recordSchema = z.object({ digest: z.string(), ok: z.boolean(), at: z.numbe
 
 /** What is being written, and which of it has passed its checks. */
 export class Staging {
-  constructor(private readonly context: Pick<ExtensionContext, 'sandbox' | 'dataDirectory' | 'clock'>) {}
+  constructor(
+    private readonly context: Pick<ExtensionContext, 'dataDirectory' | 'clock'>,
+    private readonly sandbox: string,
+  ) {}
 
   /** Relative to the sandbox, as the file tools take it. */
   path(kind: Kind, id: string): string {
@@ -18,7 +21,7 @@ export class Staging {
   }
 
   folder(kind: Kind, id: string): string {
-    return stagingFolder(this.context.sandbox, kind, id);
+    return stagingFolder(this.sandbox, kind, id);
   }
 
   exists(kind: Kind, id: string): boolean {

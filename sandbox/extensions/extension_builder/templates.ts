@@ -1,34 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { shippedSandbox } from 'pith';
 import type { Source } from './sources.ts';
 
 /** What an extension can be made from. */
 export const KINDS = ['tool', 'context', 'service', 'channel', 'scheduler', 'model', 'command'] as const;
 export type ExtensionKind = (typeof KINDS)[number];
 
-/** The files of a new extension: those that the skill `extension-development` shows, under this id. */
-export async function extensionTemplate(kind: ExtensionKind, id: string): Promise<readonly Source[]> {
-  const manifest = await template(`manifest-${kind}-provider.yaml`);
-  const main = await template(`main-${kind}-provider.ts`);
+/** The files of a new extension: those that the shipped skill `extension-development` shows, under this id. */
+export async function extensionTemplate(shipped: string, kind: ExtensionKind, id: string): Promise<readonly Source[]> {
+  const manifest = await template(shipped, `manifest-${kind}-provider.yaml`);
+  const main = await template(shipped, `main-${kind}-provider.ts`);
   const className = /export default class (\w+)/.exec(main)?.[1] ?? '';
   return [source('main.ts', main.replaceAll(className, words(id).map(capital).join(''))), source('manifest.yaml', named(manifest, id))];
 }
 
-export async function agentTemplate(id: string): Promise<readonly Source[]> {
+export async function agentTemplate(shipped: string, id: string): Promise<readonly Source[]> {
   return [
-    source('manifest.yaml', named(await template('manifest-agent.yaml'), id)),
-    source('prompt.jinja2', await template('prompt.jinja2')),
+    source('manifest.yaml', named(await template(shipped, 'manifest-agent.yaml'), id)),
+    source('prompt.jinja2', await template(shipped, 'prompt.jinja2')),
   ];
 }
 
-export async function skillTemplate(id: string): Promise<readonly Source[]> {
-  const text = (await template('SKILL.md')).replaceAll('my-skill', id);
+export async function skillTemplate(shipped: string, id: string): Promise<readonly Source[]> {
+  const text = (await template(shipped, 'SKILL.md')).replaceAll('my-skill', id);
   return [source('SKILL.md', text.replace('# My skill', `# ${title(id)}`))];
 }
 
-function template(name: string): Promise<string> {
-  return readFile(join(shippedSandbox(), 'skills', 'extension-development', 'templates', name), 'utf8');
+function template(shipped: string, name: string): Promise<string> {
+  return readFile(join(shipped, 'skills', 'extension-development', 'templates', name), 'utf8');
 }
 
 function named(manifest: string, id: string): string {

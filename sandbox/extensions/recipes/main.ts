@@ -1,4 +1,4 @@
-import type { Command, CommandProvider, ExtensionContext } from 'pith';
+import { Places, type Command, type CommandProvider, type ExtensionContext } from 'pith';
 import { listRecipes, renderRecipe, showRecipe } from './commands.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { RecipeFolders } from './recipe-folders.ts';
@@ -8,7 +8,7 @@ export default class Recipes implements CommandProvider {
   readonly #folders: RecipeFolders;
 
   constructor(private readonly context: ExtensionContext) {
-    this.#folders = new RecipeFolders(context);
+    this.#folders = new RecipeFolders(context.use(Places), context.logger);
   }
 
   async getCommands(): Promise<readonly Command[]> {

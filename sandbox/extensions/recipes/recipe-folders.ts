@@ -1,6 +1,6 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, messageOf, shippedSandbox, type ExtensionContext } from 'pith';
+import { codeOf, messageOf, type Logger, type Places } from 'pith';
 import { isBroken, type BrokenRecipe, type Recipe } from './recipe.ts';
 import { readRecipe, RECIPE_LIMIT } from './recipe-file.ts';
 import { constants } from 'node:fs';
@@ -17,12 +17,14 @@ const MOST_FILES = 1000;
 export class RecipeFolders {
   readonly #parsed = new Map<string, { readonly stamp: string; readonly recipe: Recipe | BrokenRecipe }>();
 
-  constructor(private readonly context: Pick<ExtensionContext, 'sandbox' | 'home' | 'logger'>) {}
+  constructor(
+    private readonly places: Omit<Places, 'untrustedSandbox'>,
+    private readonly logger: Logger,
+  ) {}
 
   /** Lowest precedence first: what ships, the person's own, the sandbox's. */
   sources(): readonly { readonly label: string; readonly directory: string }[] {
-    const { sandbox, home } = this.context;
-    const shipped = shippedSandbox();
+    const { sandbox, home, shippedSandbox: shipped } = this.places;
     return [
       ...(path.relative(shipped, sandbox) === '' ? [] : [{ label: 'bundled', directory: path.join(shipped, 'recipes') }]),
       ...(home === null ? [] : [{ label: '~/.pith/recipes', directory: path.join(home, '.pith/recipes') }]),
@@ -54,10 +56,10 @@ export class RecipeFolders {
     try {
       files = (await readdir(directory)).filter((file) => file.endsWith('.md') && !file.startsWith('.')).sort();
     } catch (error) {
-      if (codeOf(error, '') !== 'ENOENT') this.context.logger.warn('recipes not read', { directory, reason: messageOf(error) });
+      if (codeOf(error, '') !== 'ENOENT') this.logger.warn('recipes not read', { directory, reason: messageOf(error) });
       return [];
     }
-    if (files.length > MOST_FILES) this.context.logger.warn('too many recipes', { directory, taken: MOST_FILES, of: files.length });
+    if (files.length > MOST_FILES) this.logger.warn('too many recipes', { directory, taken: MOST_FILES, of: files.length });
     return Promise.all(files.slice(0, MOST_FILES).map((file) => this.#readFile(source, path.join(directory, file))));
   }
 

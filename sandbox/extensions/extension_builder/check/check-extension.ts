@@ -36,7 +36,7 @@ export async function checkExtension(folder: string, { cache, ...ports }: CheckP
     typeFindings(
       folder,
       sources.map(({ path }) => path),
-      { cache, sandbox: ports.context.sandbox },
+      { cache, ...ports.places },
       signal,
     ),
   ]);

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import { shippedSandbox } from 'pith';
+import type { Places } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 import type { Finding } from '../finding.ts';
 
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
 const MAX_FINDINGS = 50;
 
-export interface TypePlaces {
+export interface TypePlaces extends Pick<Places, 'shippedSandbox'> {
   /** Where the compiler's project is put. */
   readonly cache: StateFolder;
   /** Whose extensions' contracts are found before those that ship. */
@@ -23,28 +23,26 @@ export interface TypePlaces {
 export async function typeFindings(
   folder: string,
   sources: readonly string[],
-  { cache, sandbox }: TypePlaces,
+  { cache, ...places }: TypePlaces,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const files = sources.filter((path) => /\.[cm]?tsx?$/.test(path)).map((path) => join(folder, path));
   if (files.length === 0) return [];
   const project = `types-${randomUUID()}.json`;
-  await cache.write(project, JSON.stringify(projectOf(files, sandbox)), { durable: false });
+  await cache.write(project, JSON.stringify(projectOf(files, places)), { durable: false });
   try {
-    return await compile(join(cache.path, project), folder, signal);
+    return await compile(dirname(places.shippedSandbox), [join(cache.path, project), folder], signal);
   } finally {
     cache.remove(project);
   }
 }
 
-/** Pith's own package. */
-const root = (): string => dirname(shippedSandbox());
-
 /** As the bundler reads the sources. */
-function projectOf(files: readonly string[], sandbox: string) {
-  const built = join(root(), 'dist/contract.d.ts');
+function projectOf(files: readonly string[], { sandbox, shippedSandbox }: Omit<TypePlaces, 'cache'>) {
+  const root = dirname(shippedSandbox); // Pith's own package
+  const built = join(root, 'dist/contract.d.ts');
   // Beside Pith's own where a project has installed it.
-  const types = createRequire(join(root(), 'package.json')).resolve('@types/node/package.json');
+  const types = createRequire(join(root, 'package.json')).resolve('@types/node/package.json');
   const packages = dirname(dirname(dirname(types)));
   return {
     compilerOptions: {
@@ -62,9 +60,9 @@ function projectOf(files: readonly string[], sandbox: string) {
       types: ['node'],
       typeRoots: [join(packages, '@types')],
       paths: {
-        pith: [existsSync(built) ? built : join(root(), 'core/contract/index.ts')],
-        '@pith/*': [join(root(), 'dist/packages/*.d.ts')],
-        'pith/*': [sandbox, shippedSandbox()].map((each) => join(each, 'extensions/*/contract.ts')),
+        pith: [existsSync(built) ? built : join(root, 'core/contract/index.ts')],
+        '@pith/*': [join(root, 'dist/packages/*.d.ts')],
+        'pith/*': [sandbox, shippedSandbox].map((each) => join(each, 'extensions/*/contract.ts')),
         '*': [join(packages, '*')],
       },
     },
@@ -72,8 +70,8 @@ function projectOf(files: readonly string[], sandbox: string) {
   };
 }
 
-function compile(project: string, folder: string, signal: AbortSignal): Promise<readonly Finding[]> {
-  const compiler = createRequire(join(root(), 'package.json')).resolve('typescript/bin/tsc');
+function compile(pith: string, [project, folder]: readonly [string, string], signal: AbortSignal): Promise<readonly Finding[]> {
+  const compiler = createRequire(join(pith, 'package.json')).resolve('typescript/bin/tsc');
   const argv = [compiler, '-p', project, '--pretty', 'false'];
   return new Promise((done, fail) => {
     execFile(execPath, argv, { cwd: folder, env: {}, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output) => {

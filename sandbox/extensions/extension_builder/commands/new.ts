@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
-import { PithError, shippedSandbox, type Command, type CommandIO } from 'pith';
+import { PithError, type Command, type CommandIO, type Places } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
@@ -8,7 +8,9 @@ import { agentTemplate, extensionTemplate, KINDS, type ExtensionKind } from '../
 
 const ID = (description: string) => [{ name: 'id', description, required: true }];
 
-export function newExtension(sandbox: string): Command {
+type Sandboxes = Pick<Places, 'sandbox' | 'shippedSandbox'>;
+
+export function newExtension(places: Sandboxes): Command {
   return {
     path: 'extensions new',
     needsTrust: true,
@@ -18,7 +20,7 @@ export function newExtension(sandbox: string): Command {
     async run({ arguments: given, options }, io) {
       const kind = kindOf(String(options['kind']));
       const id = String(given['id']);
-      await make(sandbox, 'extensions', id, (checked) => extensionTemplate(kind, checked), io, [
+      await make(places, 'extensions', id, (checked) => extensionTemplate(places.shippedSandbox, kind, checked), io, [
         [`pith extensions validate ${id}`, 'check it: manifest, types, imports, loading, a call of each tool'],
         ...(kind === 'tool'
           ? ([[`pith tools call greet_person --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
@@ -29,7 +31,7 @@ export function newExtension(sandbox: string): Command {
   };
 }
 
-export function newAgent(sandbox: string): Command {
+export function newAgent(places: Sandboxes): Command {
   return {
     path: 'agents new',
     needsTrust: true,
@@ -37,7 +39,7 @@ export function newAgent(sandbox: string): Command {
     arguments: ID('Its id, in snake_case'),
     async run({ arguments: given }, io) {
       const id = String(given['id']);
-      await make(sandbox, 'agents', id, agentTemplate, io, [
+      await make(places, 'agents', id, (checked) => agentTemplate(places.shippedSandbox, checked), io, [
         [`pith agents prompt ${id}`, 'see what a model would be sent'],
         [`pith chat -a ${id}`, 'talk to it'],
       ]);
@@ -48,7 +50,7 @@ export function newAgent(sandbox: string): Command {
 type Step = readonly [command: string, why: string];
 
 async function make(
-  sandbox: string,
+  places: Sandboxes,
   kind: Kind | 'agents',
   given: string,
   template: (id: string) => Promise<readonly Source[]>,
@@ -56,8 +58,8 @@ async function make(
   steps: readonly Step[],
 ): Promise<void> {
   const id = requireId(kind, given);
-  requireOwn(sandbox, io);
-  const folder = activeFolder(sandbox, kind, id);
+  requireOwn(places, io);
+  const folder = activeFolder(places.sandbox, kind, id);
   if (existsSync(folder)) throw new PithError('usage', `nothing was made: ${folder} exists already`, { cure: 'choose another id' });
   const sources = await template(id);
   await writeSources(folder, sources);
@@ -71,8 +73,8 @@ async function make(
 }
 
 /** What Pith itself ships is nobody's to write into who does not work on Pith. */
-function requireOwn(sandbox: string, { workingDirectory }: CommandIO): void {
-  if (sandbox !== shippedSandbox() || !relative(dirname(sandbox), workingDirectory).startsWith('..')) return;
+function requireOwn({ sandbox, shippedSandbox }: Sandboxes, { workingDirectory }: CommandIO): void {
+  if (sandbox !== shippedSandbox || !relative(dirname(sandbox), workingDirectory).startsWith('..')) return;
   throw new PithError('usage', `nothing was made: there is no sandbox here or above, and ${sandbox} came with Pith`, {
     cure: 'make one with: pith init, or name one with --sandbox',
   });

@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path';
 import { execPath } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
-import { messageOf, shippedSandbox, type ExtensionContext } from 'pith';
+import { messageOf, type ExtensionContext } from 'pith';
 import { readSources, writeSources } from '../sources.ts';
 import type { TrialFinding } from './report.ts';
 
@@ -17,6 +17,8 @@ export interface OwnTests extends Pick<ExtensionContext, 'confined'> {
   readonly directory: string;
   /** A folder to be made, which they may write. */
   readonly place: string;
+  /** The folder of Pith's package. */
+  readonly pith: string;
   /** Whether nothing shall hold them. */
   readonly bare: boolean;
 }
@@ -67,11 +69,9 @@ async function runFile({ confined, directory, bare }: OwnTests, file: string, pl
 
 /** Not all of Pith's package: it may be the project, too. */
 function partsOfPith(): readonly string[] {
-  const parts = ['package.json', 'dist', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'].map((part) => join(root(), part));
-  return [...parts.filter((part) => existsSync(part)), ...packagesAbove(root())];
+  const parts = ['package.json', 'dist', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'].map((part) => join(pith, part));
+  return [...parts.filter((part) => existsSync(part)), ...packagesAbove(pith)];
 }
-
-const root = (): string => dirname(shippedSandbox());
 
 /** The folders of packages that are found from a folder. */
 function packagesAbove(folder: string): readonly string[] {
@@ -110,13 +110,13 @@ function testImports(directory: string): Plugin {
         if (kind === 'entry-point' || pluginData === LOOKING) return undefined;
         if (isBuiltin(path)) return { path, external: true };
         if (path in built) {
-          const at = join(root(), built[path as keyof typeof built]);
+          const at = join(pith, built[path as keyof typeof built]);
           return existsSync(at) ? outside(at) : { errors: [{ text: `${at} is missing: run npm run build` }] };
         }
         const look = (from: string) => plugin.resolve(path, { resolveDir: from, kind, importer, pluginData: LOOKING });
         const isPackage = /^[a-z@]/i.test(path) && !path.includes(':');
         const near = await look(resolveDir);
-        const found = isPackage && near.errors.length > 0 ? await look(root()) : near;
+        const found = isPackage && near.errors.length > 0 ? await look(pith) : near;
         if (found.errors.length > 0) return { errors: [{ text: found.errors[0]?.text ?? '' }] };
         if (isPackage) return outside(found.path);
         return found.path.startsWith(directory + sep)

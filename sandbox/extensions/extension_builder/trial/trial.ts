@@ -5,7 +5,7 @@ import { cp } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { stateFolder } from '@pith/safe-files';
-import { PithError, shippedSandbox, z, type ExtensionContext } from 'pith';
+import { PithError, z, type ExtensionContext, type Places } from 'pith';
 import { parse } from 'yaml';
 import type { KernelPort } from '../kernel-port.ts';
 import { extensionSettings, wantsNoSandbox } from '../live-settings.ts';
@@ -23,7 +23,8 @@ const dependencies = z.object({ depends_on: z.array(z.string()).catch([]), optio
 
 export interface TrialPorts {
   readonly kernel: KernelPort;
-  readonly context: Pick<ExtensionContext, 'confined' | 'dataDirectory' | 'sandbox' | 'home'>;
+  readonly context: Pick<ExtensionContext, 'confined' | 'dataDirectory'>;
+  readonly places: Places;
 }
 
 /**
@@ -33,7 +34,7 @@ export interface TrialPorts {
 export async function tryExtension(
   folder: string,
   sources: readonly Source[],
-  { kernel, context }: TrialPorts,
+  { kernel, context, places }: TrialPorts,
   signal: AbortSignal,
 ): Promise<TrialReport> {
   const manifest = sources.find(({ path }) => path === 'manifest.yaml');
@@ -48,16 +49,16 @@ export async function tryExtension(
   const sandbox = join(root, 'project', 'sandbox');
   const tried = join(sandbox, 'extensions', id);
   try {
-    const trial = { id, manifest: String(manifest.bytes), root, sandbox, kernel, context };
+    const trial = { id, manifest: String(manifest.bytes), root, sandbox, kernel, context, places };
     await put(join(sandbox, 'agents', AGENT), 'manifest.yaml', { id: AGENT, agent: { uses_tools: [id] } });
-    await runPith(['trust', '--yes', '--sandbox', sandbox], root, signal); // before anything in it asks for something
+    await runPith(['trust', '--yes', '--sandbox', sandbox], trial, signal); // before anything in it asks for something
     await writeSources(tried, sources);
     if (existsSync(join(folder, 'node_modules')))
       await cp(join(folder, 'node_modules'), join(tried, 'node_modules'), { recursive: true, verbatimSymlinks: true });
     await furnish(trial, signal);
     const report = await runInside(id, trial, signal);
-    const bare = (await wantsNoSandbox(context)) || (await context.confined.unavailable()) !== null;
-    const own = { directory: tried, place: join(root, 'tests'), bare, confined: context.confined };
+    const bare = (await wantsNoSandbox(places)) || (await context.confined.unavailable()) !== null;
+    const own = { directory: tried, place: join(root, 'tests'), pith: dirname(places.shippedSandbox), bare, confined: context.confined };
     const tests = report.loaded ? await runOwnTests(own, signal) : { findings: [], tried: [] };
     const all = { ...report, findings: [...report.findings, ...tests.findings], tried: [...tests.tried, ...report.tried] };
     return trialReport.parse(JSON.parse(JSON.stringify(all).replaceAll(inJson(tried), inJson(folder))));
@@ -79,7 +80,7 @@ interface Trial extends TrialPorts {
 }
 
 /** What it depends on, and the settings of both. Of what ships nothing else runs. */
-async function furnish({ id, manifest, root, sandbox, kernel, context }: Trial, signal: AbortSignal): Promise<void> {
+async function furnish({ id, manifest, root, sandbox, kernel, places }: Trial, signal: AbortSignal): Promise<void> {
   const needed = new Set([id]);
   const others: string[] = [];
   const all = await kernel.list(signal);
@@ -97,12 +98,12 @@ async function furnish({ id, manifest, root, sandbox, kernel, context }: Trial, 
     }
   };
   await need(parsed(manifest));
-  const settings = await extensionSettings(context);
+  const settings = await extensionSettings(places);
   const { secrets: _, ...own } = settings[id] ?? {};
   const isOff = (each: string) => each !== BUILDER && !needed.has(each);
   const off = all.filter((each) => each.shipped && isOff(each.id)).map((each) => [each.id, { enabled: false }]);
   const on = others.map((each) => [each, { ...settings[each], enabled: true, secrets: [] }]);
-  const held = (await wantsNoSandbox(context)) ? { extensions_sandbox: 'off' } : {};
+  const held = (await wantsNoSandbox(places)) ? { extensions_sandbox: 'off' } : {};
   await put(join(root, 'home', '.pith'), 'config.yaml', { ...held, extensions: Object.fromEntries([...off, ...on]) }); // what is tried does not see it
   await put(sandbox, 'pith.yaml', { extensions: { [id]: { ...own, enabled: true, isolation: 'process' } } });
 }
@@ -122,15 +123,16 @@ function put(folder: string, path: string, value: unknown): Promise<void> {
 }
 
 /** The rest of the trial, in a process that opens its sandbox. */
-async function runInside(id: string, { root, sandbox }: Pick<Trial, 'root' | 'sandbox'>, signal: AbortSignal): Promise<TrialReport> {
-  const { output, why } = await runPith(['extensions', 'probe', id, '--here', '--json', '--sandbox', sandbox], root, signal);
+async function runInside(id: string, trial: Pick<Trial, 'root' | 'sandbox' | 'places'>, signal: AbortSignal): Promise<TrialReport> {
+  const { sandbox } = trial;
+  const { output, why } = await runPith(['extensions', 'probe', id, '--here', '--json', '--sandbox', sandbox], trial, signal);
   if (output !== '') return trialReport.parse(JSON.parse(output));
   throw new PithError('start_failed', `'${id}' could not be tried: ${why}`, { cure: 'try it again; see: pith doctor' });
 }
 
 /** `why`: what it said last, as the end of a sentence; it has failed only where there is no output. */
-function runPith(words: readonly string[], root: string, signal: AbortSignal): Promise<{ readonly output: string; readonly why: string }> {
-  const argv = [join(dirname(shippedSandbox()), 'bin', 'pith'), ...words];
+function runPith(words: readonly string[], { root, places }: Pick<Trial, 'root' | 'places'>, signal: AbortSignal): Promise<{ readonly output: string; readonly why: string }> {
+  const argv = [join(dirname(places.shippedSandbox), 'bin', 'pith'), ...words];
   const env = { HOME: join(root, 'home'), PATH: '/usr/local/bin:/usr/bin:/bin' };
   return new Promise((done, fail) => {
     execFile(execPath, argv, { cwd: root, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output, said) => {

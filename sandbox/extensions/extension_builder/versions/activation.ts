@@ -13,7 +13,8 @@ import { FailureWatch, WATCH_MS } from './watch.ts';
 const FIRST_MOMENT_MS = 500;
 
 export interface ActivationPorts {
-  readonly context: Pick<ExtensionContext, 'sandbox' | 'events' | 'logger'> & { readonly clock: Clock };
+  readonly context: Pick<ExtensionContext, 'events' | 'logger'> & { readonly clock: Clock };
+  readonly sandbox: string;
   readonly kernel: KernelPort;
   readonly versions: VersionStore;
   readonly journal: SwitchJournal;
@@ -161,13 +162,13 @@ export class Activation {
 
   /** The version before stands in its place again; what was new goes. */
   async #takeBack(record: Switch, watch: FailureWatch, reason: string): Promise<void> {
-    const { versions, context } = this.ports;
+    const { versions, sandbox } = this.ports;
     watch.end();
     const place = this.#place(record.id);
     if ((await place.digest()) !== record.digest) return this.#forget(record); // a person has changed it since
     if (record.from === null) await place.remove();
     else await place.put(await versions.read(record.id, record.from));
-    if (record.from === null) for (const agent of record.agents) await takeTools(context.sandbox, agent, record.id);
+    if (record.from === null) for (const agent of record.agents) await takeTools(sandbox, agent, record.id);
     await this.#reloadQuietly(record.id, new AbortController().signal);
     this.#forget(record);
     const now = record.from === null ? 'it was removed' : `version ${record.from} is active again`;
@@ -202,7 +203,7 @@ export class Activation {
   }
 
   #place(id: string): Place {
-    return new Place(activeFolder(this.ports.context.sandbox, 'extensions', id));
+    return new Place(activeFolder(this.ports.sandbox, 'extensions', id));
   }
 
   /** One exchange of an extension at a time. */
