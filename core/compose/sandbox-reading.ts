@@ -19,7 +19,9 @@ import {
   loadSettings,
   type LoadedSettings,
   type Settings,
-  type SettingsOptions, shippedSandbox } from '../kernel/index.ts';
+  type SettingsOptions,
+  shippedSandbox,
+} from '../kernel/index.ts';
 import { oncePromised } from '@pith/promises';
 import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';

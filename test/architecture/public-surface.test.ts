@@ -11,9 +11,9 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS ModelProvider NETWORK_REACH PithError ServiceProvider
+  ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS ModelProvider NETWORK_REACH PithError Places ServiceProvider
   SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult manifestAsks
-  manifestSchema messageOf shippedSandbox toolError toolResult z
+  manifestSchema messageOf toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput
@@ -49,7 +49,7 @@ const TOPIC_NAMES = words(`
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`
-  id directory dataDirectory sandbox untrustedSandbox home config logger clock events kv database confined agents
+  id directory dataDirectory config logger clock events kv database confined agents
   getSecret use find own
 `);
 const MANIFEST_KEYS = words(`

@@ -5,11 +5,13 @@ import type {
   ModelCallOptions,
   ModelPart,
   LanguageModel,
+  Protocol,
+  Remote,
   ToolCall,
   ToolDefinition,
   ToolResult,
 } from 'pith';
-import { isToolResult, toolResult } from 'pith';
+import { isToolResult, Places, toolResult } from 'pith';
 import { systemClock } from '../../core/kernel/records/system-clock.ts';
 
 /** Lines that were logged, for assertions. */
@@ -35,8 +37,8 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): Extens
   const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const parts: Partial<ExtensionContext<Config>> = {
     config: options.config,
-    sandbox: options.sandbox ?? '/nowhere',
     dataDirectory: options.dataDirectory ?? '/nowhere/data',
+    use: usePlaces({ sandbox: options.sandbox ?? '/nowhere' }),
     logger,
     clock: systemClock,
     getSecret: (name) => options.secrets?.[name] ?? null,
@@ -48,6 +50,15 @@ export function fakeContext<Config>(options: FakeContextOptions<Config>): Extens
       return Reflect.get(target, name, receiver) as unknown;
     },
   });
+}
+
+/** `use` as it answers before anything else is there; what is not said is nowhere. */
+export function usePlaces(places: Partial<Places>): ExtensionContext['use'] {
+  const answer = { extensionId: 'kernel', sandbox: '/nowhere', untrustedSandbox: null, shippedSandbox: '/nowhere', home: null, ...places };
+  return <T extends object>(protocol: Protocol<T>) => {
+    if (protocol.id !== Places.id) throw new Error(`the fake context has no '${protocol.id}'`);
+    return answer as Remote<object> as Remote<T>;
+  };
 }
 
 /** Runs a tool as the host does: parses the input, calls, makes a ToolResult. `approved`: the subject that a person agreed to. */

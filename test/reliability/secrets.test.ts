@@ -62,7 +62,7 @@ const CALLER = extensionFiles('caller', {
   main: `
 import { writeFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
-import { CommandProvider, defineTool, z } from 'pith';
+import { CommandProvider, defineTool, Places, z } from 'pith';
 export default class {
   constructor(context) { this.context = context; }
   getTools() {
@@ -70,7 +70,7 @@ export default class {
       const provider = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'leaky');
       const [command] = await provider.getCommands();
       const error = await command.run({ arguments: {}, options: {} }, {}, new AbortController().signal).catch((thrown) => thrown);
-      await writeFile(this.context.sandbox + '/thrown.txt', inspect(error));
+      await writeFile(this.context.use(Places).sandbox + '/thrown.txt', inspect(error));
       return 'written';
     } })];
   }

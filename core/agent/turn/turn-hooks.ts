@@ -1,5 +1,5 @@
 import type { TurnEndReason, TurnInfo } from '../../contract/index.ts';
-import type { ExtensionsPort } from '../../kernel/records/extensions-port.ts';
+import type { ExtensionsPort } from '../../kernel/index.ts';
 
 /** Tells extensions that provide `turn` where one turn begins and ends: those of which it asks anything. */
 export class TurnHooks {

@@ -80,10 +80,7 @@ export interface Command {
 }
 
 /** What a command entry gets when its manifest says `needs: index`: the extension is not activated, and `use` reaches the kernel only (`Places`). */
-export type CommandContext = Pick<
-  ExtensionContext,
-  'id' | 'directory' | 'dataDirectory' | 'config' | 'clock' | 'logger' | 'use'
-> & {
+export type CommandContext = Pick<ExtensionContext, 'id' | 'directory' | 'dataDirectory' | 'config' | 'clock' | 'logger' | 'use'> & {
   /** Agents as they are declared: those whose files or dependencies are broken are left out, and nothing is loaded to look further. */
   readonly agents: Pick<AgentsApi, 'list' | 'find'>;
 };

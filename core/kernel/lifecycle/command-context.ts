@@ -27,10 +27,14 @@ export function createCommandContext(
     use: (protocol) => {
       const answered = answeredByKernel(protocol, places);
       if (answered) return answered;
-      throw new PithError('not_declared', `the commands of '${id}' ask for a provider of '${protocol.id}', but they run without the kernel`, {
-        where: declaration.file,
-        cure: "let them run with 'needs: initialized' in the manifest",
-      });
+      throw new PithError(
+        'not_declared',
+        `the commands of '${id}' ask for a provider of '${protocol.id}', but they run without the kernel`,
+        {
+          where: declaration.file,
+          cure: "let them run with 'needs: initialized' in the manifest",
+        },
+      );
     },
     agents: {
       list: () => runOutside(() => agents.list()),

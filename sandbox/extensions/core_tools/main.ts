@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { ExtensionContext, ToolProvider } from 'pith';
+import { Places, type ExtensionContext, type ToolProvider } from 'pith';
 import { config, type Config } from './config.ts';
 import { fileTool } from './file-tool.ts';
 import { kernelTools } from './kernel-tools.ts';
@@ -13,7 +13,7 @@ export default class CoreTools implements ToolProvider {
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   getTools() {
-    const jail = new Jail(this.context.sandbox);
+    const jail = new Jail(this.context.use(Places).sandbox);
     const policy = new Policy(jail, this.context.config, () => dirname(dirname(this.context.dataDirectory)));
     return [fileTool(jail, policy), patchTool(jail, policy), ...kernelTools(this.context)];
   }

@@ -1,5 +1,5 @@
 import type { Client, FetchLike } from '@modelcontextprotocol/client';
-import { messageOf, PithError, type ExtensionContext } from 'pith';
+import { messageOf, PithError, Places, type ExtensionContext } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { guardedFetch } from '@pith/guarded-fetch';
 import type { ServerConfig } from './config.ts';
@@ -153,7 +153,7 @@ export class Connection {
       });
     }
     const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
-    const { command, args, env, cwd = this.#context.sandbox } = this.config;
+    const { command, args, env, cwd = this.#context.use(Places).sandbox } = this.config;
     const inherited = getDefaultEnvironment();
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
     const program = await contained({ command, args }, await this.#containment.container(searchPath), { cwd, searchPath });

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import {
   PithError,
+  Places,
   type AgentSpec,
   type CommandProvider,
   type ContextParts,
@@ -186,7 +187,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async validateSkill(folder: string): Promise<readonly Diagnostic[]> {
     const { lintSkill } = await import('./lint.ts');
-    return (await lintSkill(folder, this.#context.sandbox)).diagnostics;
+    return (await lintSkill(folder, this.#context.use(Places).sandbox)).diagnostics;
   }
 
   async getCommands() {
@@ -235,7 +236,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
       agents: this.#context.agents,
       runTool: `${this.#context.id}/run_skill`,
       ownTools: ({ id }) => outcomeOf(this.#context.dataDirectory, id)?.tools ?? [],
-      working: new WorkingDirectory(this.#context.sandbox, () => [
+      working: new WorkingDirectory(this.#context.use(Places).sandbox, () => [
         path.dirname(path.dirname(this.#context.dataDirectory)), // all data
         ...this.#registry.sources.map(({ directory }) => directory),
       ]),

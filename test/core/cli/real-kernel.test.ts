@@ -1,8 +1,8 @@
 import { cp, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { shippedSandbox } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { shippedSandbox } from '../../../core/kernel/index.ts';
 import { openKernel } from '../../../core/cli/open-kernel.ts';
 import { cli } from './fakes.ts';
 

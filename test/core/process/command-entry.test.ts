@@ -44,8 +44,9 @@ describe('command entries of the process tier', () => {
   it('K10: an entry runs in a separate process, without the environment, and the extension is not activated', async () => {
     process.env['PITH_TEST_KEY'] = 'from the environment';
     const test = await open(
-      `export default (context) => [{ path: 'mine look', description: 'd', run: async (input, io) => {
-         io.json([process.pid, process.env.PITH_TEST_KEY ?? null, context.id, context.home, context.config.colour, input.arguments.what]); return 3; } }];`,
+      `import { Places } from 'pith';
+       export default (context) => [{ path: 'mine look', description: 'd', run: async (input, io) => {
+         io.json([process.pid, process.env.PITH_TEST_KEY ?? null, context.id, context.use(Places).home, context.config.colour, input.arguments.what]); return 3; } }];`,
     );
     await writeFile(path.join(test.sandbox, 'pith.yaml'), 'extensions:\n  mine: { colour: red }\n');
     await test.restart();

@@ -75,7 +75,7 @@ export async function bench(options: TestKernelOptions = {}): Promise<Bench> {
 /** The digest of what is staged, written down as checked: the compiler takes its time, and these tests are not about it. */
 export async function passed({ test }: Bench, id = 'city_time'): Promise<string> {
   const dataDirectory = path.join(test.kernel.settings.data_dir, 'extensions', 'extension_builder');
-  const staging = new Staging({ sandbox: test.sandbox, dataDirectory, clock: test.kernel.clock });
+  const staging = new Staging({ dataDirectory, clock: test.kernel.clock }, test.sandbox);
   const digest = digestOf(await staging.sources('extensions', id));
   await staging.remember('extensions', id, digest, true);
   return digest;

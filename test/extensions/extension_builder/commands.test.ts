@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { shippedSandbox } from 'pith';
 import { captureCommand, type CapturedCommand } from '@pith/command-line';
 import { testKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { shippedSandbox } from '../../../core/kernel/index.ts';
+import { usePlaces } from '../fake-context.ts';
 import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
 import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';
 
@@ -15,7 +16,12 @@ beforeEach(async () => void (sandbox = await realpath(await mkdtemp(join(tmpdir(
 afterEach(() => rm(sandbox, { recursive: true, force: true }));
 
 const run = (path: string, id: string, options = {}): Promise<CapturedCommand> =>
-  captureCommand({ getCommands: () => commands({ sandbox }) }, path, { arguments: { id }, options }, new AbortController().signal);
+  captureCommand(
+    { getCommands: () => commands({ use: usePlaces({ sandbox, shippedSandbox: shippedSandbox() }) }) },
+    path,
+    { arguments: { id }, options },
+    new AbortController().signal,
+  );
 
 describe('new from templates', () => {
   it('K74 an extension of each kind and an agent load as they are made', async () => {

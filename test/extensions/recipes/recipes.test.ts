@@ -6,11 +6,13 @@ import { parseCommandInput } from '@pith/command-line';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { shippedSandbox } from '../../../core/kernel/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';
 import { CONVERSATION_COMMANDS } from '../../../sandbox/extensions/recipes/commands.ts';
 import Recipes from '../../../sandbox/extensions/recipes/main.ts';
 import { agentFile } from '../../journeys/sandbox-files.ts';
+import { usePlaces } from '../fake-context.ts';
 import { fakeChat, kernelCommands as fakeCommands, person, pipe, says, type Chat } from '../cli_channel/fakes.ts';
 
 const REVIEW = `---
@@ -52,7 +54,12 @@ async function place(files: Readonly<Record<string, string>>): Promise<Place> {
   for (const [file, text] of Object.entries(files)) await write(file, text);
   const quiet = () => undefined;
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const extension = new Recipes({ id: 'recipes', sandbox, home, logger, find: () => [] } as unknown as ExtensionContext);
+  const extension = new Recipes({
+    id: 'recipes',
+    use: usePlaces({ sandbox, home, shippedSandbox: shippedSandbox() }),
+    logger,
+    find: () => [],
+  } as unknown as ExtensionContext);
   return { sandbox, commands: () => extension.getCommands(), write, remove: (file) => rm(path.join(sandbox, file)) };
 }
 

@@ -2,17 +2,13 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CommandProvider, ContextProvider, manifestSchema, ServiceProvider, SkillProvider, ToolProvider, type ContextParts } from 'pith';
-import type * as pith from 'pith';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { commandPaths, registryExtension, type RegistryExtension } from './registry-extension.ts';
 import { skillText } from './skill-sandbox.ts';
 import { skillsChanged } from '../../../sandbox/extensions/skill_registry/contract.ts';
 import { agentOf, callOf, turnOf } from './skill-values.ts';
-
-// Only the skills of the test's own sandbox.
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
   [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, ...values }),

@@ -1,12 +1,9 @@
 import path from 'node:path';
-import type * as pith from 'pith';
 import type { CommandIO } from 'pith';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
-
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 const session = { threadId: 't', agentId: 'main', send: () => undefined };
 

@@ -1,14 +1,11 @@
 import path from 'node:path';
-import type * as pith from 'pith';
 import type { Command, ExtensionContext, JsonValue, Tool, ToolCall, ToolResult, TopicMap } from 'pith';
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { afterEach, vi } from 'vitest';
+import { afterEach } from 'vitest';
 import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { usePlaces } from '../fake-context.ts';
 import { skillSandbox, type SkillSandbox } from './skill-sandbox.ts';
-
-// Only the skills of the test's own sandbox.
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 export interface RegistryExtension extends SkillSandbox {
   readonly extension: SkillRegistryExtension;
@@ -41,8 +38,7 @@ export async function registryExtension(
     id: 'skill_registry',
     directory: path.join(sandbox.sandbox, 'extensions/skill_registry'),
     dataDirectory: path.join(sandbox.sandbox, 'data/extensions/skill_registry'),
-    sandbox: sandbox.sandbox,
-    home: null,
+    use: usePlaces({ sandbox: sandbox.sandbox }),
     config: configSchema().parse(config),
     clock,
     logger: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },

@@ -123,7 +123,7 @@ async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof r
     settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
     confined,
     copies: stateFolder(directory),
-    home,
+    places: { home, shippedSandbox: path.resolve('sandbox') },
     now: () => Date.now(),
   };
   const call = { script: 'a.py', args: ['x'], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
@@ -189,7 +189,7 @@ it('S14 S72 a skill that changed while it was copied is not run', async () => {
       run: () => Promise.reject(new Error('it was run')),
     },
     copies: stateFolder(directory),
-    home: null,
+    places: { home: null, shippedSandbox: path.resolve('sandbox') },
     now: () => Date.now(),
   };
   const isStillTrusted = async () => {

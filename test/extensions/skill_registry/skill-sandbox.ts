@@ -6,6 +6,7 @@ import { didYouMean } from '@pith/plain-text';
 import { afterEach } from 'vitest';
 import { systemClock } from '../../../core/kernel/records/system-clock.ts';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import { usePlaces } from '../fake-context.ts';
 
 const opened: { release(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -78,9 +79,7 @@ export function commandContext(
     id: 'skill_registry',
     directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
     dataDirectory: path.join(sandbox, 'data/extensions/skill_registry'),
-    sandbox,
-    untrustedSandbox: null,
-    home: null,
+    use: usePlaces({ sandbox }),
     config,
     clock: systemClock,
     logger: logTo(log),

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import type * as pith from 'pith';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,8 +9,6 @@ import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/sk
 import { folderTree, isProgram } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
 import { treeDigest } from '../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
-
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 let home: string;
 beforeEach(async () => {

@@ -2,15 +2,12 @@ import { spawn } from 'node:child_process';
 import { appendFile, chmod, mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { build } from 'esbuild';
-import type * as pith from 'pith';
 import type { Command, CommandIO } from 'pith';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import type { RegistryConfig } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
 import { TrustFile } from '../../../sandbox/extensions/skill_registry/trust/trust-file.ts';
 import { commandContext, recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
-
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 const SOURCE = '.claude/skills';
 const files = {

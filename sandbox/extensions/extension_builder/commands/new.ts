@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
-import { PithError, type Command, type CommandIO, type Places } from 'pith';
+import { PithError, Places, type Command, type CommandContext, type CommandIO } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
@@ -8,9 +8,10 @@ import { agentTemplate, extensionTemplate, KINDS, type ExtensionKind } from '../
 
 const ID = (description: string) => [{ name: 'id', description, required: true }];
 
+type Kernel = Pick<CommandContext, 'use'>;
 type Sandboxes = Pick<Places, 'sandbox' | 'shippedSandbox'>;
 
-export function newExtension(places: Sandboxes): Command {
+export function newExtension(context: Kernel): Command {
   return {
     path: 'extensions new',
     needsTrust: true,
@@ -20,6 +21,7 @@ export function newExtension(places: Sandboxes): Command {
     async run({ arguments: given, options }, io) {
       const kind = kindOf(String(options['kind']));
       const id = String(given['id']);
+      const places = context.use(Places);
       await make(places, 'extensions', id, (checked) => extensionTemplate(places.shippedSandbox, kind, checked), io, [
         [`pith extensions validate ${id}`, 'check it: manifest, types, imports, loading, a call of each tool'],
         ...(kind === 'tool'
@@ -31,7 +33,7 @@ export function newExtension(places: Sandboxes): Command {
   };
 }
 
-export function newAgent(places: Sandboxes): Command {
+export function newAgent(context: Kernel): Command {
   return {
     path: 'agents new',
     needsTrust: true,
@@ -39,6 +41,7 @@ export function newAgent(places: Sandboxes): Command {
     arguments: ID('Its id, in snake_case'),
     async run({ arguments: given }, io) {
       const id = String(given['id']);
+      const places = context.use(Places);
       await make(places, 'agents', id, (checked) => agentTemplate(places.shippedSandbox, checked), io, [
         [`pith agents prompt ${id}`, 'see what a model would be sent'],
         [`pith chat -a ${id}`, 'talk to it'],

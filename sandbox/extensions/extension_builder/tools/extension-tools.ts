@@ -61,7 +61,7 @@ async function beginning(
   const active = await builder.kernel.show(extension, signal);
   if (kind !== undefined) {
     const from = `the template for ${kind}${active === null ? '' : '; activating it replaces the extension that has this id'}`;
-    return { from, sources: await extensionTemplate(kind, extension) };
+    return { from, sources: await extensionTemplate(builder.places.shippedSandbox, kind, extension) };
   }
   if (active !== null) return { from: 'the active extension', sources: await readSources(active.directory) };
   return { from: 'nothing: the folder is empty', sources: [] };

@@ -13,7 +13,7 @@ export function skillTools(builder: Builder): readonly Tool[] {
   return [stage(builder), check(builder), activate(builder)];
 }
 
-function stage({ staging }: Builder): Tool {
+function stage({ staging, places }: Builder): Tool {
   return defineTool({
     name: 'stage_skill',
     description:
@@ -22,7 +22,8 @@ function stage({ staging }: Builder): Tool {
     effect: 'idempotent',
     execute: (input) =>
       guarded(async () => {
-        if (!staging.exists('skills', input.id) || input.restart) await staging.begin('skills', input.id, await skillTemplate(input.id));
+        if (!staging.exists('skills', input.id) || input.restart)
+          await staging.begin('skills', input.id, await skillTemplate(places.shippedSandbox, input.id));
         const path = staging.path('skills', input.id);
         const sources = await staging.sources('skills', input.id);
         return toolResult({ path, files: sources.map((source) => `${path}/${source.path}`) }, { title: `Staged ${input.id}` });

@@ -40,10 +40,15 @@ export async function runOwnTests(
 }
 
 /** What is wrong; null when all of its tests passed. */
-async function runFile({ confined, directory, bare }: OwnTests, file: string, place: string, signal: AbortSignal): Promise<string | null> {
+async function runFile(
+  { confined, directory, bare, pith }: OwnTests,
+  file: string,
+  place: string,
+  signal: AbortSignal,
+): Promise<string | null> {
   const entry = 'test.mjs';
   try {
-    await writeSources(place, [{ path: entry, bytes: Buffer.from(await bundleTest(directory, file)) }]);
+    await writeSources(place, [{ path: entry, bytes: Buffer.from(await bundleTest(directory, file, pith)) }]);
   } catch (error) {
     return `could not be bundled: ${messageOf(error).split('\n').slice(0, 4).join(' ')}`;
   }
@@ -51,7 +56,7 @@ async function runFile({ confined, directory, bare }: OwnTests, file: string, pl
     {
       argv: [execPath, `--max-old-space-size=${MEMORY_MB / 2}`, '--no-warnings', join(place, entry)],
       cwd: place,
-      readOnly: [directory, ...partsOfPith(), ...packagesAbove(directory)],
+      readOnly: [directory, ...partsOfPith(pith), ...packagesAbove(directory)],
       writable: [place],
       timeoutMs: TIMEOUT_MS,
       maxOutputBytes: MAX_OUTPUT,
@@ -68,7 +73,7 @@ async function runFile({ confined, directory, bare }: OwnTests, file: string, pl
 }
 
 /** Not all of Pith's package: it may be the project, too. */
-function partsOfPith(): readonly string[] {
+function partsOfPith(pith: string): readonly string[] {
   const parts = ['package.json', 'dist', 'sandbox/extensions', 'sandbox/agents', 'sandbox/skills'].map((part) => join(pith, part));
   return [...parts.filter((part) => existsSync(part)), ...packagesAbove(pith)];
 }
@@ -81,7 +86,7 @@ function packagesAbove(folder: string): readonly string[] {
 }
 
 /** With the whole contract as a file, and `pith/testing`. */
-async function bundleTest(directory: string, file: string): Promise<string> {
+async function bundleTest(directory: string, file: string, pith: string): Promise<string> {
   const { build } = await import('esbuild');
   const result = await build({
     absWorkingDir: directory,
@@ -93,7 +98,7 @@ async function bundleTest(directory: string, file: string): Promise<string> {
     target: 'node20',
     logLevel: 'silent',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true } },
-    plugins: [testImports(directory)],
+    plugins: [testImports(directory, pith)],
   });
   return result.outputFiles[0]?.text ?? '';
 }
@@ -101,7 +106,7 @@ async function bundleTest(directory: string, file: string): Promise<string> {
 const LOOKING = Symbol('looking');
 
 /** Pith as it is built, packages as they are found from the extension, else from Pith, and files of the extension itself. */
-function testImports(directory: string): Plugin {
+function testImports(directory: string, pith: string): Plugin {
   const built = { pith: 'dist/contract.js', 'pith/testing': 'dist/testing.js' } as const;
   return {
     name: 'test-imports',

@@ -131,7 +131,11 @@ async function runInside(id: string, trial: Pick<Trial, 'root' | 'sandbox' | 'pl
 }
 
 /** `why`: what it said last, as the end of a sentence; it has failed only where there is no output. */
-function runPith(words: readonly string[], { root, places }: Pick<Trial, 'root' | 'places'>, signal: AbortSignal): Promise<{ readonly output: string; readonly why: string }> {
+function runPith(
+  words: readonly string[],
+  { root, places }: Pick<Trial, 'root' | 'places'>,
+  signal: AbortSignal,
+): Promise<{ readonly output: string; readonly why: string }> {
   const argv = [join(dirname(places.shippedSandbox), 'bin', 'pith'), ...words];
   const env = { HOME: join(root, 'home'), PATH: '/usr/local/bin:/usr/bin:/bin' };
   return new Promise((done, fail) => {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Command, CommandContext, CommandIO, Diagnostic, JsonValue } from 'pith';
+import { Places, type Command, type CommandContext, type CommandIO, type Diagnostic, type JsonValue } from 'pith';
 import { briefOf } from '../catalog/brief.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -20,7 +20,7 @@ export function list(context: CommandContext): Command {
         const all = input.options['all'] === true;
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
         if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot).map(refusedJson) : [])]);
-        else print(shown, snapshot, { registry, all, isRestricted: context.untrustedSandbox !== null }, io);
+        else print(shown, snapshot, { registry, all, isRestricted: context.use(Places).untrustedSandbox !== null }, io);
       }),
   };
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { shippedSandbox, type CommandContext } from 'pith';
+import { Places, type CommandContext } from 'pith';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
@@ -8,8 +8,9 @@ import { usableSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */
 export function registryOptions(context: CommandContext): RegistryOptions {
-  const { sandbox, untrustedSandbox, home, dataDirectory, clock, logger } = context;
-  const shipped = shippedSandbox(); // this extension may stand in the user's sandbox
+  const { dataDirectory, clock, logger } = context;
+  // What ships is not beside this extension, which may stand in the user's sandbox.
+  const { sandbox, untrustedSandbox, shippedSandbox: shipped, home } = context.use(Places);
   return {
     sandbox,
     untrustedSandbox,

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Command, CommandContext } from 'pith';
+import { Places, type Command, type CommandContext } from 'pith';
 import { diagnosticJson, diagnosticText } from './rows.ts';
 
 export function validate(context: CommandContext): Command {
@@ -37,7 +37,7 @@ async function placesOf(given: readonly string[], context: CommandContext, direc
   const { withRegistry } = await import('./open-registry.ts');
   const { findSkill } = await import('../scan/names.ts');
   return withRegistry(context, (_, snapshot) =>
-    given.map((one) => (isThere(one) ? one : (findSkill(snapshot, one)?.directory ?? inSandbox(one, context.sandbox)))),
+    given.map((one) => (isThere(one) ? one : (findSkill(snapshot, one)?.directory ?? inSandbox(one, context.use(Places).sandbox)))),
   );
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, shippedSandbox, type CommandContext, type CommandIO } from 'pith';
+import { PithError, Places, type CommandContext, type CommandIO } from 'pith';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 
 /** Where skills are installed: in this project, or for every project of this user. */
@@ -21,30 +21,30 @@ export interface Target {
 
 /** Throws `usage` for another word, where no home folder is known, and for what ships with Pith, unless somebody works on that. */
 export function targetOf(
-  context: Pick<CommandContext, 'sandbox' | 'home' | 'dataDirectory'>,
+  context: Pick<CommandContext, 'use' | 'dataDirectory'>,
   source: string,
   io: Pick<CommandIO, 'workingDirectory'>,
 ): Target {
+  const { sandbox, shippedSandbox, home } = context.use(Places);
   if (source === 'project') {
-    const { sandbox } = context;
-    if (sandbox === shippedSandbox() && path.relative(path.dirname(sandbox), io.workingDirectory).startsWith('..'))
+    if (sandbox === shippedSandbox && path.relative(path.dirname(sandbox), io.workingDirectory).startsWith('..'))
       throw new PithError('usage', `there is no sandbox here or above, and ${sandbox} came with Pith`, {
         cure: 'make one with: pith init, or name one with --sandbox',
       });
     return at('project', 'sandbox/skills', sandbox, stateFolder(context.dataDirectory, 'installs'));
   }
   if (source !== 'user') throw new PithError('usage', `--source '${source}' is not known`, { cure: "write 'project' or 'user'" });
-  if (!context.home) throw new PithError('usage', 'no home folder is known', { cure: 'install with --source project' });
-  const own = path.join(context.home, '.pith');
+  if (!home) throw new PithError('usage', 'no home folder is known', { cure: 'install with --source project' });
+  const own = path.join(home, '.pith');
   return at('user', '~/.pith/skills', own, stateFolder(existsSync(own) ? realpathSync(own) : own, 'installs'));
 }
 
 /** Every target there is, the one that wins first. */
 export function targetsOf(
-  context: Pick<CommandContext, 'sandbox' | 'home' | 'dataDirectory'>,
+  context: Pick<CommandContext, 'use' | 'dataDirectory'>,
   io: Pick<CommandIO, 'workingDirectory'>,
 ): readonly Target[] {
-  return [targetOf(context, 'project', io), ...(context.home ? [targetOf(context, 'user', io)] : [])];
+  return [targetOf(context, 'project', io), ...(context.use(Places).home ? [targetOf(context, 'user', io)] : [])];
 }
 
 /** The folder itself, made where it is absent: what is staged in it can be renamed into place. */

@@ -1,7 +1,7 @@
 import type { ConfinedPrograms, ConfinedProgram } from '@pith/held-process';
 import path from 'node:path';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { codeOf, messageOf, type ToolResult } from 'pith';
+import { codeOf, messageOf, type ToolResult, type Places } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
 import { noLongerTrusted, skillError } from '../reading/results.ts';
@@ -17,7 +17,7 @@ export interface ScriptPorts {
   readonly confined: ConfinedPrograms;
   /** Where copies of skills stand while their scripts run. */
   readonly copies: StateFolder;
-  readonly home: string | null;
+  readonly places: Pick<Places, 'home' | 'shippedSandbox'>;
   /** Milliseconds since the epoch. */
   now(): number;
 }
@@ -121,10 +121,10 @@ type Refusal = { readonly code: string; readonly why: string };
 type Prepared = Omit<ConfinedProgram, 'pass'> & { readonly usesUv: boolean };
 
 async function programOf(
-  { settings, confined, home }: ScriptPorts,
+  { settings, confined, places: { home, shippedSandbox } }: ScriptPorts,
   skill: Skill,
   script: ScriptFile,
-  place: Omit<ScriptPlace, 'timeoutMs'>,
+  place: Omit<ScriptPlace, 'timeoutMs' | 'shippedSandbox'>,
   signal: AbortSignal,
 ): Promise<Prepared | Refusal> {
   const { copy, at, isConfined } = place;
@@ -150,7 +150,7 @@ async function programOf(
       why: 'it names its packages in the file, which takes uv, and uv is not installed; see https://docs.astral.sh/uv',
     };
   }
-  const bundle = await bundleScript(confined, script.path, { ...place, timeoutMs: common.timeoutMs }, signal);
+  const bundle = await bundleScript(confined, script.path, { ...place, shippedSandbox, timeoutMs: common.timeoutMs }, signal);
   if ('why' in bundle) return { code: 'script_invalid', why: `it is not TypeScript that can be run: ${bundle.why}` };
   return { ...common, argv: [process.execPath, '--enable-source-maps', path.join(at, bundle.file)], readOnly: own };
 }

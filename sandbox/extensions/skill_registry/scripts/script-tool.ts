@@ -8,6 +8,7 @@ import {
   type ToolCall,
   type ToolResult,
   type TurnInfo,
+  Places,
 } from 'pith';
 import { stateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
@@ -43,7 +44,7 @@ export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: 
   const ports = (): ScriptPorts => ({
     settings,
     confined: context.confined,
-    home: context.home,
+    places: context.use(Places),
     copies: stateFolder(context.dataDirectory, 'scripts'),
     now: () => context.clock.now(),
   });

@@ -1,7 +1,7 @@
 import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { messageOf, shippedSandbox } from 'pith';
+import { messageOf } from 'pith';
 
 /** Where a script is made into JavaScript, and what holds the program that does it. */
 export interface ScriptPlace {
@@ -10,6 +10,8 @@ export interface ScriptPlace {
   /** Where the script sees it. */
   readonly at: string;
   readonly isConfined: boolean;
+  /** What ships with Pith, and esbuild with it. */
+  readonly shippedSandbox: string;
   readonly timeoutMs: number;
 }
 
@@ -20,10 +22,10 @@ export interface ScriptPlace {
 export async function bundleScript(
   confined: ConfinedPrograms,
   script: string,
-  { copy, at, isConfined, timeoutMs }: ScriptPlace,
+  { copy, at, isConfined, shippedSandbox, timeoutMs }: ScriptPlace,
   signal: AbortSignal,
 ): Promise<{ readonly file: string } | { readonly why: string }> {
-  const compiler = compilerPath();
+  const compiler = compilerPath(shippedSandbox);
   if (compiler === null) return { why: 'esbuild, which makes JavaScript of it, is not installed for this system' };
   const file = path.posix.join(path.posix.dirname(script), `.${path.posix.basename(script)}.mjs`);
   const program: ConfinedProgram = {
@@ -58,10 +60,10 @@ const OPTIONS = [
 const MOST_OUTPUT = 256 * 1024;
 
 /** The program of esbuild that its package brings for this system. */
-function compilerPath(): string | null {
+function compilerPath(shippedSandbox: string): string | null {
   const program = process.platform === 'win32' ? 'esbuild.exe' : 'bin/esbuild';
   try {
-    const library = createRequire(path.join(shippedSandbox(), 'package.json')).resolve('esbuild');
+    const library = createRequire(path.join(shippedSandbox, 'package.json')).resolve('esbuild');
     return createRequire(library).resolve(`@esbuild/${process.platform}-${process.arch}/${program}`);
   } catch {
     return null; // its package has no program for this system

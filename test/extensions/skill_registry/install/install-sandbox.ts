@@ -1,14 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type * as pith from 'pith';
-import type { CommandContext, JsonValue } from 'pith';
-import { vi } from 'vitest';
+import type { CommandContext, JsonValue, PithError } from 'pith';
 import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
 import { commandContext, recordingIO, skillSandbox, type SkillSandbox } from '../skill-sandbox.ts';
-
-// Only the skills of the test's own sandbox.
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere/sandbox' }));
+import { usePlaces } from '../../fake-context.ts';
 
 export interface Outcome {
   readonly code: number;
@@ -41,7 +37,7 @@ export async function installSandbox(files: Readonly<Record<string, string>> = {
   const box = await skillSandbox(files);
   const home = path.join(box.project, 'home');
   await mkdir(home);
-  const context = { ...commandContext(box), home };
+  const context = { ...commandContext(box), use: usePlaces({ sandbox: box.sandbox, home }) };
   return {
     ...box,
     home,
@@ -63,7 +59,7 @@ export async function installSandbox(files: Readonly<Record<string, string>> = {
       try {
         code = (await command.run({ arguments: { [first]: argument }, options: options as never }, io, signal)) ?? 0;
       } catch (thrown) {
-        const { code: why, message, cure, where } = thrown as pith.PithError;
+        const { code: why, message, cure, where } = thrown as PithError;
         error = `${why}: ${message} (${where ?? ''}); ${cure ?? ''}`;
         code = 1;
       }

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
@@ -132,7 +131,7 @@ describe('a command that is killed (S83)', () => {
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
       const request = { from: 'http://127.0.0.1:${(server.address() as AddressInfo).port}/a.zip', source: 'project', skills: [], all: true };
-      void installSkills(request, { sandbox: '${box.sandbox}', home: null, clock, dataDirectory: '${box.context.dataDirectory}' }, io, new AbortController().signal);`;
+      void installSkills(request, { use: () => ({ sandbox: '${box.sandbox}', home: null }), clock, dataDirectory: '${box.context.dataDirectory}' }, io, new AbortController().signal);`;
     await build({
       stdin: { contents: source, resolveDir: ROOT },
       outfile: program,
@@ -141,7 +140,6 @@ describe('a command that is killed (S83)', () => {
       platform: 'node',
       target: 'node20',
       logLevel: 'silent',
-      define: { 'import.meta.url': JSON.stringify(pathToFileURL(path.join(ROOT, 'core/contract/shipped-sandbox.ts')).href) },
       alias: { pith: path.join(ROOT, 'core/contract/index.ts') },
     });
     const child = spawn(process.execPath, [program], { stdio: 'ignore' });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
 import { recordingIO, skillText } from '../skill-sandbox.ts';
 import { installSandbox } from './install-sandbox.ts';
+import { usePlaces } from '../../fake-context.ts';
 
 const PACK = {
   'from/pack/letters/SKILL.md': skillText({ name: 'letters', body: 'One.\n' }),
@@ -223,7 +224,7 @@ describe('skills new (S83)', () => {
 
   it('S83 writes nothing into what ships with Pith from outside of it', async () => {
     const box = await installSandbox();
-    const outside = { ...box.context, sandbox: '/nowhere/sandbox' };
+    const outside = { ...box.context, use: usePlaces({ sandbox: '/nowhere/sandbox', shippedSandbox: '/nowhere/sandbox' }) };
     const command = commands(outside).find((one) => one.path === 'skills new')!;
     const run = command.run({ arguments: { id: 'stray' }, options: {} }, recordingIO(), new AbortController().signal);
     await expect(run).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('pith init') });

@@ -1,11 +1,7 @@
-import type * as pith from 'pith';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { withCommands } from '../all-commands.ts';
 import { recordingIO, skillSandbox, skillText } from '../skill-sandbox.ts';
 import { agentOf } from '../skill-values.ts';
-
-// Only the skills of the test's own sandbox.
-vi.mock('pith', async (original) => ({ ...(await original<typeof pith>()), shippedSandbox: () => '/nowhere' }));
 
 const skill = (id: string, more = '') => ({ [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, more }) });
 
