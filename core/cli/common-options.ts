@@ -1,4 +1,4 @@
-import { PithError } from '../contract/errors.ts';
+import { PithError } from '../contract/index.ts';
 import type { CommandOption } from '@pith/command-line';
 
 /** What every command understands, wherever it stands on the line. */

@@ -1,4 +1,4 @@
-import type { Command, CommandInput, CommandIO } from '../contract/protocols/command-provider.ts';
+import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
 import type { CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';

@@ -1,6 +1,5 @@
 import { matchCommand } from '@pith/command-line';
-import { PithError } from '../contract/errors.ts';
-import type { Command } from '../contract/protocols/command-provider.ts';
+import { type Command, PithError } from '../contract/index.ts';
 import type { DeclaredCommand, ExtensionHost } from '../kernel/index.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';

@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { commandUsage, matchCommand, optionUsage, type CommandShape, type CommandOption } from '@pith/command-line';
-import type { Command, CommandIO } from '../contract/protocols/command-provider.ts';
+import type { Command, CommandIO } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';

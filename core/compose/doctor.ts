@@ -1,5 +1,4 @@
-import { codeOf, messageOf, PithError } from '../contract/errors.ts';
-import type { Diagnostic, Command, SkillSummary } from '../contract/index.ts';
+import { codeOf, type Command, type Diagnostic, messageOf, PithError, type SkillSummary } from '../contract/index.ts';
 import type { ExtensionStatus, ExtensionHost } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';

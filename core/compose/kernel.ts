@@ -5,10 +5,10 @@ import type {
   Events,
   JsonValue,
   LanguageModel,
+  Off,
   ToolResult,
   TurnEvent,
   TurnRequest,
-  Off,
 } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { Tier, ExtensionHost, Settings, SettingsInput } from '../kernel/index.ts';

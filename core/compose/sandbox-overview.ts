@@ -1,10 +1,9 @@
-import { manifestAsks } from '../contract/manifest-asks.ts';
+import { examinedAsk, HARMLESS_SETTINGS, loosened, type Loosened, manifestAsks, reached, type Trust, writableBy } from '../trust/index.ts';
+import { codeOf } from '../contract/index.ts';
 import fs from 'node:fs';
 import path from 'node:path';
-import { codeOf } from '../contract/errors.ts';
 import { stateFolder } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
-import { examinedAsk, HARMLESS_SETTINGS, writableBy, loosened, reached, type Loosened, type Trust } from '../trust/index.ts';
 import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions } from '../kernel/index.ts';
 
 /** What a person is shown before they trust a sandbox. Everything in it was written by somebody else: whoever prints it makes it printable. */

@@ -1,7 +1,6 @@
 import { type ConfinedPrograms, type Sandboxing, probeSandboxing } from '@pith/held-process';
 import path from 'node:path';
-import type { Diagnostic } from '../contract/diagnostic.ts';
-import type { JsonValue } from '../contract/index.ts';
+import type { Diagnostic, JsonValue, SettingsChange } from '../contract/index.ts';
 import {
   isPlainMap,
   type PlainMap,
@@ -23,7 +22,6 @@ import {
   shippedSandbox,
 } from '../kernel/index.ts';
 import { oncePromised } from '@pith/promises';
-import type { SettingsChange } from '../contract/protocols/setup-provider.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
 import { createProcessTier } from '../process/index.ts';

@@ -1,4 +1,4 @@
-import type { Diagnostic, Failure } from './diagnostic.ts';
+import type { Diagnostic, Failure } from './errors.ts';
 import type { Retain, TurnEndReason, Usage } from './turn.ts';
 
 /** The kernel's durable topics and their payloads, each with its version. Written to disk, and delivered to every handler that a manifest declares. */

@@ -1,9 +1,8 @@
 import type { ConfinedPrograms } from '@pith/held-process';
-import type { AgentSpec } from './agent.ts';
-import type { Diagnostic, JsonValue } from './diagnostic.ts';
+import type { Diagnostic, JsonValue } from './errors.ts';
 import type { Events } from './events.ts';
-import { defineProtocol, type Protocol, type Remote } from './protocol.ts';
-import type { TurnEvent, TurnRequest } from './turn.ts';
+import { type Protocol, type Remote, defineProtocol } from './protocol.ts';
+import type { AgentSpec, TurnEvent, TurnRequest } from './turn.ts';
 
 /** Fields are plain data; secrets never belong in them. */
 export interface Logger {

@@ -18,9 +18,8 @@
  */
 export { z } from 'zod';
 
-export { DEFAULT_LIMITS, type AgentLimits, type AgentSpec } from './agent.ts';
-export type { Diagnostic, Failure, JsonValue } from './diagnostic.ts';
-export { codeOf, messageOf, PithError, type PithErrorOptions } from './errors.ts';
+export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './command.ts';
+export { codeOf, messageOf, PithError, type Diagnostic, type Failure, type JsonValue, type PithErrorOptions } from './errors.ts';
 export {
   defineTopic,
   type Delivery,
@@ -44,14 +43,28 @@ export {
   type SqlRow,
   type SqlValue,
 } from './extension.ts';
-export { manifestSchema, type Manifest } from './manifest.ts';
-export { manifestAsks, NETWORK_REACH } from './manifest-asks.ts';
+export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
 export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
+export {
+  ChannelProvider,
+  ContextProvider,
+  ServiceProvider,
+  SetupProvider,
+  TurnProvider,
+  type ChannelMessage,
+  type ContextDocument,
+  type ContextParts,
+  type SettingsChange,
+  type SetupField,
+  type SetupSchema,
+} from './providers.ts';
+export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './skill.ts';
 export {
   defineTool,
   isToolResult,
   Tool,
   toolError,
+  ToolProvider,
   toolResult,
   type ApprovalQuestion,
   type ToolCall,
@@ -60,25 +73,19 @@ export {
   type ToolPermission,
   type ToolResult,
   type ToolResultOptions,
+  type Toolset,
+  type TurnTool,
 } from './tool.ts';
-export {
-  type Retain,
-  type Message,
-  type TurnEndReason,
-  type TurnEvent,
-  type TurnInfo,
-  type TurnPolicy,
-  type TurnRequest,
-  type TurnStarter,
-  type Usage,
+export type {
+  AgentLimits,
+  AgentSpec,
+  Message,
+  Retain,
+  TurnEndReason,
+  TurnEvent,
+  TurnInfo,
+  TurnPolicy,
+  TurnRequest,
+  TurnStarter,
+  Usage,
 } from './turn.ts';
-
-export { ChannelProvider, type ChannelMessage } from './protocols/channel-provider.ts';
-export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './protocols/command-provider.ts';
-export { ContextProvider, type ContextDocument, type ContextParts } from './protocols/context-provider.ts';
-export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './protocols/model-provider.ts';
-export { ServiceProvider } from './protocols/service-provider.ts';
-export { SetupProvider, type SettingsChange, type SetupField, type SetupSchema } from './protocols/setup-provider.ts';
-export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './protocols/skill-provider.ts';
-export { ToolProvider, type Toolset, type TurnTool } from './protocols/tool-provider.ts';
-export { TurnProvider } from './protocols/turn-provider.ts';

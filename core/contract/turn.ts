@@ -1,6 +1,41 @@
 import type { LanguageModelV3Message } from '@ai-sdk/provider';
-import type { AgentSpec } from './agent.ts';
-import type { JsonValue } from './diagnostic.ts';
+import type { JsonValue } from './errors.ts';
+
+/** How far one run may go. A child's use counts against its parent's. */
+export interface AgentLimits {
+  /** Model steps in one turn. */
+  readonly max_turns: number;
+  readonly max_tool_calls: number;
+  /** Input and output tokens of one turn, as the provider reports them. */
+  readonly max_tokens: number;
+  readonly time_budget_ms: number;
+}
+
+/** An agent as frozen plain data: declared, read from an AGENT.md or made at run time, it is always this value. */
+export interface AgentSpec {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  /** An alias (`default`, `fast`, …) or `provider/model`. */
+  readonly model: string;
+  readonly integrationMode: 'tool' | 'none';
+  /** Inline instructions; they stand last. */
+  readonly instructions: string;
+  /** The text of the prompt template, or null where the agent has none. */
+  readonly prompt: string | null;
+  /** The template's file, for messages. */
+  readonly promptFile: string | null;
+  /** The extension that brought the prompt: its process renders it. Written by the kernel alone; absent where the kernel renders. */
+  readonly promptBy?: string;
+  readonly usesTools: readonly string[];
+  readonly usesSkills: readonly string[];
+  readonly delegatesTo: readonly string[];
+  readonly limits: AgentLimits;
+  /** Values under `agent:` that extensions own, by key (`skills`, …), unchecked by the kernel. */
+  readonly keys: Readonly<Record<string, unknown>>;
+  /** The file that declared it, or null when it was made at run time. */
+  readonly origin: string | null;
+}
 
 /** A message as models take it and threads keep it: plain JSON. */
 export type Message = LanguageModelV3Message;

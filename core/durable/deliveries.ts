@@ -1,5 +1,4 @@
-import { messageOf } from '../contract/errors.ts';
-import type { Clock, Logger } from '../contract/index.ts';
+import { type Clock, type Logger, messageOf } from '../contract/index.ts';
 import type { Leases } from '../store/index.ts';
 import { LONGEST_MS } from './delivery-queue.ts';
 import type { DeliveryRows, Journal } from './journal.ts';

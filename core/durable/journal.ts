@@ -1,5 +1,4 @@
-import { PithError } from '../contract/errors.ts';
-import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
+import { type Clock, type JsonValue, PithError, type PublishOptions } from '../contract/index.ts';
 import type { Fence } from '../store/index.ts';
 
 /** An event that is ready to be written. */

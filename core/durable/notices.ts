@@ -1,5 +1,14 @@
-import { messageOf } from '../contract/errors.ts';
-import type { ChannelMessage, ChannelProvider, Clock, Delivery, DurableTopicMap, JsonValue, Logger, Remote } from '../contract/index.ts';
+import {
+  type ChannelMessage,
+  type ChannelProvider,
+  type Clock,
+  type Delivery,
+  type DurableTopicMap,
+  type JsonValue,
+  type Logger,
+  messageOf,
+  type Remote,
+} from '../contract/index.ts';
 import type { DeliveryRows, Journal } from './journal.ts';
 import { Postponed } from '../kernel/index.ts';
 

@@ -1,5 +1,4 @@
-import { messageOf } from '../contract/errors.ts';
-import type { Clock, Logger } from '../contract/index.ts';
+import { type Clock, type Logger, messageOf } from '../contract/index.ts';
 import type { PlannedSchedule, Publisher, ScheduleRow, ScheduleRows } from './journal.ts';
 
 /** One schedule of a manifest. */

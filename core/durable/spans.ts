@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as OpenTelemetry from '@opentelemetry/api';
-import { messageOf } from '../contract/errors.ts';
+import { messageOf } from '../contract/index.ts';
 import { once } from '@pith/promises';
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -1,6 +1,5 @@
 import { within } from '@pith/promises';
-import { messageOf } from '../contract/errors.ts';
-import type { Clock, Delivery, JsonValue, Logger } from '../contract/index.ts';
+import { type Clock, type Delivery, type JsonValue, type Logger, messageOf } from '../contract/index.ts';
 import type { Lease, Leases } from '../store/index.ts';
 import { DeliveryQueue, MOST_ATTEMPTS, MOST_OF_KEY, retryDelay } from './delivery-queue.ts';
 import type { DeliveryRow, DeliveryRows, Journal } from './journal.ts';

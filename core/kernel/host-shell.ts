@@ -1,11 +1,10 @@
 import { canRun, type ProviderFacts } from './records/extensions-port.ts';
-import { messageOf, PithError } from '../contract/errors.ts';
-import type { Command, Off, Protocol, Remote } from '../contract/index.ts';
+import { type Command, messageOf, type Off, PithError, type Protocol, type Remote } from '../contract/index.ts';
+import { KERNEL_PROTOCOLS } from './records/kernel-names.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './records/failures.ts';
 import { createCommandPort, type CommandPort } from './providers/command-port.ts';
 import { callFromProcess, remoteOf } from './providers/handle.ts';
-import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
 import { renewToolsWhenChanged } from './providers/renew-tools.ts';
 import type { HostOptions } from './host-options.ts';
 import { Lifecycle } from './lifecycle/lifecycle.ts';

@@ -6,27 +6,27 @@ import {
   type ExtensionState,
   type DeclaredModel,
 } from './records/extensions-port.ts';
-import { PithError } from '../contract/errors.ts';
-import type {
-  AgentSpec,
-  ChannelProvider,
-  Command,
-  CommandContext,
-  Diagnostic,
-  Failure,
-  JsonValue,
-  Logger,
-  Off,
-  Remote,
-  SkillProvider,
-  ToolResult,
-  TurnEndReason,
-  TurnInfo,
+import {
+  type AgentSpec,
+  type ChannelProvider,
+  ChannelProvider as ChannelProtocol,
+  type Command,
+  type CommandContext,
+  type Diagnostic,
+  type Failure,
+  type JsonValue,
+  type Logger,
+  type Off,
+  PithError,
+  type Remote,
+  type SkillProvider,
+  SkillProvider as SkillProtocol,
+  type ToolResult,
+  type TurnEndReason,
+  type TurnInfo,
 } from '../contract/index.ts';
 import type { ToolDescriptor } from './records/extensions-port.ts';
 import { didYouMean } from '@pith/plain-text';
-import { ChannelProvider as ChannelProtocol } from '../contract/protocols/channel-provider.ts';
-import { SkillProvider as SkillProtocol } from '../contract/protocols/skill-provider.ts';
 import { checkAgentKeys } from './providers/agent-key-check.ts';
 import type { CommandEntry } from './lifecycle/import-class.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';

@@ -40,7 +40,8 @@ export type { DescribedTools } from './providers/renew-tools.ts';
 export type { ExtensionStatus } from './providers/status.ts';
 export { toolsOf } from './providers/tool-port.ts';
 export { watchFolder, whyTooLarge } from './records/data-watch.ts';
-export { extensionData, makeExtensionData } from './records/extension-data.ts';
+export { extensionData, makeExtensionData, TOOLSET_PREFIX } from './records/extension-data.ts';
+export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
 export {
   type AgentDeclaration,
   type BroughtPrompt,

@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isBelow, isInside } from '@pith/safe-files';
-import { RESERVED_IDS } from '../contract/manifest.ts';
+import { RESERVED_IDS } from '../trust/index.ts';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
 
 export interface ImportRules {

@@ -1,4 +1,4 @@
-import { PithError, type PithErrorOptions } from '../contract/errors.ts';
+import { PithError, type PithErrorOptions } from '../contract/index.ts';
 import type { ErrorCode } from '../kernel/index.ts';
 import { hideKeys } from '@pith/plain-text';
 import { isBrokenConnection, isConnectionLoss, readFault, type ModelFault } from './fault.ts';

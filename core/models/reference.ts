@@ -1,4 +1,4 @@
-import { PithError } from '../contract/errors.ts';
+import { PithError } from '../contract/index.ts';
 
 /** Aliases that always mean something: one that is not set means `default`. */
 export const ALIASES = ['default', 'fast', 'standard', 'thinking'] as const;

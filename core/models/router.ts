@@ -1,6 +1,5 @@
-import { PithError, messageOf } from '../contract/errors.ts';
+import { type Clock, type LanguageModel, messageOf, PithError } from '../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { Clock, LanguageModel } from '../contract/index.ts';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
 import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 

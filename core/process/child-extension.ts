@@ -13,8 +13,7 @@ import {
   runAs,
   type Phase,
 } from '../kernel/index.ts';
-import { PithError } from '../contract/errors.ts';
-import type { Command, ModelCallOptions, ModelPart } from '../contract/index.ts';
+import { type Command, type ModelCallOptions, type ModelPart, PithError } from '../contract/index.ts';
 import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
 import { errorToData } from './error-data.ts';
 import type { Incoming, Peer } from './peer.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
-import { PithError } from '../contract/errors.ts';
+import { PithError } from '../contract/index.ts';
 import { problemOf, guardProcess, runAs, runOutside, type Owner } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { errorToData } from './error-data.ts';

@@ -1,5 +1,4 @@
-import { PithError } from '../contract/errors.ts';
-import type { Protocol, Remote } from '../contract/index.ts';
+import { PithError, type Protocol, type Remote } from '../contract/index.ts';
 import { splitSignal, type Declaration, type ProviderFacts } from '../kernel/index.ts';
 import type { Peer } from './peer.ts';
 

@@ -1,6 +1,13 @@
 import { type ConfinedPrograms } from '@pith/held-process';
-import { PithError } from '../contract/errors.ts';
-import type { AgentSpec, Diagnostic, JsonValue, KeyValue, Logger, TurnEvent } from '../contract/index.ts';
+import {
+  type AgentSpec,
+  type Diagnostic,
+  type JsonValue,
+  type KeyValue,
+  type Logger,
+  PithError,
+  type TurnEvent,
+} from '../contract/index.ts';
 import {
   type Phase,
   type Failures,

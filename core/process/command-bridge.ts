@@ -1,5 +1,4 @@
-import { PithError } from '../contract/errors.ts';
-import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
+import { type Command, type CommandInput, type CommandIO, PithError } from '../contract/index.ts';
 import { printable } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/index.ts';
 import { givenObject, givenText, givenTexts } from './given.ts';

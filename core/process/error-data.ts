@@ -1,4 +1,4 @@
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/index.ts';
 import { type ErrorCode, type Phase, Problem } from '../kernel/index.ts';
 
 /** An error on its way to another process. */

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/index.ts';
 import { toJsonValue, DEEPEST_VALUE, MOST_PARTS } from '../kernel/index.ts';
 
 /** The largest message that crosses, either way. */

@@ -1,5 +1,4 @@
-import { PithError } from '../contract/errors.ts';
-import type { JsonValue } from '../contract/index.ts';
+import { type JsonValue, PithError } from '../contract/index.ts';
 import { toJsonValue } from '../kernel/index.ts';
 
 /** A text among the arguments of a call; `what` names it. Throws `parameter_invalid`. */

@@ -1,5 +1,13 @@
-import { messageOf, PithError } from '../contract/errors.ts';
-import type { AgentSpec, ExtensionContext, Off, PublishOptions, TopicMap, TurnRequest } from '../contract/index.ts';
+import {
+  type AgentSpec,
+  type ExtensionContext,
+  messageOf,
+  type Off,
+  PithError,
+  type PublishOptions,
+  type TopicMap,
+  type TurnRequest,
+} from '../contract/index.ts';
 import { toJsonValue, type Declaration, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';

@@ -15,10 +15,9 @@ import { endingOf, type Ending } from './ending.ts';
 import { existsSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { askedPath, credentialPlaces } from '../trust/index.ts';
 import type { Duplex, Readable } from 'node:stream';
-import type { Manifest } from '../contract/index.ts';
-import { codeOf } from '../contract/errors.ts';
+import { askedPath, credentialPlaces, type Manifest } from '../trust/index.ts';
+import { codeOf } from '../contract/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
 import { capOutput } from './output-cap.ts';

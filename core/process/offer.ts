@@ -1,5 +1,5 @@
-import { PithError } from '../contract/errors.ts';
-import type { JsonValue, ToolResult } from '../contract/index.ts';
+import { type JsonValue, PithError, toolError, type ToolResult, toolResult } from '../contract/index.ts';
+import { KERNEL_PROTOCOLS } from '../kernel/index.ts';
 import {
   type ToolDescriptor,
   toJsonValue,
@@ -10,8 +10,6 @@ import {
   type DescribedTools,
   Problem,
 } from '../kernel/index.ts';
-import { toolError, toolResult } from '../contract/tool.ts';
-import { KERNEL_PROTOCOLS } from '../contract/kernel-names.ts';
 import { cutText, givenTexts } from './given.ts';
 import type { Offer } from './setup.ts';
 

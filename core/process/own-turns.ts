@@ -1,5 +1,4 @@
-import { PithError } from '../contract/errors.ts';
-import type { TurnInfo, TurnRequest } from '../contract/index.ts';
+import { PithError, type TurnInfo, type TurnRequest } from '../contract/index.ts';
 
 /**
  * The turns whose calls a process works on now, and which turns it may run itself: of threads of its own (`<extension id>:…`), and below a

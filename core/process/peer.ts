@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/index.ts';
 import { isThenable } from '@pith/promises';
 import { errorFromData, errorToData } from './error-data.ts';
 import { openFrames } from './frames.ts';

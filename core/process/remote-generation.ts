@@ -1,5 +1,12 @@
-import { PithError } from '../contract/errors.ts';
-import type { JsonValue, LanguageModel, ModelCallOptions, ModelPart, ToolCall, Clock } from '../contract/index.ts';
+import {
+  type Clock,
+  type JsonValue,
+  type LanguageModel,
+  type ModelCallOptions,
+  type ModelPart,
+  PithError,
+  type ToolCall,
+} from '../contract/index.ts';
 import {
   Calls,
   correlationOf,

@@ -1,6 +1,6 @@
 import type { Sandboxing } from '@pith/held-process';
 import path from 'node:path';
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, type Off, PithError } from '../contract/index.ts';
 import {
   type ErrorCode,
   type Phase,
@@ -18,7 +18,6 @@ import {
   DEFAULT_SETTINGS,
   systemClock,
 } from '../kernel/index.ts';
-import type { Off } from '../contract/index.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { floodLimit } from './rate-limits.ts';
 import { MAX_QUEUED_BYTES } from './frames.ts';

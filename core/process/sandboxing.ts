@@ -1,7 +1,7 @@
 import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FILES } from '@pith/held-process';
 import { existsSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
-import type { Manifest } from '../contract/index.ts';
+import type { Manifest } from '../trust/index.ts';
 import { isBelow, isInside, realOf } from '@pith/safe-files';
 
 export interface SandboxPlaces {

@@ -1,4 +1,4 @@
-import { PithError } from '../contract/errors.ts';
+import { PithError } from '../contract/index.ts';
 
 /** Parts that may be on their way, read by nobody yet. */
 export const WINDOW = 32;

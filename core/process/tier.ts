@@ -1,7 +1,6 @@
 import { endOrphans } from '@pith/held-process';
 import path from 'node:path';
-import { codeOf } from '../contract/errors.ts';
-import type { Command } from '../contract/index.ts';
+import { codeOf, type Command } from '../contract/index.ts';
 import {
   type Declaration,
   type Candidate,

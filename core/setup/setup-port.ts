@@ -1,8 +1,6 @@
 import path from 'node:path';
-import { messageOf, PithError } from '../contract/errors.ts';
-import type { Remote, SecretUse, SettingsChange } from '../contract/index.ts';
+import { messageOf, PithError, type Remote, type SecretUse, type SettingsChange, SetupProvider } from '../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import { SetupProvider } from '../contract/protocols/setup-provider.ts';
 import { callProvider, remoteOf, running } from '../kernel/providers/handle.ts';
 import { SECRET_USES } from '../kernel/calls/surface.ts';
 import type { ExtensionStatus } from '../kernel/providers/status.ts';

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import type { Diagnostic } from '../contract/diagnostic.ts';
-import { messageOf, PithError } from '../contract/errors.ts';
+import { type Diagnostic, messageOf, PithError } from '../contract/index.ts';
 import { stateFolder } from '@pith/safe-files';
 import { openDatabase, type SqliteDatabase } from './open-database.ts';
 

@@ -1,5 +1,4 @@
-import { PithError } from '../contract/errors.ts';
-import type { Database } from '../contract/index.ts';
+import { type Database, PithError } from '../contract/index.ts';
 import type { Access } from './open-database.ts';
 import type { Store } from './store.ts';
 

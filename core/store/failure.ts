@@ -1,4 +1,4 @@
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/index.ts';
 
 // primary result codes, https://sqlite.org/rescode.html
 const BUSY = 5;

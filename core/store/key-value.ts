@@ -1,5 +1,4 @@
-import type { JsonValue, KeyValue } from '../contract/index.ts';
-import { PithError } from '../contract/errors.ts';
+import { type JsonValue, type KeyValue, PithError } from '../contract/index.ts';
 import type { Store } from './store.ts';
 
 const MAX_KEY_BYTES = 512;

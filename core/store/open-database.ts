@@ -1,5 +1,4 @@
-import type { SqlRow, SqlValue } from '../contract/index.ts';
-import { messageOf } from '../contract/errors.ts';
+import { messageOf, type SqlRow, type SqlValue } from '../contract/index.ts';
 import { loadDriver, type Authorize, type Driver, type DriverDatabase, type DriverStatement } from './driver.ts';
 import { databaseFailure, isBusy } from './failure.ts';
 import { checkParameters, countParameters, withExactIntegers } from './parameters.ts';

@@ -1,5 +1,4 @@
-import type { SqlValue } from '../contract/index.ts';
-import { PithError } from '../contract/errors.ts';
+import { PithError, type SqlValue } from '../contract/index.ts';
 
 const LARGEST = 2n ** 63n - 1n;
 const SMALLEST = -(2n ** 63n);

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { PithError } from '../contract/errors.ts';
-import type { Clock, SqlRow, SqlValue } from '../contract/index.ts';
+import { type Clock, PithError, type SqlRow, type SqlValue } from '../contract/index.ts';
 import { stateFolder } from '@pith/safe-files';
 import { databaseFailure } from './failure.ts';
 import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';

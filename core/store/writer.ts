@@ -1,5 +1,4 @@
-import type { Clock, SqlValue } from '../contract/index.ts';
-import { PithError } from '../contract/errors.ts';
+import { type Clock, PithError, type SqlValue } from '../contract/index.ts';
 import { databaseFailure } from './failure.ts';
 import type { SqliteDatabase, Written } from './open-database.ts';
 

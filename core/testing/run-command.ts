@@ -1,4 +1,4 @@
-import { PithError, type CommandIO, type JsonValue } from '../contract/index.ts';
+import { type CommandIO, type JsonValue, PithError } from '../contract/index.ts';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 

@@ -1,10 +1,10 @@
 import {
-  PithError,
   type JsonValue,
   type LanguageModel,
   type Message,
   type ModelCallOptions,
   type ModelPart,
+  PithError,
   type Usage,
 } from '../contract/index.ts';
 

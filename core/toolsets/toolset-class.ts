@@ -1,7 +1,6 @@
 import { within } from '@pith/promises';
-import { messageOf } from '../contract/errors.ts';
-import type { Clock, Tool } from '../contract/index.ts';
-import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
+import { type Clock, messageOf, type Tool } from '../contract/index.ts';
+import { TOOLSET_PREFIX } from '../kernel/records/extension-data.ts';
 import { describeTools } from '../kernel/calls/tool-descriptor.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import { Problem } from '../kernel/records/problem.ts';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import type { Manifest, Toolset } from '../contract/index.ts';
-import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
+import type { Manifest } from '../trust/index.ts';
+import type { Toolset } from '../contract/index.ts';
+import { TOOLSET_PREFIX } from '../kernel/records/extension-data.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 
 /** What declares a toolset, as a folder declares an extension: it asks for nothing. `directory` is a real path. */

@@ -1,11 +1,9 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { canRun, type ExtensionState } from '../kernel/records/extensions-port.ts';
-import { messageOf, PithError } from '../contract/errors.ts';
-import type { Diagnostic, Off, Toolset } from '../contract/index.ts';
+import { type Diagnostic, messageOf, type Off, PithError, SkillProvider, type Toolset } from '../contract/index.ts';
+import { TOOLSET_PREFIX } from '../kernel/records/extension-data.ts';
 import type { ToolDescriptor } from '../kernel/records/extensions-port.ts';
-import { SkillProvider } from '../contract/protocols/skill-provider.ts';
-import { TOOLSET_PREFIX } from '../contract/protocols/tool-provider.ts';
 import { remoteOf } from '../kernel/providers/handle.ts';
 import { toolsOf } from '../kernel/providers/tool-port.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';

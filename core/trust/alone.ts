@@ -1,6 +1,6 @@
 import { constants, copyFileSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
-import { codeOf, PithError } from '../contract/errors.ts';
+import { codeOf, PithError } from '../contract/index.ts';
 
 const MOST_TRIES = 250;
 const UNOWNED_TRIES = 200;

@@ -1,8 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isInside, runsLater } from '@pith/safe-files';
-import { type Manifest } from '../contract/manifest.ts';
-import { NETWORK_REACH } from '../contract/manifest-asks.ts';
+import type { Manifest } from './manifest.ts';
 
 /** Where what nobody may be given by a manifest lies. Absolute paths. */
 export interface Places {
@@ -14,6 +13,23 @@ export interface Places {
   /** Other sandboxes that the person trusts, without links. */
   readonly otherSandboxes?: readonly string[];
 }
+
+/** What a manifest asks for beyond its own folder and data, one entry each, sorted: `network`, `secret NAME`, `read PATH`, `write PATH`, `hears TOPIC`, `agent ID`. */
+export function manifestAsks(manifest: Manifest): readonly string[] {
+  const { permissions, secrets, events } = manifest;
+  const asks = [
+    ...(permissions.network ? ['network'] : []),
+    ...secrets.map((name) => `secret ${name}`),
+    ...permissions.read.map((file) => `read ${file}`),
+    ...permissions.write.map((file) => `write ${file}`),
+    ...events.handles.map(({ topic }) => `hears ${topic}`), // also what it publishes: others do so too
+    ...permissions.agents.map((id) => `agent ${id}`),
+  ];
+  return [...new Set(asks)].sort();
+}
+
+/** What `permissions.network` gives, as a person who agrees to it must read it. */
+export const NETWORK_REACH = 'everything this machine can reach, local services and metadata addresses too';
 
 /** The manifest with no more than what of its asks is in `agreed`. */
 export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manifest {

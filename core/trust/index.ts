@@ -1,5 +1,6 @@
 /** Trust: whether what a person opened is theirs, and what a manifest may have. The one place that decides; everything else asks here. */
-export { askedPath, askText, credentialPlaces, examinedAsk, whyNever, writableBy } from './grants.ts';
+export { askedPath, askText, credentialPlaces, examinedAsk, manifestAsks, NETWORK_REACH, whyNever, writableBy } from './grants.ts';
+export { DEFAULT_LIMITS, manifestSchema, RESERVED_IDS, type Manifest } from './manifest.ts';
 export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
 export {
   requireTrust,

@@ -1,16 +1,14 @@
-import { manifestAsks } from '../contract/manifest-asks.ts';
+import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './grants.ts';
+import { codeOf, type Command, messageOf, PithError } from '../contract/index.ts';
+import type { Manifest } from './manifest.ts';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { messageOf, PithError, codeOf } from '../contract/errors.ts';
-import type { Manifest } from '../contract/manifest.ts';
 import { once } from '@pith/promises';
 import { makeFolders } from '@pith/safe-files';
-import { narrowed, whyNever, writableBy, type Places } from './grants.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
-import type { Command } from '../contract/protocols/command-provider.ts';
 
 /** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so that nothing of it is used. */
 export type TrustLevel = 'own' | 'trusted' | 'restricted';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { PithError } from '../contract/errors.ts';
+import { PithError } from '../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { alone } from './alone.ts';
 import { pithFolder } from './trust-file.ts';

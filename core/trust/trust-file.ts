@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { messageOf, PithError } from '../contract/errors.ts';
+import { messageOf, PithError } from '../contract/index.ts';
 import { alone } from './alone.ts';
 import { realpathSync } from 'node:fs';
 import { stateFolder, type StateFolder } from '@pith/safe-files';

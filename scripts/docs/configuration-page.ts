@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { manifestSchema } from '../../core/contract/manifest.ts';
+import { manifestSchema } from '../../core/trust/index.ts';
 import { agentFileSchema } from '../../core/kernel/discovery/agent-file.ts';
 import { ENVIRONMENT_SETTINGS } from '../../core/kernel/settings/settings-environment.ts';
 import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';

@@ -1,4 +1,5 @@
-import { manifestSchema, z } from 'pith';
+import { manifestSchema } from '../../core/trust/index.ts';
+import { z } from 'pith';
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;

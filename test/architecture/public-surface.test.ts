@@ -1,6 +1,6 @@
 import * as contract from 'pith';
 import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
-import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/contract/kernel-names.ts';
+import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/kernel/index.ts';
 import * as testing from 'pith/testing';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
@@ -11,14 +11,14 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  ChannelProvider CommandProvider ContextProvider DEFAULT_LIMITS ModelProvider NETWORK_REACH PithError Places ServiceProvider
-  SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult manifestAsks
-  manifestSchema messageOf toolError toolResult z
+  ChannelProvider CommandProvider ContextProvider ModelProvider PithError Places ServiceProvider
+  SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult
+  messageOf toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
   AgentLimits AgentSpec AgentsApi ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput
   ContextDocument ContextParts Database Delivery Diagnostic
-  DurableTopicMap Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger Manifest Member
+  DurableTopicMap Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger Member
   Message ModelCallOptions ModelInfo ModelPart Off PithErrorOptions Protocol PublishOptions Remote Retain
   SecretUse SettingsChange SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue ToolCall
   ToolDefinition ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent

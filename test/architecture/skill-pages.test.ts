@@ -1,12 +1,12 @@
 import { encode } from 'gpt-tokenizer';
 import path from 'node:path';
-import { manifestSchema } from 'pith';
+import { manifestSchema } from '../../core/trust/index.ts';
+import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/kernel/index.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { bodyOf } from '../extensions/skill_registry/format/body-of.ts';
 import { manifestKeys } from './manifest-keys.ts';
-import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/contract/kernel-names.ts';
 import { read, ROOT } from './repository.ts';
 import { blocks, codeSpans, exampleOf, listed, membersOf, PAGES, SKILL_FILE, TEMPLATES, typeErrors } from './skill-text.ts';
 
@@ -46,7 +46,7 @@ describe('the skill extension-development', () => {
   });
 
   it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
-    const file = `core/contract/protocols/${id}-provider.ts`;
+    const file = `core/contract/${['tool', 'skill', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
     const members = membersOf(file, `${id[0]?.toUpperCase()}${id.slice(1)}Provider`);
     const page = read(`${folder}/references/${id}.md`);
     const spans = codeSpans(page).join(' ');
@@ -55,7 +55,7 @@ describe('the skill extension-development', () => {
 
   it.each([
     ['tool', 'core/contract/tool.ts', 'ToolDefinition'],
-    ['command', 'core/contract/protocols/command-provider.ts', 'Command'],
+    ['command', 'core/contract/command.ts', 'Command'],
   ])('K71 the page of %s lists every field, and none that does not exist', (id, file, name) => {
     const rows = read(`${folder}/references/${id}.md`).split('| field |')[1]?.split('\n\n')[0] ?? '';
     expect(

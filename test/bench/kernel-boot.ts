@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ExtensionContext, Manifest } from '../../core/contract/index.ts';
-import { manifestSchema } from '../../core/contract/manifest.ts';
+import type { ExtensionContext } from '../../core/contract/index.ts';
+import { type Manifest, manifestSchema } from '../../core/trust/index.ts';
 import type { Declaration } from '../../core/kernel/discovery/declaration.ts';
 import { orderOf } from '../../core/kernel/discovery/order.ts';
 import { createHostShell } from '../../core/kernel/host-shell.ts';

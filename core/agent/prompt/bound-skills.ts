@@ -1,5 +1,12 @@
-import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { AgentSpec, Diagnostic, Remote, SkillContent, SkillProvider } from '../../contract/index.ts';
+import {
+  type AgentSpec,
+  codeOf,
+  type Diagnostic,
+  messageOf,
+  type Remote,
+  type SkillContent,
+  type SkillProvider,
+} from '../../contract/index.ts';
 import type { ExtensionsPort } from '../../kernel/index.ts';
 
 /** One entry of `uses_skills` as it is now: its content, or why there is none. */

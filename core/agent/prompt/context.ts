@@ -1,5 +1,4 @@
-import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { ContextDocument, ContextParts, TurnInfo } from '../../contract/index.ts';
+import { codeOf, type ContextDocument, type ContextParts, messageOf, type TurnInfo } from '../../contract/index.ts';
 import type { ContextSource } from '../../kernel/index.ts';
 import { cutToTokens, countTokens } from './tokens.ts';
 

@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { PithError } from '../../contract/errors.ts';
-import type { AgentSpec } from '../../contract/index.ts';
+import { type AgentSpec, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { BroughtPrompt } from '../../kernel/index.ts';
 import type { BoundSkill } from './bound-skills.ts';

@@ -1,6 +1,5 @@
 import type { PromptVariables } from './template.ts';
-import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic } from '../../contract/index.ts';
+import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import type { BroughtPrompt } from '../../kernel/index.ts';
 
 export type { PromptVariables } from './template.ts';

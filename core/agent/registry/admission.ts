@@ -1,7 +1,6 @@
-import { messageOf, PithError } from '../../contract/errors.ts';
+import { type AgentSpec, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { deepFreeze, type AgentDeclaration, type ExtensionsPort } from '../../kernel/index.ts';
-import type { AgentSpec, Diagnostic } from '../../contract/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import { checkPrompt } from '../prompt/prompt.ts';
 import { resolveTools } from '../tools/tools.ts';

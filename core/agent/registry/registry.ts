@@ -1,7 +1,6 @@
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, type Off, PithError } from '../../contract/index.ts';
 import { deepFreeze, type AgentDeclaration, type ExtensionsPort } from '../../kernel/index.ts';
 import type { ModelRouter } from '../../models/index.ts';
-import type { AgentSpec, Diagnostic, Events, Off } from '../../contract/index.ts';
 import { admit, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 

@@ -1,5 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
-import type { JsonValue } from '../../contract/index.ts';
+import { type JsonValue, PithError } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 
 export type ApprovalAnswer = 'once' | 'always' | 'no';

@@ -1,5 +1,4 @@
-import type { Clock } from '../../contract/index.ts';
-import { PithError } from '../../contract/errors.ts';
+import { type Clock, PithError } from '../../contract/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { Fence, Lease, Leases } from '../../store/index.ts';
 

@@ -1,16 +1,16 @@
-import type {
-  AgentSpec,
-  Clock,
-  JsonValue,
-  Message,
-  Retain,
-  SqlRow,
-  SqlValue,
-  ToolEffect,
-  ToolResult,
-  TurnPolicy,
+import {
+  type AgentSpec,
+  type Clock,
+  type JsonValue,
+  type Message,
+  PithError,
+  type Retain,
+  type SqlRow,
+  type SqlValue,
+  type ToolEffect,
+  type ToolResult,
+  type TurnPolicy,
 } from '../../contract/index.ts';
-import { PithError } from '../../contract/errors.ts';
 import { type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
 import type { CallRecord, CallState, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';

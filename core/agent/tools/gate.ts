@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type ToolDescriptor, type ExtensionsPort } from '../../kernel/index.ts';
-import type { AgentLimits, JsonValue, TurnPolicy, ApprovalQuestion, TurnInfo } from '../../contract/index.ts';
+import type { AgentLimits, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 
 /** `ask`: a person decides. */
 export type Decision = 'allow' | 'ask' | { readonly code: 'limit_reached' | 'not_allowed'; readonly message: string };

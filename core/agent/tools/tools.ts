@@ -1,8 +1,6 @@
-import { codeOf, messageOf } from '../../contract/errors.ts';
+import { type AgentSpec, codeOf, type Diagnostic, type JsonValue, messageOf, type TurnPolicy } from '../../contract/index.ts';
+import { canRun, type ExtensionsPort, type ToolDescriptor, TOOLSET_PREFIX } from '../../kernel/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { AgentSpec, Diagnostic, JsonValue, TurnPolicy } from '../../contract/index.ts';
-import { type ToolDescriptor, canRun, type ExtensionsPort } from '../../kernel/index.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { permits } from './gate.ts';
 import { createHash } from 'node:crypto';
 

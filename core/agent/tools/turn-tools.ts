@@ -1,8 +1,7 @@
 import { within } from '@pith/promises';
-import { codeOf, messageOf } from '../../contract/errors.ts';
-import type { Clock, Toolset, TurnInfo, TurnPolicy, TurnTool } from '../../contract/index.ts';
+import { type Clock, codeOf, messageOf, type Toolset, type TurnInfo, type TurnPolicy, type TurnTool } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../kernel/index.ts';
 import type { ToolDescriptor, ExtensionsPort } from '../../kernel/index.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { permits } from './gate.ts';
 import { namedBeside, type UnnamedTool, unnamed, type OfferedTool } from './tools.ts';
 

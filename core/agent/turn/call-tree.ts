@@ -1,5 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
-import type { TurnRequest, AgentLimits } from '../../contract/index.ts';
+import { type AgentLimits, PithError, type TurnRequest } from '../../contract/index.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
 /** Where a turn stands among those that called it. */

@@ -1,7 +1,6 @@
 import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../kernel/index.ts';
-import { toolError } from '../../contract/tool.ts';
-import type { JsonValue, ToolResult, TurnEvent } from '../../contract/index.ts';
+import { type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import { type CallRecord, decisionFrom, startersOfPath, type Approval, type AskingTurn, type Question, OPEN_MS } from '../threads/index.ts';
 import { needsApproval, decide, type Ask, digestOf } from '../tools/gate.ts';
 import { spendCalls, callsLeft, callers } from './call-tree.ts';

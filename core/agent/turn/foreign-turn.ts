@@ -1,7 +1,6 @@
-import { PithError } from '../../contract/errors.ts';
-import type { AgentSpec, TurnPolicy, TurnStarter } from '../../contract/index.ts';
+import { type AgentSpec, PithError, type TurnPolicy, type TurnStarter } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../../kernel/index.ts';
 import type { OriginalRequest, TurnOrigin } from '../../kernel/index.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/index.ts';
 import type { RunningTurn, TurnDependencies } from './running-turn.ts';

@@ -1,6 +1,5 @@
 import { distinct } from '../prompt/held.ts';
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
-import type { JsonValue, Message, TurnEvent, TurnInfo } from '../../contract/index.ts';
+import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent, type TurnInfo } from '../../contract/index.ts';
 import { announceQuestion, decideCalls, readCalls, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, mayBeTooLong, addUsage } from './compact-turn.ts';
 import { chargeCallers, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';

@@ -1,7 +1,6 @@
 import { distinct } from '../prompt/held.ts';
 import { ulid } from 'ulid';
-import { PithError } from '../../contract/errors.ts';
-import type { Message, TurnEvent, TurnEndReason, Usage } from '../../contract/index.ts';
+import { type Message, PithError, type TurnEndReason, type TurnEvent, type Usage } from '../../contract/index.ts';
 import { NO_SPAN } from '../../durable/index.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished, Threads } from '../threads/index.ts';
 import type { Fence } from '../../store/index.ts';

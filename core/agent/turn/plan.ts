@@ -1,7 +1,14 @@
 import type { TurnHooks } from './turn-hooks.ts';
 import { heldIn } from '../prompt/held.ts';
-import { messageOf, PithError } from '../../contract/errors.ts';
-import type { AgentSpec, Diagnostic, TurnInfo, TurnPolicy, Message } from '../../contract/index.ts';
+import {
+  type AgentSpec,
+  type Diagnostic,
+  type Message,
+  messageOf,
+  PithError,
+  type TurnInfo,
+  type TurnPolicy,
+} from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/index.ts';

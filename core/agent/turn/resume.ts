@@ -1,5 +1,4 @@
-import { toolError } from '../../contract/tool.ts';
-import type { ToolResult } from '../../contract/index.ts';
+import { toolError, type ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, ThreadWriter, Approval, ApprovalStore, Unfinished } from '../threads/index.ts';
 import type { Fence } from '../../store/index.ts';
 import { decideCall, toolOf, type DecidedCall, denied } from './calls.ts';

@@ -1,5 +1,4 @@
-import { toolError } from '../../contract/tool.ts';
-import type { Message, Retain, ToolResult, TurnEvent } from '../../contract/index.ts';
+import { type Message, type Retain, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import { startSpan } from '../../durable/index.ts';
 import type { CallRecord } from '../threads/index.ts';
 import { isSuspended, type DecidedCall } from './calls.ts';

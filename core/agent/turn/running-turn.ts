@@ -10,10 +10,10 @@ import type {
   Retain,
   ToolResult,
   TurnEndReason,
+  TurnEvent,
   TurnInfo,
   TurnPolicy,
   Usage,
-  TurnEvent,
 } from '../../contract/index.ts';
 import type { Span } from '../../durable/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/index.ts';

@@ -1,5 +1,4 @@
-import { messageOf } from '../../contract/errors.ts';
-import type { LanguageModel, ModelPart, TurnEvent } from '../../contract/index.ts';
+import { type LanguageModel, messageOf, type ModelPart, type TurnEvent } from '../../contract/index.ts';
 import { type Span, startSpan } from '../../durable/index.ts';
 import { modelFailure, readWithRetry, type Retry } from '../../models/index.ts';
 import type { Cleaning, CleanStream } from '../../kernel/index.ts';

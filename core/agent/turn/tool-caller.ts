@@ -1,9 +1,7 @@
 import { ulid } from 'ulid';
-import { PithError } from '../../contract/errors.ts';
+import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../kernel/index.ts';
-import { toolError } from '../../contract/tool.ts';
-import type { AgentSpec, JsonValue, ToolResult, TurnInfo } from '../../contract/index.ts';
 import { withFixed, missingTools, resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { needsApproval, decide, digestOf } from '../tools/gate.ts';
 import { withTurnTools } from '../tools/turn-tools.ts';

@@ -1,8 +1,7 @@
 import { TurnHooks } from './turn-hooks.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
-import { PithError } from '../../contract/errors.ts';
-import type { TurnEndReason, TurnEvent } from '../../contract/index.ts';
+import { PithError, type TurnEndReason, type TurnEvent } from '../../contract/index.ts';
 import { type Span, startSpan } from '../../durable/index.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';

@@ -1,6 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { slipsIn, type Kernel } from '../../compose/index.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 import type { AgentStatus } from '../../agent/index.ts';

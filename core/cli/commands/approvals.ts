@@ -1,7 +1,5 @@
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/index.ts';
+import type { CommandInput, CommandIO, JsonValue, TurnEvent } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
-import type { TurnEvent } from '../../contract/turn.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
 import { colours, printTable } from './text.ts';

@@ -1,4 +1,4 @@
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { CommandInput, CommandIO } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, findingLine, printTable } from './text.ts';
 

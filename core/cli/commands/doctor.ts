@@ -1,7 +1,5 @@
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { CommandInput, CommandIO, Diagnostic, JsonValue } from '../../contract/index.ts';
 import { printable, wrapLines } from '@pith/plain-text';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { JsonValue } from '../../contract/index.ts';
 import { type DoctorReport, isIgnored, type Kernel } from '../../compose/index.ts';
 import { untilAborted } from '@pith/promises';
 import { colours, findingLine, paintState, printTable } from './text.ts';

@@ -1,12 +1,7 @@
-import { PithError } from '../../contract/errors.ts';
+import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
+import { type ExtensionStatus, TOOLSET_PREFIX } from '../../kernel/index.ts';
+import { askText, type Manifest, NETWORK_REACH } from '../../trust/index.ts';
 import { didYouMean, printableLine } from '@pith/plain-text';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { ExtensionStatus } from '../../kernel/index.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
-import { askText } from '../../trust/index.ts';
-import type { JsonValue } from '../../contract/index.ts';
-import { type Manifest } from '../../contract/manifest.ts';
-import { NETWORK_REACH } from '../../contract/manifest-asks.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { findingLine, paintState, printFields, printTable } from './text.ts';
 

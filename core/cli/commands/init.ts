@@ -1,8 +1,7 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { makeFolders } from '@pith/safe-files';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../kernel/index.ts';

@@ -1,6 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { printable } from '@pith/plain-text';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';

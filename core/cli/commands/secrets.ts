@@ -1,5 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { recipientOf, USUAL } from '../../kernel/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { printTable } from './text.ts';

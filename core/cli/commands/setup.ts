@@ -1,8 +1,15 @@
 import { join } from 'node:path';
-import { messageOf, PithError } from '../../contract/errors.ts';
+import {
+  type CommandInput,
+  type CommandIO,
+  type JsonValue,
+  messageOf,
+  PithError,
+  type SettingsChange,
+  type SetupField,
+  type SetupSchema,
+} from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { JsonValue, SettingsChange, SetupField, SetupSchema } from '../../contract/index.ts';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { findingLine, paintState, printTable } from './text.ts';
 

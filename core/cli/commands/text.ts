@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { printable } from '@pith/plain-text';
-import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { CommandIO } from '../../contract/index.ts';
 import { renderTable, type Column } from '../terminal/table.ts';
 
 /** Paints where the output takes colour, and leaves the text alone elsewhere. */

@@ -1,7 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
+import { type CommandInput, type CommandIO, type Message, PithError } from '../../contract/index.ts';
 import { didYouMean, printable } from '@pith/plain-text';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
-import type { Message } from '../../contract/turn.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable } from './text.ts';
 

@@ -1,8 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
+import { type CommandInput, type CommandIO, type JsonValue, PithError, type ToolResult } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
-import type { JsonValue } from '../../contract/index.ts';
-import type { ToolResult } from '../../contract/tool.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { argumentLines, detailLines } from './approval-text.ts';
 import { findAgent } from './agents.ts';

@@ -1,7 +1,6 @@
 import path from 'node:path';
-import { PithError } from '../../contract/errors.ts';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import type { CommandInput, CommandIO } from '../../contract/protocols/command-provider.ts';
 import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
 import { isElsewhere, locateSandbox } from '../terminal/locate.ts';
 import {

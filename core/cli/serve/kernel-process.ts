@@ -1,6 +1,6 @@
 import { findProgram } from '@pith/held-process';
 import { fork, type ChildProcess } from 'node:child_process';
-import { messageOf } from '../../contract/errors.ts';
+import { messageOf } from '../../contract/index.ts';
 import { EXIT } from '../terminal/report.ts';
 import type { Suspect } from './crash-policy.ts';
 

@@ -1,4 +1,4 @@
-import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { CommandIO } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { SUPERVISED } from './kernel-process.ts';
 

@@ -1,5 +1,5 @@
 import { untilAborted } from '@pith/promises';
-import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { CommandIO } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { Problems } from '../terminal/problems.ts';
 import { lastGoodIn } from '../../kernel/index.ts';

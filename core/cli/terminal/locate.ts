@@ -1,7 +1,7 @@
 import { shippedSandbox } from '../../kernel/index.ts';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { PithError } from '../../contract/errors.ts';
+import { PithError } from '../../contract/index.ts';
 
 const MARKS = ['agents', 'extensions', 'skills', 'pith.yaml'];
 

@@ -1,8 +1,6 @@
 import { relative } from 'node:path';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { PithError } from '../../contract/errors.ts';
+import { type CommandIO, type Diagnostic, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import type { CommandIO } from '../../contract/protocols/command-provider.ts';
 import { type Kernel, failureOf } from '../../compose/index.ts';
 import { describeError } from './report.ts';
 

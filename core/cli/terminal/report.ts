@@ -1,4 +1,4 @@
-import { messageOf, type PithError } from '../../contract/errors.ts';
+import { messageOf, type PithError } from '../../contract/index.ts';
 
 /** Those of a process that a signal ended are 128 and the number of the signal, as a shell has them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, hungUp: 129, interrupted: 130, terminated: 143 } as const;

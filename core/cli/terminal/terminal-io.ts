@@ -1,7 +1,7 @@
 import { createInterface as createLines } from 'node:readline';
 import { createInterface } from 'node:readline/promises';
 import { Writable, type Readable } from 'node:stream';
-import type { CommandIO } from '../../contract/protocols/command-provider.ts';
+import type { CommandIO } from '../../contract/index.ts';
 import { printable, printableJson, printablePainted, wrapLines } from '@pith/plain-text';
 
 /** The streams of a process, or their stand-ins in tests. */

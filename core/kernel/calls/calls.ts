@@ -1,6 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
+import { type Clock, PithError } from '../../contract/index.ts';
 import { within } from '@pith/promises';
-import type { Clock } from '../../contract/index.ts';
 
 export interface CallLimit {
   /** null: no limit. */

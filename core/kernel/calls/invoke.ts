@@ -1,5 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
-import type { TurnInfo } from '../../contract/index.ts';
+import { PithError, type TurnInfo } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Generation } from './generation.ts';
 import type { Failures } from '../records/failures.ts';

@@ -1,5 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
-import type { JsonValue } from '../../contract/index.ts';
+import { type JsonValue, PithError } from '../../contract/index.ts';
 
 /** `value` as plain JSON, copied. undefined becomes null; what JSON cannot say, or is too large, throws `not_serialisable` naming the place. */
 export function toJsonValue(value: unknown, what: string, deepest = DEEPEST_VALUE): JsonValue {

@@ -1,4 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
+import { PithError } from '../../contract/index.ts';
 import type { Generation } from './generation.ts';
 
 /**

@@ -1,9 +1,15 @@
-import type { JsonValue, Tool, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
+import {
+  type JsonValue,
+  PithError,
+  type Protocol,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+} from '../../contract/index.ts';
+import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
 import { describeTools } from './tool-descriptor.ts';
 import type { ToolDescriptor } from '../records/extensions-port.ts';
-import { PithError } from '../../contract/errors.ts';
-import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
-import type { Protocol } from '../../contract/protocol.ts';
 import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */

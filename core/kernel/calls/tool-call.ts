@@ -1,7 +1,16 @@
 import type { z } from 'zod';
-import { messageOf, PithError } from '../../contract/errors.ts';
-import type { ApprovalQuestion, JsonValue, Tool, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
-import { isToolResult, toolError } from '../../contract/tool.ts';
+import {
+  type ApprovalQuestion,
+  isToolResult,
+  type JsonValue,
+  messageOf,
+  PithError,
+  type Tool,
+  type ToolCall,
+  toolError,
+  type ToolResult,
+  type TurnInfo,
+} from '../../contract/index.ts';
 import { toJsonValue } from './json-value.ts';
 
 /** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with what `execute` threw. */

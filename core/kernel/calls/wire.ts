@@ -1,4 +1,4 @@
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import { codeOf, messageOf, PithError } from '../../contract/index.ts';
 import { toJsonValue } from './json-value.ts';
 
 /** How arguments and results travel between the kernel and an extension. */

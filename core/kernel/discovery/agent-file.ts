@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { DEFAULT_LIMITS } from '../../contract/agent.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { manifestSchema, type Manifest } from '../../contract/manifest.ts';
+import { DEFAULT_LIMITS, type Manifest, manifestSchema } from '../../trust/index.ts';
+import type { Diagnostic } from '../../contract/index.ts';
 import { AGENT_FILE, keptPositions, type FolderReading, type Positions } from './declaration.ts';
 import { parseLeniently } from './lenient-parse.ts';
 import { isError, readOr } from './manifest-file.ts';

@@ -1,5 +1,5 @@
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import type { Declaration, FolderRecord } from './declaration.ts';

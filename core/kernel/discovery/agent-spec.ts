@@ -1,5 +1,4 @@
-import type { AgentSpec } from '../../contract/agent.ts';
-import { PithError } from '../../contract/errors.ts';
+import { type AgentSpec, PithError } from '../../contract/index.ts';
 import { deepFreeze } from '../records/plain-data.ts';
 import { isExtension } from './declaration.ts';
 import type { Declaration } from './declaration.ts';

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { messageOf } from '../../contract/errors.ts';
+import { messageOf } from '../../contract/index.ts';
 
 /** Why `pattern` is no schedule of five fields, as the end of a sentence; null when it is one. */
 export function cronProblem(pattern: string): string | null {

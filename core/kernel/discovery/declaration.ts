@@ -1,4 +1,5 @@
-import type { Diagnostic, Failure, Manifest } from '../../contract/index.ts';
+import type { Diagnostic, Failure } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 
 /** A folder with a `manifest.yaml` (or an `AGENT.md`), as it stands on disk. Plain data: the persisted index keeps it. */
 export interface Declaration {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../contract/kernel-names.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../records/kernel-names.ts';
+import type { Manifest } from '../../trust/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { canonicalJson } from '../records/plain-data.ts';
 import { keepsNames, positionOf, type Declaration, type Imports } from './declaration.ts';

@@ -1,9 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import { type Diagnostic, messageOf } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 import type { Granted } from '../../trust/index.ts';
-import { messageOf } from '../../contract/errors.ts';
 import { settleAgents, type Entry } from './agent-keys.ts';
 import { settleDefinitions } from './definitions.ts';
 import { AGENT_FILE, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';

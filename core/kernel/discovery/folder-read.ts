@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { messageOf } from '../../contract/errors.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { type Diagnostic, messageOf } from '../../contract/index.ts';
 import {
   AGENT_FILE,
   CONTRACT_FILE,

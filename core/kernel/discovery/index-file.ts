@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import type { Manifest } from '../../contract/index.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import type { Manifest } from '../../trust/index.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../records/extension-data.ts';
 import type { StateFolder } from '@pith/safe-files';
 import type { FolderRecord } from './declaration.ts';
 import { packageVersion } from '../records/package-version.ts';

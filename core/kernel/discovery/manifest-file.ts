@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import { manifestSchema, RESERVED_IDS, type Manifest } from '../../contract/manifest.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import { type Manifest, manifestSchema, RESERVED_IDS } from '../../trust/index.ts';
 import { isBelow } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';

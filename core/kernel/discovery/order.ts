@@ -1,5 +1,5 @@
-import type { Diagnostic, Failure } from '../../contract/diagnostic.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import type { Diagnostic, Failure } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from './declaration.ts';
 import { groupsOf, sortedBy } from './graph.ts';

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
-import { KERNEL_TOPICS } from '../../contract/kernel-names.ts';
+import { KERNEL_TOPICS } from '../records/kernel-names.ts';
+import { type Diagnostic, type Events, messageOf, type Off, PithError, type PublishOptions, type Topic } from '../../contract/index.ts';
 import { isThenable } from '@pith/promises';
-import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic, Events, Off, PublishOptions, Topic } from '../../contract/index.ts';
 
 /** Where durable topics are written. */
 export interface DurableEvents {

@@ -1,6 +1,5 @@
-import { PithError } from '../../contract/errors.ts';
-import type { Events, PublishOptions, Topic } from '../../contract/index.ts';
-import { KERNEL_TOPICS } from '../../contract/kernel-names.ts';
+import { type Events, PithError, type PublishOptions, type Topic } from '../../contract/index.ts';
+import { KERNEL_TOPICS } from '../records/kernel-names.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Secrets } from '../records/secrets.ts';

@@ -1,5 +1,4 @@
-import type { PithError } from '../../contract/errors.ts';
-import type { Failure } from '../../contract/index.ts';
+import type { Failure, PithError } from '../../contract/index.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Generation, Version } from '../calls/generation.ts';

@@ -1,4 +1,4 @@
-import { PithError, Places, type CommandContext, type Logger, type Protocol, type Remote } from '../../contract/index.ts';
+import { type CommandContext, type Logger, PithError, Places, type Protocol, type Remote } from '../../contract/index.ts';
 import { once } from '@pith/promises';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../records/extension-data.ts';

@@ -1,6 +1,15 @@
 import type { ConfinedPrograms } from '@pith/held-process';
-import { PithError } from '../../contract/errors.ts';
-import type { AgentsApi, CommandContext, Database, Events, ExtensionContext, KeyValue, Off, Topic } from '../../contract/index.ts';
+import {
+  type AgentsApi,
+  type CommandContext,
+  type Database,
+  type Events,
+  type ExtensionContext,
+  type KeyValue,
+  type Off,
+  PithError,
+  type Topic,
+} from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { once } from '@pith/promises';
 import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';

@@ -1,11 +1,18 @@
 import type { z } from 'zod';
-import type { Extension, ExtensionContext, Command, CommandContext, Protocol } from '../../contract/index.ts';
+import {
+  codeOf,
+  type Command,
+  type CommandContext,
+  type Extension,
+  type ExtensionContext,
+  messageOf,
+  type Protocol,
+} from '../../contract/index.ts';
 import type { Runtime } from './runtime.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../records/problem.ts';
 import { toolsetClass } from '../../toolsets/toolset-class.ts';
 import { runAs, type Owner } from '../records/stray-errors.ts';
-import { codeOf, messageOf } from '../../contract/errors.ts';
 
 /** The default export of an entrypoint. */
 export interface ExtensionClass {

@@ -1,7 +1,7 @@
-import type { Manifest } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
+import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
+import type { Protocol } from '../../contract/index.ts';
 import { type Declaration, handlerNames } from '../discovery/declaration.ts';
-import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
-import type { Protocol } from '../../contract/protocol.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { Problem } from '../records/problem.ts';
 

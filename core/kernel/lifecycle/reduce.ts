@@ -1,5 +1,5 @@
 import type { Failure } from '../../contract/index.ts';
-import { manifestAsks } from '../../contract/manifest-asks.ts';
+import { manifestAsks } from '../../trust/index.ts';
 import { isBlocked } from '../discovery/order.ts';
 import { isBreakerOpen, restartDelay, withCrash } from './crashes.ts';
 import type { Generation, Version } from '../calls/generation.ts';

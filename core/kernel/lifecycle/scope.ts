@@ -1,6 +1,5 @@
 import { within } from '@pith/promises';
-import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Clock } from '../../contract/index.ts';
+import { type Clock, messageOf, PithError } from '../../contract/index.ts';
 
 type Release = () => void | Promise<void>;
 

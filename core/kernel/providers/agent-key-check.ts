@@ -1,7 +1,6 @@
 import { pathText } from '../discovery/schema-issues.ts';
 import type { ExtensionsPort } from '../records/extensions-port.ts';
-import type { AgentSpec, Diagnostic, JsonValue } from '../../contract/index.ts';
-import { messageOf } from '../../contract/errors.ts';
+import { type AgentSpec, type Diagnostic, type JsonValue, messageOf } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
 import { positionOf, type Declaration } from '../discovery/declaration.ts';

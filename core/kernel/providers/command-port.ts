@@ -1,5 +1,12 @@
-import { PithError, codeOf, messageOf } from '../../contract/errors.ts';
-import type { Command, CommandContext, CommandInput, CommandIO } from '../../contract/index.ts';
+import {
+  codeOf,
+  type Command,
+  type CommandContext,
+  type CommandInput,
+  type CommandIO,
+  messageOf,
+  PithError,
+} from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
 import { commandNames, declaredCommands, type DeclaredCommand } from './command-names.ts';

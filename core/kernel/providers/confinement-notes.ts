@@ -1,5 +1,4 @@
-import { messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic } from '../../contract/index.ts';
+import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import type { ExtensionStatus } from './status.ts';
 import type { Confinement, ProcessTier } from '../lifecycle/tier.ts';
 

@@ -1,5 +1,4 @@
-import { messageOf } from '../../contract/errors.ts';
-import type { Delivery, DurableTopicMap, JsonValue } from '../../contract/index.ts';
+import { type Delivery, type DurableTopicMap, type JsonValue, messageOf } from '../../contract/index.ts';
 import { handlerNames } from '../discovery/declaration.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';

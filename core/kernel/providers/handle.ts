@@ -1,8 +1,7 @@
-import { messageOf, PithError } from '../../contract/errors.ts';
-import { KERNEL_PROTOCOLS } from '../../contract/kernel-names.ts';
+import { messageOf, PithError, type Protocol, type Remote } from '../../contract/index.ts';
+import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
 import type { ProviderMember } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { Protocol, Remote } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Generation } from '../calls/generation.ts';
 import { correlationOf, invoke, invokeStream, recordCall } from '../calls/invoke.ts';

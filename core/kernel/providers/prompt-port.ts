@@ -1,5 +1,5 @@
 import type { BroughtPrompt } from '../records/extensions-port.ts';
-import { messageOf, PithError } from '../../contract/errors.ts';
+import { messageOf, PithError } from '../../contract/index.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 
 const RENDER_MS = 5000;

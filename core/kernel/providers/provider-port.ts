@@ -1,6 +1,13 @@
 import { canRun, type ContextSource, type RoutedProvider } from '../records/extensions-port.ts';
-import type { ContextDocument, ContextParts, ModelCallOptions, Protocol, Remote, TurnInfo } from '../../contract/index.ts';
-import { ModelProvider as ModelProtocol } from '../../contract/protocols/model-provider.ts';
+import {
+  type ContextDocument,
+  type ContextParts,
+  type ModelCallOptions,
+  ModelProvider as ModelProtocol,
+  type Protocol,
+  type Remote,
+  type TurnInfo,
+} from '../../contract/index.ts';
 import { callProvider, remoteOf, running } from './handle.ts';
 import { openStream } from '../calls/open-stream.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';

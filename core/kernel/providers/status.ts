@@ -1,7 +1,6 @@
-import { manifestAsks } from '../../contract/manifest-asks.ts';
+import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
+import type { Diagnostic, Failure } from '../../contract/index.ts';
 import { canRun, type AgentDeclaration, type DeclaredModel, type ExtensionState } from '../records/extensions-port.ts';
-import type { Diagnostic, Failure, Manifest } from '../../contract/index.ts';
-import { askText } from '../../trust/index.ts';
 import { agentSpecOf } from '../discovery/agent-spec.ts';
 import { keepsNames, type Declaration, type Discovery } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';

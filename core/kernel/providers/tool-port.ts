@@ -1,5 +1,4 @@
-import { PithError } from '../../contract/errors.ts';
-import type { ApprovalQuestion, JsonValue, ToolCall, ToolResult, TurnInfo } from '../../contract/index.ts';
+import { type ApprovalQuestion, type JsonValue, PithError, type ToolCall, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../records/extensions-port.ts';
 
 import { invoke, recordCall } from '../calls/invoke.ts';

@@ -1,6 +1,6 @@
 import { canRun } from '../records/extensions-port.ts';
 import type { AgentSpec, TurnInfo, TurnTool } from '../../contract/index.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import { TOOLSET_PREFIX } from '../records/extension-data.ts';
 import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { Problem } from '../records/problem.ts';

@@ -1,8 +1,10 @@
 import { lstatSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import { messageOf, PithError } from '../../contract/errors.ts';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
+import { messageOf, PithError } from '../../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
+
+/** What the id of a toolset stands behind in the names of its tools. */
+export const TOOLSET_PREFIX = 'toolset:';
 
 const EXTENSIONS = 'extensions';
 const TOOLSETS = 'toolsets';

@@ -1,7 +1,6 @@
-import type { Tool } from '../../contract/index.ts';
 import type {
-  AgentSpec,
   AgentsApi,
+  AgentSpec,
   ApprovalQuestion,
   ContextParts,
   Diagnostic,
@@ -10,6 +9,7 @@ import type {
   ModelProvider,
   Remote,
   SkillProvider,
+  Tool,
   ToolCall,
   ToolResult,
   Toolset,

@@ -1,5 +1,4 @@
-import { messageOf } from '../../contract/errors.ts';
-import type { Clock, Events, Failure, Logger } from '../../contract/index.ts';
+import { type Clock, type Events, type Failure, type Logger, messageOf } from '../../contract/index.ts';
 import type { Problem } from './problem.ts';
 
 /** What went wrong, by extension: the last few of each, newest last. */

@@ -1,7 +1,6 @@
-import type { Clock, Logger } from '../../contract/index.ts';
+import { type Clock, type Logger, messageOf } from '../../contract/index.ts';
 import { printableJson } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
-import { messageOf } from '../../contract/errors.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 

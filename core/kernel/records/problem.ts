@@ -1,4 +1,4 @@
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import { codeOf, messageOf, PithError } from '../../contract/index.ts';
 import type { ErrorCode, Phase } from './error-codes.ts';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';

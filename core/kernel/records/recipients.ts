@@ -1,7 +1,6 @@
-import type { SecretUse } from '../../contract/extension.ts';
-import { PithError } from '../../contract/errors.ts';
+import { PithError, type SecretUse } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 import { printableLine } from '@pith/plain-text';
-import type { Manifest } from '../../contract/manifest.ts';
 
 /** An extension that may ask. */
 interface Asking {

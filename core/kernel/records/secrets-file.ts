@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { messageOf, PithError } from '../../contract/errors.ts';
+import { messageOf, PithError } from '../../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { isPlainMap } from './plain-data.ts';
 import { USUAL } from './recipients.ts';

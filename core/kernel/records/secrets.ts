@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { CleanStream } from './extensions-port.ts';
 import { isGivenFor, notGiven, type Asker } from './recipients.ts';
 import type { SecretsFile } from './secrets-file.ts';
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
+import { codeOf, messageOf, PithError } from '../../contract/index.ts';
 
 /** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
 export interface Secrets {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { PithError } from '../../contract/errors.ts';
+import { PithError } from '../../contract/index.ts';
 import { printable } from '@pith/plain-text';
 
 /** Whose code is running. `report` belongs to one kernel, so several kernels in a process do not mix. */

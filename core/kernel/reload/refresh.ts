@@ -1,4 +1,4 @@
-import { messageOf } from '../../contract/errors.ts';
+import { type Failure, messageOf } from '../../contract/index.ts';
 import { within } from '@pith/promises';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { Quarantine } from '../records/quarantine.ts';
@@ -7,7 +7,6 @@ import { canonicalJson } from '../records/plain-data.ts';
 import { wantedOf } from '../lifecycle/slot.ts';
 import { extensionsOf } from '../discovery/declaration.ts';
 import type { Wanted } from '../lifecycle/state.ts';
-import type { Failure } from '../../contract/index.ts';
 import { runOutside } from '../records/stray-errors.ts';
 
 /** How long a turn waits for a reload that does not end. */

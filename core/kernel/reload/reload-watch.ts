@@ -1,4 +1,4 @@
-import { messageOf } from '../../contract/errors.ts';
+import { messageOf } from '../../contract/index.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Refresh } from './refresh.ts';
 import { watchFolders } from './watch.ts';

@@ -1,5 +1,5 @@
-import type { Diagnostic } from '../../contract/diagnostic.ts';
-import type { Manifest } from '../../contract/manifest.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import type { Manifest } from '../../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
 import { deepFreeze, overlay, type PlainMap } from '../records/plain-data.ts';

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { Diagnostic } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { PlainMap } from '../records/plain-data.ts';
 

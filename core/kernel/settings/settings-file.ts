@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import type { z } from 'zod';
-import { codeOf } from '../../contract/errors.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { codeOf, type Diagnostic } from '../../contract/index.ts';
 import { nearest, slipsOf } from '@pith/plain-text';
 import { isPlainMap, type PlainMap } from '../records/plain-data.ts';
 import { readTextFile } from '../discovery/source-files.ts';

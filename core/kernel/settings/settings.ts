@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import type { Diagnostic } from '../../contract/index.ts';
 import { realOf } from '@pith/safe-files';
 import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../records/plain-data.ts';
 import { settingsFromEnvironment } from './settings-environment.ts';

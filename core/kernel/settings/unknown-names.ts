@@ -1,7 +1,6 @@
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic } from '../../contract/diagnostic.ts';
+import { codeOf, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
+import { TOOLSET_PREFIX } from '../records/extension-data.ts';
 import { didYouMean } from '@pith/plain-text';
-import { TOOLSET_PREFIX } from '../../contract/protocols/tool-provider.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';
 import { DEFAULT_SETTINGS, settingName, type Settings } from './settings.ts';

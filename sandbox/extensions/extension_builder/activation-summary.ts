@@ -1,6 +1,6 @@
 import { createTwoFilesPatch } from 'diff';
 import { createHash } from 'node:crypto';
-import { manifestAsks, manifestSchema, NETWORK_REACH, PithError, type JsonValue, type Manifest } from 'pith';
+import { PithError, z, type JsonValue } from 'pith';
 import { notTextAt } from '@pith/plain-text';
 import { parse } from 'yaml';
 import { digestOf, notText, type Source } from './sources.ts';
@@ -11,6 +11,23 @@ const MAX_DIFF = 1_000_000;
 const MAX_ANSWERED = 20_000;
 /** For all files together. */
 const COMPARE_MS = 500;
+
+const names = z.array(z.string()).default([]);
+
+/** What of a manifest a person is shown and agrees to. The kernel reads it by itself and withholds what was not agreed to. */
+const manifestSchema = z.object({
+  entrypoint: z.string().optional(),
+  isolation: z.string().default('process'),
+  secrets: names,
+  permissions: z.object({ network: z.boolean().default(false), read: names, write: names, agents: names }).prefault({}),
+  provides: names,
+  commands: z.array(z.object({ path: z.string() })).default([]),
+  models: z.array(z.object({ prefix: z.string() })).default([]),
+  events: z.object({ publishes: names, handles: z.array(z.object({ topic: z.string() })).default([]) }).prefault({}),
+  schedules: z.array(z.object({ name: z.string(), cron: z.string() })).default([]),
+  depends_on: names,
+});
+type Manifest = z.infer<typeof manifestSchema>;
 
 /** What a person agrees to, whole. */
 export interface ActivationSummary {
@@ -43,16 +60,26 @@ export function activationSummary(before: readonly Source[] | null, after: reado
   };
 }
 
-/** What the manifest among these files asks for, as it is recorded when a person agrees. */
+/** What the manifest among these files asks for beyond its own folder and data, in the words of `extensions allow --ask`. */
 export function asksOf(sources: readonly Source[]): readonly string[] {
   const manifest = manifestOf(sources);
-  return manifest === null ? [] : manifestAsks(manifest);
+  if (manifest === null) return [];
+  const { permissions, secrets, events } = manifest;
+  return [
+    ...(permissions.network ? ['network'] : []),
+    ...secrets.map((name) => `secret ${name}`),
+    ...permissions.read.map((file) => `read ${file}`),
+    ...permissions.write.map((file) => `write ${file}`),
+    ...events.handles.map(({ topic }) => `hears ${topic}`),
+    ...permissions.agents.map((id) => `agent ${id}`),
+  ];
 }
 
 /** As a person reads it before they agree: what it asks for first, because a diff is long. */
 export function summaryText({ diff, asks }: ActivationSummary, agents: readonly string[]): string {
   const rows = Object.entries(asks).map(([name, value]) => {
-    if (name === 'network' && value === true) return `network: ${NETWORK_REACH}`;
+    if (name === 'network' && value === true)
+      return 'network: everything this machine can reach, local services and metadata addresses too';
     return `${name}: ${Array.isArray(value) ? value.join(', ') || 'none' : String(value)}`;
   });
   const given = agents.length === 0 ? [] : [`agents whose uses_tools will name it: ${agents.join(', ')}`];
@@ -111,6 +138,6 @@ function replaced(from: string, to: string, left: string, right: string): string
 
 function manifestOf(sources: readonly Source[]): Manifest | null {
   const text = sources.find(({ path }) => path === 'manifest.yaml')?.bytes.toString() ?? '';
-  const parsed = manifestSchema().safeParse(parse(text));
+  const parsed = manifestSchema.safeParse(parse(text));
   return parsed.success ? parsed.data : null;
 }

@@ -1,18 +1,18 @@
 import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/records/extensions-port.ts';
 import {
-  messageOf,
-  PithError,
-  toolError,
-  toolResult,
-  isToolResult,
   type ApprovalQuestion,
   type ContextParts,
   type Diagnostic,
+  isToolResult,
   type JsonValue,
+  messageOf,
+  PithError,
   type Remote,
   type SkillContent,
   type SkillProvider,
   type ToolCall,
+  toolError,
+  toolResult,
   type TurnInfo,
   type TurnTool,
 } from '../../../core/contract/index.ts';

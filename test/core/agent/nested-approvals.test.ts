@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toolError, type JsonValue, type ToolCall, type ToolEffect, type TurnEvent } from '../../../core/contract/index.ts';
+import { type JsonValue, type ToolCall, type ToolEffect, toolError, type TurnEvent } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
 import { agent, createWorld, type End, type World } from './world.ts';
 

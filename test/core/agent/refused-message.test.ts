@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PithError } from '../../../core/contract/errors.ts';
-import type { AgentSpec } from '../../../core/contract/index.ts';
+import { type AgentSpec, PithError } from '../../../core/contract/index.ts';
 import { agent, createWorld, storedRows, type World, type WorldOptions } from './world.ts';
 
 const agents = [

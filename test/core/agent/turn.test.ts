@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
-import { toolError, toolResult, type JsonValue, type ModelPart, type ToolCall } from '../../../core/contract/index.ts';
+import { type JsonValue, type ModelPart, type ToolCall, toolError, toolResult } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
 import { createAgents, type ThreadQueue, type ThreadWriter } from '../../../core/agent/index.ts';
 

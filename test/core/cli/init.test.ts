@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { manifestSchema } from '../../../core/contract/index.ts';
+import { manifestSchema } from '../../../core/trust/index.ts';
 import { commandName } from '../../../core/cli/commands/new-project.ts';
 import { packageRoot } from '../../../core/kernel/records/package-version.ts';
 import { cli } from './fakes.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PithError } from '../../../core/contract/errors.ts';
+import { PithError } from '../../../core/contract/index.ts';
 import { describeError } from '../../../core/cli/terminal/report.ts';
 
 it.each(['EMFILE', 'ENFILE'])('K7 says how to mend that no more files can be opened (%s)', (code) => {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PithError, type Command, type CommandInput, type CommandIO } from '../../../core/contract/index.ts';
+import { type Command, type CommandInput, type CommandIO, PithError } from '../../../core/contract/index.ts';
 import type { Target } from '../../../core/cli/terminal/opened-target.ts';
 import { cli, declare, fakeOpen } from './fakes.ts';
 

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../core/contract/agent.ts';
-import { manifestSchema } from '../../../core/contract/manifest.ts';
+import { DEFAULT_LIMITS, manifestSchema } from '../../../core/trust/index.ts';
 import { agentSpecOf, KERNEL_AGENT_KEYS } from '../../../core/kernel/discovery/agent-spec.ts';
 import { knownKeys } from '../../../core/kernel/discovery/schema-issues.ts';
 import { discoverIn, extension, folderWith } from './sandbox-folder.ts';

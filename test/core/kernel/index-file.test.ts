@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { describe, expect, it, vi } from 'vitest';
-import { manifestSchema } from '../../../core/contract/manifest.ts';
+import { manifestSchema } from '../../../core/trust/index.ts';
 import type * as manifestFile from '../../../core/kernel/discovery/manifest-file.ts';
 import { stateFolder } from '@pith/safe-files';
 import { INDEX_FORMAT, openIndex } from '../../../core/kernel/discovery/index-file.ts';

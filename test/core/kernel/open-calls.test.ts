@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PithError } from '../../../core/contract/errors.ts';
+import { PithError } from '../../../core/contract/index.ts';
 import { Calls } from '../../../core/kernel/calls/calls.ts';
 import { fakeClock } from '../../../core/testing/fake-clock.ts';
 

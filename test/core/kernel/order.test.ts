@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
 import { isBlocked, orderOf } from '../../../core/kernel/discovery/order.ts';
-import { manifestSchema } from '../../../core/contract/manifest.ts';
+import { manifestSchema } from '../../../core/trust/index.ts';
 
 const enabled = (_id: string, manifest: Declaration['manifest']) => manifest?.enabled ?? true;
 

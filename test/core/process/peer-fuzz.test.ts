@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeOf } from '../../../core/contract/errors.ts';
+import { codeOf } from '../../../core/contract/index.ts';
 import { errorFromData } from '../../../core/process/error-data.ts';
 import { floodLimit, logAllowance } from '../../../core/process/rate-limits.ts';
 import { checkedOffer, checkedResult } from '../../../core/process/offer.ts';

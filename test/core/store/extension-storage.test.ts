@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { manifestSchema } from '../../../core/contract/manifest.ts';
+import { manifestSchema } from '../../../core/trust/index.ts';
 import { createDatabase } from '../../../core/store/extension-database.ts';
 import { createKeyValue } from '../../../core/store/key-value.ts';
 import { temporaryStore } from './temporary-store.ts';

@@ -1,12 +1,10 @@
-import { manifestAsks } from '../../../core/contract/manifest-asks.ts';
+import { type Manifest, manifestAsks, manifestSchema, type Trust, trustOf, trustSandbox } from '../../../core/trust/index.ts';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { manifestSchema, type Manifest } from '../../../core/contract/manifest.ts';
 import { askedPath, examinedAsk, narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
-import { trustOf, trustSandbox, type Trust } from '../../../core/trust/index.ts';
 import { words } from '../../words.ts';
 
 let root: string;

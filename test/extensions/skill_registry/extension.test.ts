@@ -1,7 +1,8 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CommandProvider, ContextProvider, manifestSchema, ServiceProvider, SkillProvider, ToolProvider, type ContextParts } from 'pith';
+import { CommandProvider, type ContextParts, ContextProvider, ServiceProvider, SkillProvider, ToolProvider } from 'pith';
+import { manifestSchema } from '../../../core/trust/index.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';

@@ -1,5 +1,5 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider';
-import { defineProtocol } from '../protocol.ts';
+import { defineProtocol } from './protocol.ts';
 
 export type ModelCallOptions = LanguageModelV3CallOptions;
 export type ModelPart = LanguageModelV3StreamPart;

@@ -1,7 +1,7 @@
-import type { AgentSpec } from '../agent.ts';
-import type { Diagnostic } from '../diagnostic.ts';
-import { defineProtocol } from '../protocol.ts';
-import type { Toolset } from './tool-provider.ts';
+import type { Diagnostic } from './errors.ts';
+import { defineProtocol } from './protocol.ts';
+import type { Toolset } from './tool.ts';
+import type { AgentSpec } from './turn.ts';
 
 export interface SkillContent {
   readonly id: string;

@@ -1,6 +1,6 @@
-import type { Diagnostic, JsonValue } from '../diagnostic.ts';
-import type { AgentsApi, ExtensionContext } from '../extension.ts';
-import { defineProtocol } from '../protocol.ts';
+import type { Diagnostic, JsonValue } from './errors.ts';
+import type { AgentsApi, ExtensionContext } from './extension.ts';
+import { defineProtocol } from './protocol.ts';
 
 export interface CommandArgument {
   readonly name: string;

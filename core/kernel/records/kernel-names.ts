@@ -1,14 +1,16 @@
-import type { TopicMap } from './events.ts';
-import type { Protocol } from './protocol.ts';
-import { ChannelProvider } from './protocols/channel-provider.ts';
-import { CommandProvider } from './protocols/command-provider.ts';
-import { ContextProvider } from './protocols/context-provider.ts';
-import { ModelProvider } from './protocols/model-provider.ts';
-import { ServiceProvider } from './protocols/service-provider.ts';
-import { SetupProvider } from './protocols/setup-provider.ts';
-import { SkillProvider } from './protocols/skill-provider.ts';
-import { ToolProvider } from './protocols/tool-provider.ts';
-import { TurnProvider } from './protocols/turn-provider.ts';
+import {
+  ChannelProvider,
+  CommandProvider,
+  ContextProvider,
+  ModelProvider,
+  ServiceProvider,
+  SetupProvider,
+  SkillProvider,
+  ToolProvider,
+  TurnProvider,
+  type Protocol,
+  type TopicMap,
+} from '../../contract/index.ts';
 
 /** The protocols that the kernel itself calls, by id. All others are defined by extensions. */
 export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, Protocol>(
@@ -26,7 +28,7 @@ export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, P
 );
 
 /** A topic of the kernel. */
-export interface KernelTopic {
+interface KernelTopic {
   readonly durable: boolean;
   /** Who publishes it: the kernel alone, an extension of itself, or who names it in `events.publishes`. */
   readonly by: 'kernel' | 'itself' | 'declared';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { DEFAULT_LIMITS } from './agent.ts';
+import type { AgentSpec } from '../contract/index.ts';
 import { once } from '@pith/promises';
+
+export const DEFAULT_LIMITS: AgentSpec['limits'] = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
 
 /** What else is imported as `pith/<name>`. */
 export const RESERVED_IDS: readonly string[] = ['testing', 'embed'];

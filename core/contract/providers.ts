@@ -1,0 +1,157 @@
+import type { JsonValue } from './errors.ts';
+import { defineProtocol } from './protocol.ts';
+import type { TurnEndReason, TurnInfo } from './turn.ts';
+
+/** A whole text that a message needs, such as the instructions of a skill. */
+export interface ContextDocument {
+  /** Names it among those of its provider. */
+  readonly key: string;
+  /** Changes with the text. */
+  readonly digest: string;
+  readonly text: string;
+  /** Said in the message where the text has no room, such as how it can be had; else only that it is left out. */
+  readonly instead?: string;
+  /** What people are told in one line when the text is given. */
+  readonly line?: string;
+}
+
+/** Text for both places at once, for a provider that has a stable part and one that depends on the message. */
+export interface ContextParts {
+  /** Stands in the system text. Must not depend on the user's message: identical inputs give identical bytes. */
+  readonly system?: string;
+  /** Stands after the history, before the user's text, and is stored with that message. At most 400 tokens. */
+  readonly turn?: string;
+  /**
+   * Stand before the turn part and are stored with the message, never cut. All of a turn together fill at most a quarter of the model's window
+   * (50,000 tokens where it is not known): those that do not fit are left out, which the message and a notice say, and `turn.started` names those that stand in it. Once `turn.compactions` has grown, they may be gone.
+   */
+  readonly documents?: readonly ContextDocument[];
+}
+
+/** Puts text before the model on every turn. */
+export interface ContextProvider {
+  /** Ascending order among all providers: channel 0, skill catalog 60, memory 100. */
+  readonly contextPriority: number;
+  /** Where a plain string goes; default `system`. */
+  readonly placement?: 'system' | 'turn';
+  /** null adds nothing. Cut after one second; a throw leaves this provider out of the turn. */
+  getContext(prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<string | ContextParts | null>;
+}
+
+export const ContextProvider = defineProtocol<ContextProvider>(
+  'context',
+  {
+    contextPriority: { kind: 'constant', signature: 'contextPriority: number' },
+    placement: { kind: 'constant', signature: "placement: 'system' | 'turn'", optional: true },
+    getContext: {
+      kind: 'method',
+      signature: 'getContext(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null>',
+      timeoutMs: 1000,
+      signalAt: 2,
+    },
+  },
+  { inProcessOnly: true },
+);
+
+/** Told where each turn begins and ends that asks anything else of this extension, so that what it keeps for a turn is kept in one place. */
+export interface TurnProvider {
+  /**
+   * Comes before the turn asks for context, tools or a call. It comes again for a turn that goes on after a question or a restart: whoever
+   * keeps something for `turn.id` begins with what it has. Cut after one second; a throw changes nothing for the turn.
+   */
+  beginTurn?(turn: TurnInfo): void | Promise<void>;
+  /** Comes once for each `beginTurn`, however the turn ends; `awaiting_approval`: it may go on. Does not come when the program was killed. Cut after one second. */
+  endTurn?(turn: TurnInfo, reason: TurnEndReason): void | Promise<void>;
+}
+
+export const TurnProvider = defineProtocol<TurnProvider>(
+  'turn',
+  {
+    beginTurn: { kind: 'method', signature: 'beginTurn(turn: TurnInfo): void', optional: true, timeoutMs: 1000 },
+    endTurn: { kind: 'method', signature: 'endTurn(turn: TurnInfo, reason: TurnEndReason): void', optional: true, timeoutMs: 1000 },
+  },
+  { inProcessOnly: true },
+);
+
+/** Work in the background while the kernel serves or chats. */
+export interface ServiceProvider {
+  /** Resolves when `signal` aborts. A rejection restarts it with back-off; three in five minutes stop it. */
+  runBackground(signal: AbortSignal): Promise<void>;
+}
+
+export const ServiceProvider = defineProtocol<ServiceProvider>(
+  'service',
+  {
+    runBackground: { kind: 'method', signature: 'runBackground(signal: AbortSignal): Promise<void>', timeoutMs: null },
+  },
+  { inProcessOnly: true },
+);
+
+export interface ChannelMessage {
+  readonly text: string;
+  readonly kind: string;
+  /** The conversation that it is about. */
+  readonly threadId?: string;
+  /** The question that `pith approvals` answers: a channel that shows it already need not show it again. */
+  readonly approvalId?: string;
+}
+
+/** Reaches people outside a turn: notices, questions, results of runs. */
+export interface ChannelProvider {
+  /** Targets it can reach: `terminal`, `web`, … */
+  readonly kinds: readonly string[];
+  /** Returns a reference to what was delivered. Rejects when nobody could be reached. */
+  deliver(message: ChannelMessage, target: string): Promise<string>;
+  react?(reference: string, emoji: string): Promise<void>;
+  filters?(): Promise<readonly string[]>;
+}
+
+export const ChannelProvider = defineProtocol<ChannelProvider>('channel', {
+  kinds: { kind: 'constant', signature: 'kinds: string[]' },
+  deliver: { kind: 'method', signature: 'deliver(message: ChannelMessage, target: string): Promise<string>' },
+  react: { kind: 'method', signature: 'react(reference: string, emoji: string): Promise<void>', optional: true },
+  filters: { kind: 'method', signature: 'filters(): Promise<string[]>', optional: true },
+});
+
+/** One question of a set-up. */
+export interface SetupField {
+  /** snake_case; also what `--set name=value` says. */
+  readonly name: string;
+  readonly description: string;
+  readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'secret';
+  readonly choices?: readonly string[];
+  /** For `secret`: the declared name under which the value is kept. It never reaches the extension by any other way than `getSecret`. */
+  readonly secret?: string;
+  /** What holds now; null: nothing has been set. Never set for secrets. */
+  readonly current?: JsonValue;
+}
+
+export interface SetupSchema {
+  readonly title: string;
+  readonly fields: readonly SetupField[];
+}
+
+/**
+ * Settings by dotted path: `extensions.<id>.…`, `providers.<prefix>.…` of the prefixes that it offers, `models.…` where it offers models.
+ * null takes one out.
+ */
+export type SettingsChange = Readonly<Record<string, JsonValue>>;
+
+/** Can be set up by a person (`pith setup ID`) or by an agent that a person approves. */
+export interface SetupProvider {
+  getSetupSchema(): SetupSchema | Promise<SetupSchema>;
+  /** What a value of a field means for the settings. The kernel checks and writes it. Rejects with why the value is refused. */
+  applyConfig(name: string, value: JsonValue): SettingsChange | Promise<SettingsChange>;
+  /** Called when all has been written and the extension reloaded: a line for the person, or null. Rejects with what does not work yet. */
+  onSetupComplete(): Promise<string | null> | string | null;
+}
+
+export const SetupProvider = defineProtocol<SetupProvider>(
+  'setup',
+  {
+    getSetupSchema: { kind: 'method', signature: 'getSetupSchema(): SetupSchema' },
+    applyConfig: { kind: 'method', signature: 'applyConfig(name: string, value: JsonValue): SettingsChange' },
+    onSetupComplete: { kind: 'method', signature: 'onSetupComplete(): Promise<string | null>', timeoutMs: 30_000 },
+  },
+  { inProcessOnly: true },
+);
