@@ -3,9 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { discover } from '../../core/kernel/discovery/discover.ts';
+import { discover, openIndex } from '../../core/kernel/index.ts';
 import { stateFolder } from '@pith/safe-files';
-import { openIndex } from '../../core/kernel/discovery/index-file.ts';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { read, ROOT } from './repository.ts';
 

@@ -2,13 +2,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path';
 import type { ExtensionContext } from '../../core/contract/index.ts';
 import { type Manifest, manifestSchema } from '../../core/trust/index.ts';
-import type { Declaration } from '../../core/kernel/discovery/declaration.ts';
+import { constructClass, type Declaration, type HostOptions, systemClock } from '../../core/kernel/index.ts';
 import { orderOf } from '../../core/kernel/discovery/order.ts';
 import { createHostShell } from '../../core/kernel/host-shell.ts';
-import type { HostOptions } from '../../core/kernel/host-options.ts';
-import { constructClass } from '../../core/kernel/lifecycle/in-process.ts';
-import { systemClock } from '../../core/kernel/records/system-clock.ts';
-import { createKernel } from '../../core/compose/compose.ts';
+import { createKernel } from '../../core/compose/index.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';
 

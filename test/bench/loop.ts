@@ -1,18 +1,17 @@
 import path from 'node:path';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
-import { createKernel, type Kernel } from '../../core/compose/compose.ts';
+import { createKernel, type Kernel } from '../../core/compose/index.ts';
 import { openDatabase } from '../../core/store/open-database.ts';
-import { sqliteLeaseRows } from '../../core/store/leases.ts';
-import { openStore } from '../../core/store/store.ts';
+import { openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 
 import { createSqliteThreads } from '../../core/agent/threads/sqlite-threads.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
 import {
-  createAgents,
   type Agents,
   type ApprovalStore,
   type CallRecord,
+  createAgents,
   type ThreadQueue,
   type Threads,
   type ThreadWriter,
@@ -156,7 +155,7 @@ async function drain(agents: Agents, agent: string): Promise<TurnEvent> {
 
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
-  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/records/system-clock.ts')).systemClock);
+  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/index.ts')).systemClock);
   const [clock, fence] = [{ now: () => 0 }, { name: 'bench', holder: 'bench' }];
   await sqliteLeaseRows(store, clock).take(fence, 1e12);
   const threads = createSqliteThreads(store, clock as never).writer(fence);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
-import { createKernel, type Kernel } from '../../core/compose/compose.ts';
+import { createKernel, type Kernel } from '../../core/compose/index.ts';
 import { interleaved, timed, type Bench, type Spread } from './measure.ts';
 import { inFolder, put } from './places.ts';
 

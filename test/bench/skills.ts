@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../core/kernel/index.ts';
 import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
 import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';

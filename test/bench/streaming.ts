@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import http from 'node:http';
 import path from 'node:path';
-import { createKernel } from '../../core/compose/compose.ts';
+import { createKernel } from '../../core/compose/index.ts';
 import { cpuTimed, interleaved, liveBytes, scaled, spreadOf, type Bench, type Row, type Spread } from './measure.ts';
 import { inFolder, put } from './places.ts';
 

@@ -12,7 +12,7 @@ import type {
   ToolResult,
 } from 'pith';
 import { isToolResult, Places, toolResult } from 'pith';
-import { systemClock } from '../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../core/kernel/index.ts';
 
 /** Lines that were logged, for assertions. */
 export interface LoggedLine {

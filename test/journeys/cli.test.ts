@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DoctorReport } from '../../core/compose/doctor.ts';
+import type { DoctorReport } from '../../core/compose/index.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { pithHere } from './pith-here.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { openKernel } from '../../core/cli/open-kernel.ts';
+import { openKernel } from '../../core/cli/index.ts';
 import { cli, type Ran } from '../core/cli/fakes.ts';
 import type { PithOptions } from './pith-process.ts';
 

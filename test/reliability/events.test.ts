@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../core/kernel/records/system-clock.ts';
-import { openStore } from '../../core/store/store.ts';
+import { systemClock } from '../../core/kernel/index.ts';
+import { openStore } from '../../core/store/index.ts';
 import { openNode, temporaryFolder } from '../core/durable/world.ts';
 import { until } from '../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../core/agent/compaction/compaction.ts';
 import type { Message, Retain } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld, noticesOf } from './world.ts';
 import type { StoredMessage } from '../../../core/agent/index.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentLimits, JsonValue, ToolCall, TurnInfo, TurnRequest } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld, type End, type World } from './world.ts';
 
 const ask = (...children: readonly JsonValue[]): ScriptedStep => ({

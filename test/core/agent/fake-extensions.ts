@@ -1,4 +1,4 @@
-import type { ContextSource, ExtensionsPort, ExtensionState } from '../../../core/kernel/records/extensions-port.ts';
+import type { ContextSource, ExtensionsPort, ExtensionState, ToolDescriptor } from '../../../core/kernel/index.ts';
 import {
   type ApprovalQuestion,
   type ContextParts,
@@ -16,7 +16,6 @@ import {
   type TurnInfo,
   type TurnTool,
 } from '../../../core/contract/index.ts';
-import type { ToolDescriptor } from '../../../core/kernel/records/extensions-port.ts';
 import { nearest } from '@pith/plain-text';
 import { renderBrought } from '../../../core/agent/index.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentLimits } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld } from './world.ts';
 
 const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, type ToolCall, type ToolEffect, toolError, type TurnEvent } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld, type End, type World } from './world.ts';
 
 const delegate: ScriptedStep = { calls: [{ name: 'delegate', input: {} }] };

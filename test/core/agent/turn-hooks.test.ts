@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
-import { testKernel } from '../../../core/testing/test-kernel.ts';
+import { scriptedModel, type ScriptedStep, testKernel } from 'pith/testing';
 import { agent, createWorld } from './world.ts';
 
 const WATCHER = `import { appendFileSync } from 'node:fs';

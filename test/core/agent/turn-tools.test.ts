@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { PithError, type TurnInfo, type TurnTool } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import type { ScriptedStep } from 'pith/testing';
 import type { FakeExtension } from './fake-extensions.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
 

@@ -2,22 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { AgentDeclaration, OriginalRequest } from '../../../core/kernel/records/extensions-port.ts';
+import { type AgentDeclaration, createEvents, type OriginalRequest } from '../../../core/kernel/index.ts';
 import { DEFAULT_LIMITS } from '../../../core/trust/index.ts';
 import type { AgentSpec, Clock, TurnEvent } from '../../../core/contract/index.ts';
-import { createEvents } from '../../../core/kernel/events/bus.ts';
-import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
-import { createLeases, sqliteLeaseRows } from '../../../core/store/leases.ts';
-import { openStore } from '../../../core/store/store.ts';
-import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
-import { recordEvents } from '../../../core/testing/record-events.ts';
-import { scriptedModel, type ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { createSqliteJournal } from '../../../core/durable/index.ts';
+import { createLeases, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
+import { fakeClock, type FakeClock, recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
 import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
 import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
 import { lastingFence } from '../store/temporary-store.ts';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
-import { createAgents, type AgentsOptions, createThreadQueue } from '../../../core/agent/index.ts';
+import { type AgentsOptions, createAgents, createThreadQueue } from '../../../core/agent/index.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
   return agentSpec({ id, origin: `/sandbox/agents/${id}/manifest.yaml`, ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits } });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import type { CommandIO } from '../../../core/contract/index.ts';
-import type { DoctorReport } from '../../../core/compose/doctor.ts';
+import type { DoctorReport } from '../../../core/compose/index.ts';
 import { cli, fakeOpen, fakeKernel } from './fakes.ts';
 
 describe("the kernel's commands", () => {

@@ -2,9 +2,9 @@ import { PassThrough, Writable } from 'node:stream';
 import type { Command } from '../../../core/contract/index.ts';
 import type { OpenKernel } from '../../../core/cli/open-kernel.ts';
 import type { Target } from '../../../core/cli/terminal/opened-target.ts';
-import type { Kernel } from '../../../core/compose/kernel.ts';
+import type { Kernel } from '../../../core/compose/index.ts';
 import { runCli } from '../../../core/cli/run.ts';
-import type { DeclaredCommand } from '../../../core/kernel/providers/command-names.ts';
+import type { DeclaredCommand } from '../../../core/kernel/index.ts';
 
 export interface Ran {
   readonly code: number;

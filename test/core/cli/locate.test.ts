@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isElsewhere, locateSandbox } from '../../../core/cli/terminal/locate.ts';
-import { packageRoot } from '../../../core/kernel/records/package-version.ts';
+import { packageRoot } from '../../../core/kernel/index.ts';
 
 let project: string;
 beforeEach(() => (project = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-locate-')))));

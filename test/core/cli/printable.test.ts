@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { renderTable } from '../../../core/cli/terminal/table.ts';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from './fakes.ts';
 
 /** Each would do something to a terminal, or be read as something else. */

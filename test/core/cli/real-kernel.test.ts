@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { shippedSandbox } from '../../../core/kernel/index.ts';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from './fakes.ts';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createKernel } from '../../../core/compose/compose.ts';
+import { createKernel } from '../../../core/compose/index.ts';
 import { testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { fakeClock, scriptedModel, testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { fakeClock, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { NewProblems } from '../../../core/compose/problems.ts';
 import { agentFile, skillFile, toolExtension } from '../../journeys/sandbox-files.ts';
 

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { testKernel, type TestKernel } from 'pith/testing';
 import { cli } from '../cli/fakes.ts';
 import { main, manifest, tools } from '../process/extension.ts';
 

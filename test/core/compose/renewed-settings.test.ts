@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../../core/contract/index.ts';
-import { fakeClock, scriptedModel, testKernel } from '../../../core/testing/index.ts';
+import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 
 const TOOL = `
 import { defineTool, z } from 'pith';

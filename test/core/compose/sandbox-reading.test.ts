@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSandbox } from '../../../core/compose/sandbox-reading.ts';
-import { createKernel } from '../../../core/compose/compose.ts';
+import { createKernel } from '../../../core/compose/index.ts';
 import { extension, folderWith } from '../kernel/sandbox-folder.ts';
 
 interface Given {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { testKernel, type TestKernelOptions } from 'pith/testing';
 import { filesBelow, ROOT } from '../../architecture/repository.ts';
 import { until } from '../../waiting.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
+import { createSqliteJournal } from '../../../core/durable/index.ts';
 import { KEEP_EVENTS_MS, KEEP_GONE_MS } from '../../../core/durable/deliveries.ts';
 import { retryDelay } from '../../../core/durable/delivery-queue.ts';
-import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, temporaryFolder, type Node } from './world.ts';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { nextRun } from '../../../core/durable/cron.ts';
 import { createSchedules, type DeclaredSchedule } from '../../../core/durable/schedules.ts';
-import { fakeClock, type FakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, temporaryFolder, type Node } from './world.ts';
 import { until } from '../../waiting.ts';
 

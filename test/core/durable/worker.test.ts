@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock } from 'pith/testing';
 import { DeliveryQueue } from '../../../core/durable/delivery-queue.ts';
-import { Postponed } from '../../../core/kernel/providers/event-handlers.ts';
+import { Postponed } from '../../../core/kernel/index.ts';
 import { openNode, task, temporaryFolder, type Handle, type Node } from './world.ts';
 import { until } from '../../waiting.ts';
 

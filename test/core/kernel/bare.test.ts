@@ -3,14 +3,17 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { JsonValue, KeyValue } from '../../../core/contract/index.ts';
-import { discover } from '../../../core/kernel/discovery/discover.ts';
-import { createEvents } from '../../../core/kernel/events/bus.ts';
-import { ExtensionHost } from '../../../core/kernel/host.ts';
-import { packageRoot } from '../../../core/kernel/records/package-version.ts';
-import { configOf, enabledBy } from '../../../core/kernel/settings/config-of.ts';
-import { loadSettings } from '../../../core/kernel/settings/settings.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
-import { createLoader } from '../../../core/loader/bundle-store.ts';
+import {
+  configOf,
+  createEvents,
+  discover,
+  enabledBy,
+  ExtensionHost,
+  loadSettings,
+  packageRoot,
+  systemClock,
+} from '../../../core/kernel/index.ts';
+import { createLoader } from '../../../core/loader/index.ts';
 import { extension, indexIn, writeFiles } from './sandbox-folder.ts';
 import { CALL, NEVER, toolClass } from './sandbox.ts';
 

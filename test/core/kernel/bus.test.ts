@@ -1,6 +1,6 @@
 import type { TopicMap } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { createEvents } from '../../../core/kernel/events/bus.ts';
+import { createEvents } from '../../../core/kernel/index.ts';
 
 const payload: TopicMap['extension.stopped'] = { extensionId: 'x' };
 const noJournal = (): never => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CommandIO, ModelPart } from '../../../core/contract/index.ts';
-import type { ExtensionHost } from '../../../core/kernel/host.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import { fakeClock } from 'pith/testing';
 import { NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';
 import { until } from '../../waiting.ts';
 

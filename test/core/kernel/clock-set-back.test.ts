@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isBreakerOpen, withCrash } from '../../../core/kernel/lifecycle/crashes.ts';
 import { endWhenIdle } from '../../../core/process/remote-generation.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
-import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { fakeClock, testKernel, type TestKernel } from 'pith/testing';
 import { manifest, tools } from '../process/extension.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configOf, enabledBy, misspeltSettings, unknownExtensionSettings, withIdsMeant } from '../../../core/kernel/settings/config-of.ts';
-import { loadSettings, type SettingsInput } from '../../../core/kernel/settings/settings.ts';
+import { configOf, enabledBy, loadSettings, type SettingsInput, withIdsMeant } from '../../../core/kernel/index.ts';
+import { misspeltSettings, unknownExtensionSettings } from '../../../core/kernel/settings/config-of.ts';
 import { discoverIn, folderWith } from './sandbox-folder.ts';
 
 const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';

@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createScope } from '../../../core/kernel/lifecycle/scope.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { createScope, systemClock } from '../../../core/kernel/index.ts';
+import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';
 
 let sandbox: TestSandbox;

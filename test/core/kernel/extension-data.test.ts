@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { extensionData, makeExtensionData } from '../../../core/kernel/records/extension-data.ts';
+import { extensionData, makeExtensionData } from '../../../core/kernel/index.ts';
 import { folderWith } from './sandbox-folder.ts';
 
 describe("an extension's data", () => {

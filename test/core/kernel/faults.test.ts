@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
-import type { ExtensionHost } from '../../../core/kernel/host.ts';
+import { fakeClock } from 'pith/testing';
+import type { ExtensionHost } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
 import { passed, until } from '../../waiting.ts';
 

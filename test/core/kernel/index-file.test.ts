@@ -6,8 +6,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { manifestSchema } from '../../../core/trust/index.ts';
 import type * as manifestFile from '../../../core/kernel/discovery/manifest-file.ts';
 import { stateFolder } from '@pith/safe-files';
-import { INDEX_FORMAT, openIndex } from '../../../core/kernel/discovery/index-file.ts';
-import { sourceDigest } from '../../../core/kernel/discovery/source-files.ts';
+import { openIndex, sourceDigest } from '../../../core/kernel/index.ts';
+import { INDEX_FORMAT } from '../../../core/kernel/discovery/index-file.ts';
 import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
 import { stampsHold } from '../../waiting.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ExtensionHost } from '../../../core/kernel/host.ts';
+import type { ExtensionHost } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
 
 const STEPS = [

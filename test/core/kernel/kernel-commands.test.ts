@@ -3,7 +3,7 @@ import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { createKernel, type Kernel } from '../../../core/compose/compose.ts';
+import { createKernel, type Kernel } from '../../../core/compose/index.ts';
 
 let test: TestKernel | undefined;
 let kernel: Kernel | undefined;

@@ -2,9 +2,7 @@ import { mkdtempSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } f
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
-import { lastGoodIn } from '../../../core/kernel/discovery/last-good.ts';
-import { quarantineIn } from '../../../core/kernel/records/quarantine.ts';
+import { type Declaration, lastGoodIn, quarantineIn } from '../../../core/kernel/index.ts';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(path.join(os.tmpdir(), 'pith-good-'))));

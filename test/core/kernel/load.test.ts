@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
 import { until } from '../../waiting.ts';
 

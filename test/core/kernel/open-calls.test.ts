@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PithError } from '../../../core/contract/index.ts';
-import { Calls } from '../../../core/kernel/calls/calls.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { Calls } from '../../../core/kernel/index.ts';
+import { fakeClock } from 'pith/testing';
 
 const limit = (signal?: AbortSignal) => ({ timeoutMs: 1000, timedOut: () => new PithError('tool_timeout', 'late'), signal });
 

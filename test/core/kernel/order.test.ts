@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
+import type { Declaration } from '../../../core/kernel/index.ts';
 import { isBlocked, orderOf } from '../../../core/kernel/discovery/order.ts';
 import { manifestSchema } from '../../../core/trust/index.ts';
 

@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
-import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
-import { loadSettings } from '../../../core/kernel/settings/settings.ts';
+import { loadSettings, openIndex } from '../../../core/kernel/index.ts';
 import { discoverIn, extension, folderWith, indexIn } from './sandbox-folder.ts';
 
 const AGENT = { 'agents/one/manifest.yaml': 'id: one\nagent: {}\n' };

@@ -2,10 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
-import { askerOf, concerns, isGivenFor, notGiven, recipientOf } from '../../../core/kernel/records/recipients.ts';
-import { openSecretsFile } from '../../../core/kernel/records/secrets-file.ts';
-import { createSecrets } from '../../../core/kernel/records/secrets.ts';
+import { askerOf, concerns, createSecrets, type Declaration, openSecretsFile, recipientOf } from '../../../core/kernel/index.ts';
+import { isGivenFor, notGiven } from '../../../core/kernel/records/recipients.ts';
 
 const declaration = (id: string, prefixes: readonly string[] = [], secrets: readonly string[] = ['KEY']) =>
   ({ id, manifest: { secrets, models: prefixes.map((prefix) => ({ prefix })) } }) as unknown as Declaration;

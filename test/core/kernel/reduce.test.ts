@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../core/contract/index.ts';
-import type { Candidate, Generation } from '../../../core/kernel/calls/generation.ts';
+import type { Candidate, Generation } from '../../../core/kernel/index.ts';
 import { isStandingIn, reduce } from '../../../core/kernel/lifecycle/reduce.ts';
 import { initialState, type Effect, type LifeEvent, type State, type Wanted } from '../../../core/kernel/lifecycle/state.ts';
 

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SkillProvider } from '../../../core/contract/index.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
-import type { ExtensionHost } from '../../../core/kernel/host.ts';
+import { fakeClock } from 'pith/testing';
+import type { ExtensionHost } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
 import { passed, passing, until } from '../../waiting.ts';
 

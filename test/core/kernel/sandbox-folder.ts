@@ -2,10 +2,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { discover, type DiscoverOptions } from '../../../core/kernel/discovery/discover.ts';
+import { discover, type IndexFile, openIndex } from '../../../core/kernel/index.ts';
+import type { DiscoverOptions } from '../../../core/kernel/discovery/discover.ts';
 import type { Discovery } from '../../../core/kernel/discovery/declaration.ts';
 import { stateFolder } from '@pith/safe-files';
-import { openIndex, type IndexFile } from '../../../core/kernel/discovery/index-file.ts';
 
 /** A temporary folder with `files`, removed when the test ends. Its real path. */
 export function folderWith(files: Readonly<Record<string, string>>): string {

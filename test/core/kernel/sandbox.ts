@@ -3,24 +3,26 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Clock, Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
-import { createEvents } from '../../../core/kernel/events/bus.ts';
-import { createSqliteJournal } from '../../../core/durable/sqlite-journal.ts';
-import { configOf, enabledBy } from '../../../core/kernel/settings/config-of.ts';
-import { discover } from '../../../core/kernel/discovery/discover.ts';
-import type { Tier } from '../../../core/kernel/calls/generation.ts';
+import {
+  type Agreements,
+  configOf,
+  createEvents,
+  discover,
+  enabledBy,
+  ExtensionHost,
+  loadSettings,
+  openIndex,
+  packageRoot,
+  systemClock,
+  type Tier,
+} from '../../../core/kernel/index.ts';
+import { createSqliteJournal } from '../../../core/durable/index.ts';
 import type { SandboxSource } from '../../../core/kernel/reload/refresh.ts';
-import type { Agreements } from '../../../core/kernel/host-options.ts';
-import { ExtensionHost } from '../../../core/kernel/host.ts';
 import { stateFolder } from '@pith/safe-files';
-import { openIndex } from '../../../core/kernel/discovery/index-file.ts';
-import { packageRoot } from '../../../core/kernel/records/package-version.ts';
-import { loadSettings } from '../../../core/kernel/settings/settings.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
-import { createLoader } from '../../../core/loader/bundle-store.ts';
-import { createProcessTier, type ProcessOptions } from '../../../core/process/tier.ts';
-import { createDatabase } from '../../../core/store/extension-database.ts';
-import { createKeyValue } from '../../../core/store/key-value.ts';
-import { openStore, type Store } from '../../../core/store/store.ts';
+import { createLoader } from '../../../core/loader/index.ts';
+import { createProcessTier } from '../../../core/process/index.ts';
+import type { ProcessOptions } from '../../../core/process/tier.ts';
+import { createDatabase, createKeyValue, openStore, type Store } from '../../../core/store/index.ts';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 export interface HostSetup {

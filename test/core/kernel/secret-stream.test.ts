@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSecrets } from '../../../core/kernel/records/secrets.ts';
+import { createSecrets } from '../../../core/kernel/index.ts';
 
 const env = { ONE: 'abcabcab', TWO: 'abcabcabXYZ', THREE: 'zz/zz+zz"z' };
 const secrets = createSecrets(env);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSecrets } from '../../../core/kernel/records/secrets.ts';
+import { createSecrets } from '../../../core/kernel/index.ts';
 import { words } from '../../words.ts';
 
 function redacted(value: string): boolean {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { restartDelay } from '../../../core/kernel/lifecycle/crashes.ts';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock } from 'pith/testing';
 import { isAlive } from '../process/hosts.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
 

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_SETTINGS, loadSettings, settingName, type SettingsInput } from '../../../core/kernel/settings/settings.ts';
+import { DEFAULT_SETTINGS, loadSettings, type SettingsInput } from '../../../core/kernel/index.ts';
+import { settingName } from '../../../core/kernel/settings/settings.ts';
 import { settingsSchema } from '../../../core/kernel/settings/settings-schema.ts';
 import { folderWith } from './sandbox-folder.ts';
 

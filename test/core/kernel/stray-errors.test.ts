@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { guardProcess, runAs, type Owner } from '../../../core/kernel/records/stray-errors.ts';
+import { guardProcess, type Owner, runAs } from '../../../core/kernel/index.ts';
 
 let lift = () => {};
 afterEach(() => lift());

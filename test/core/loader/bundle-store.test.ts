@@ -3,12 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { PithError, z } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { importBundle } from '../../../core/loader/contract-shim.ts';
-import { createLoader } from '../../../core/loader/bundle-store.ts';
-import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
-import { packageRoot } from '../../../core/kernel/records/package-version.ts';
+import { createLoader, importBundle } from '../../../core/loader/index.ts';
+import { type Declaration, packageRoot, sourceDigest } from '../../../core/kernel/index.ts';
 import { shipExtensions } from '../../../core/loader/ship-extensions.ts';
-import { sourceDigest } from '../../../core/kernel/discovery/source-files.ts';
 
 let root: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { PithError } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { modelFailure } from '../../../core/models/failure.ts';
+import { modelFailure } from '../../../core/models/index.ts';
 import { failed } from './scripted-stream.ts';
 
 const KEY = 'sk-proj-abcDEF1234567890canary';

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { probePort } from '../../../core/models/port.ts';
-import { type RouterDependencies, createRouter } from '../../../core/models/router.ts';
-import type { DeclaredModel } from '../../../core/kernel/records/extensions-port.ts';
+import { createRouter, probePort } from '../../../core/models/index.ts';
+import type { RouterDependencies } from '../../../core/models/router.ts';
+import type { DeclaredModel } from '../../../core/kernel/index.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 

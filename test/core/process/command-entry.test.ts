@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CommandIO } from '../../../core/contract/index.ts';
-import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { testKernel, type TestKernel } from 'pith/testing';
 import { main, manifest } from './extension.ts';
 
 let kernel: TestKernel | undefined;

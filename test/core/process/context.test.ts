@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { recordEvents, scriptedModel, testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { recordEvents, scriptedModel, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { main, manifest, tools } from './extension.ts';
 
 let kernel: TestKernel | undefined;

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { measureFolder, whyTooLarge } from '../../../core/kernel/records/data-watch.ts';
-import { testKernel } from '../../../core/testing/index.ts';
+import { whyTooLarge } from '../../../core/kernel/index.ts';
+import { measureFolder } from '../../../core/kernel/records/data-watch.ts';
+import { testKernel } from 'pith/testing';
 import { folderWith } from '../kernel/sandbox-folder.ts';
 import { CALL } from '../kernel/sandbox.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CommandIO } from '../../../core/contract/index.ts';
-import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { testKernel, type TestKernel } from 'pith/testing';
 import { main, manifest, tools } from './extension.ts';
 
 let kernel: TestKernel | undefined;

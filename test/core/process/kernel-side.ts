@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import type { Declaration } from '../../../core/kernel/discovery/declaration.ts';
+import type { Declaration } from '../../../core/kernel/index.ts';
 import type { ExtensionContext } from '../../../core/contract/index.ts';
 import { CommandCalls } from '../../../core/process/command-bridge.ts';
 import { KernelCalls } from '../../../core/process/kernel-calls.ts';

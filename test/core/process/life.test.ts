@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { isAlive } from './hosts.ts';
 import { until, within } from '../../waiting.ts';
 import { main, manifest, tools } from './extension.ts';

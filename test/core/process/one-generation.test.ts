@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { recordEvents, testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
 import { isAlive } from './hosts.ts';
 import { until } from '../../waiting.ts';
 import { main, manifest } from './extension.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CommandIO, JsonValue } from '../../../core/contract/index.ts';
-import { testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { main, manifest } from './extension.ts';
 
 let kernel: TestKernel | undefined;

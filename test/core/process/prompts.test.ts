@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { scriptedModel, testKernel, type ScriptedModel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { scriptedModel, type ScriptedModel, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { main, manifest } from './extension.ts';
 
 let kernel: TestKernel | undefined;

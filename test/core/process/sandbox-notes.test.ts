@@ -1,7 +1,7 @@
 import { probeSandboxing } from '@pith/held-process';
 import { describe, expect, it } from 'vitest';
 import { sandboxNotes } from '../../../core/kernel/providers/confinement-notes.ts';
-import { testKernel } from '../../../core/testing/index.ts';
+import { testKernel } from 'pith/testing';
 
 const MINE = {
   'extensions/mine/manifest.yaml': 'id: mine\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n',

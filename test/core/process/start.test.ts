@@ -2,7 +2,7 @@ import { needDescriptors, startProcess } from '@pith/held-process';
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fakeClock } from '../../../core/testing/index.ts';
+import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/sandbox.ts';
 
 let sandbox: TestSandbox;

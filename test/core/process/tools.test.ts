@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { scriptedModel, testKernel, type TestKernel, type TestKernelOptions } from '../../../core/testing/index.ts';
+import { scriptedModel, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { manifest, tools } from './extension.ts';
 
 let kernel: TestKernel | undefined;

@@ -3,9 +3,9 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ExtensionHost } from '../../../core/kernel/host.ts';
+import type { ExtensionHost } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, TURN, type HostSetup, type TestSandbox } from '../kernel/sandbox.ts';
-import { fakeClock } from '../../../core/testing/index.ts';
+import { fakeClock } from 'pith/testing';
 import { stampsHold, until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 

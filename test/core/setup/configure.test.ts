@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { testKernel, type TestKernel } from '../../../core/testing/index.ts';
+import { testKernel, type TestKernel } from 'pith/testing';
 import { main, manifest } from '../process/extension.ts';
 
 let test: TestKernel | undefined;

@@ -1,8 +1,8 @@
 // Run in a separate process: takes one lease again and again, and checks that it never shares it.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
-import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
-import { openStore } from '../../../core/store/store.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
+import { createLeases, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
+import { createOwner } from '../../../core/store/leases.ts';
 
 const [file = '', mark = '', rounds = '10'] = process.argv.slice(2);
 const clock = systemClock;

@@ -1,8 +1,7 @@
 // Run in a separate process: writes rows as fast as it can and tells each that was acknowledged.
 import { writeSync } from 'node:fs';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
-import { sqliteLeaseRows } from '../../../core/store/leases.ts';
-import { openStore } from '../../../core/store/store.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
+import { openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
 import type { TurnRecord } from '../../../core/agent/index.ts';
 

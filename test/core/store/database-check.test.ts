@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkDatabase } from '../../../core/store/database-check.ts';
+import { checkDatabase } from '../../../core/store/index.ts';
 import { openDatabase } from '../../../core/store/open-database.ts';
 import { temporaryFolder } from './temporary-store.ts';
 

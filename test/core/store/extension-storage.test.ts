@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manifestSchema } from '../../../core/trust/index.ts';
-import { createDatabase } from '../../../core/store/extension-database.ts';
-import { createKeyValue } from '../../../core/store/key-value.ts';
+import { createDatabase, createKeyValue } from '../../../core/store/index.ts';
 import { temporaryStore } from './temporary-store.ts';
 
 describe('createDatabase', () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { createLeases, sqliteLeaseRows, createOwner } from '../../../core/store/leases.ts';
+import { createLeases, sqliteLeaseRows } from '../../../core/store/index.ts';
+import { createOwner } from '../../../core/store/leases.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryFolder, temporaryStore } from './temporary-store.ts';

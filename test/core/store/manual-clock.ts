@@ -1,4 +1,4 @@
-import { fakeClock } from '../../../core/testing/index.ts';
+import { fakeClock } from 'pith/testing';
 
 /** As `fakeClock`, with how long was slept. With `jump`, a sleep moves time on. */
 export function manualClock({ jump = false, start = 1_700_000_000_000 }: { readonly jump?: boolean; readonly start?: number } = {}) {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from 'pith';
-import { sqliteLeaseRows, type Fence } from '../../../core/store/leases.ts';
-import { openStore, type Store } from '../../../core/store/store.ts';
+import { type Fence, openStore, sqliteLeaseRows, type Store } from '../../../core/store/index.ts';
 import { manualClock } from './manual-clock.ts';
 
 /** A folder that goes away with the test. */

@@ -1,10 +1,20 @@
-import { type Manifest, manifestAsks, manifestSchema, type Trust, trustOf, trustSandbox } from '../../../core/trust/index.ts';
+import {
+  askedPath,
+  examinedAsk,
+  type Manifest,
+  manifestAsks,
+  manifestSchema,
+  type Trust,
+  trustOf,
+  trustSandbox,
+  whyNever,
+} from '../../../core/trust/index.ts';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askedPath, examinedAsk, narrowed, protectedPlaces, whyNever } from '../../../core/trust/grants.ts';
+import { narrowed, protectedPlaces } from '../../../core/trust/grants.ts';
 import { words } from '../../words.ts';
 
 let root: string;

@@ -2,7 +2,7 @@ import { chownSync, readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { hostileClone, type HostileClone } from '../../fixtures/hostile-clone.ts';
 import { cli } from '../cli/fakes.ts';
 

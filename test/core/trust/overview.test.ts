@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { printableLine } from '@pith/plain-text';
-import { shownOverview, type SandboxOverview } from '../../../core/compose/sandbox-overview.ts';
+import { type SandboxOverview, shownOverview } from '../../../core/compose/index.ts';
 import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { trustOf } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 

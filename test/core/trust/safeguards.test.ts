@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
-import { openKernel } from '../../../core/cli/open-kernel.ts';
+import { openKernel } from '../../../core/cli/index.ts';
 import { loosened, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { Place } from '../../../sandbox/extensions/extension_builder/versions/place.ts';
 import { VersionStore } from '../../../sandbox/extensions/extension_builder/versions/version-store.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 
 let folder: string;
 beforeEach(async () => void (folder = await realpath(await mkdtemp(join(tmpdir(), 'pith-versions-')))));

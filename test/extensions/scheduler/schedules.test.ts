@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { JsonValue, TopicMap } from 'pith';
 import { fakeClock, scriptedModel, testKernel, type ScriptedModel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../../core/store/store.ts';
+import { openStore } from '../../../core/store/index.ts';
 import { passing, until } from '../../waiting.ts';
 
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { scriptedModel, testKernel } from '../../../core/testing/index.ts';
+import { scriptedModel, testKernel } from 'pith/testing';
 import { scopeOf, findReadable } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { named } from '../../../core/kernel/providers/command-port.ts';
 import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';
 import { renderEnvelope } from '../../../sandbox/extensions/skill_registry/reading/envelope.ts';

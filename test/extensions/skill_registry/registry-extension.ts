@@ -3,7 +3,7 @@ import type { Command, ExtensionContext, JsonValue, Tool, ToolCall, ToolResult, 
 import SkillRegistryExtension from '../../../sandbox/extensions/skill_registry/main.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { afterEach } from 'vitest';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { usePlaces } from '../fake-context.ts';
 import { skillSandbox, type SkillSandbox } from './skill-sandbox.ts';
 

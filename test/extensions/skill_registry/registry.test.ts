@@ -3,7 +3,7 @@ import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/
 import { describe, expect, it } from 'vitest';
 import { inPieces } from '../../../sandbox/extensions/skill_registry/tree/breather.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
 
 const skill = (name: string, more = '', body = `Body of ${name}.\n`) => skillText({ name, more, body });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { afterEach } from 'vitest';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 import { usePlaces } from '../fake-context.ts';
 

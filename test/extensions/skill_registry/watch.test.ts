@@ -1,9 +1,9 @@
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fakeClock } from '../../../core/testing/fake-clock.ts';
+import { fakeClock } from 'pith/testing';
 import { SourceWatch, type FolderHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/scan/watch.ts';
-import { systemClock } from '../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { logTo, skillSandbox, skillText } from './skill-sandbox.ts';
 import { until } from '../../waiting.ts';
 

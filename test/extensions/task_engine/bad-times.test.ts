@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { recordEvents } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { openStore } from '../../../core/store/store.ts';
+import { openStore } from '../../../core/store/index.ts';
 import { taskKernel, type TaskKernel } from './task-kernel.ts';
 
 /** A change of the database by somebody else. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createLeases, sqliteLeaseRows, type Leases } from '../../../../core/store/leases.ts';
+import { createLeases, type Leases, sqliteLeaseRows } from '../../../../core/store/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { temporaryStore } from '../../store/temporary-store.ts';
 import { createThreadQueue } from '../../../../core/agent/index.ts';

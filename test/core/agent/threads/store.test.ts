@@ -1,6 +1,6 @@
 import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../../core/store/store.ts';
+import type { Store } from '../../../../core/store/index.ts';
 import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';

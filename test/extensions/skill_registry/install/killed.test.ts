@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { exclusively, type Exclusion } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
-import { systemClock } from '../../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../../core/kernel/index.ts';
 import { skillText } from '../skill-sandbox.ts';
 import { until } from '../../../waiting.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
 import { forgetVectorsIn, VectorFile, vectorsIn } from '../../../../sandbox/extensions/skill_registry/meaning/vector-file.ts';
 import type { VectorRecord } from '../../../../sandbox/extensions/skill_registry/meaning/vector-record.ts';
-import { systemClock } from '../../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../../core/kernel/index.ts';
 import { logTo, skillSandbox } from '../skill-sandbox.ts';
 
 const KEY = 'ab'.repeat(32);

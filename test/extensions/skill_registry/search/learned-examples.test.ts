@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { exampleOf } from '../../../../sandbox/extensions/skill_registry/search/example-text.ts';
 import { documentVersion } from '../../../../sandbox/extensions/skill_registry/search/document.ts';
 import { LearnedExamples } from '../../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
-import { systemClock } from '../../../../core/kernel/records/system-clock.ts';
+import { systemClock } from '../../../../core/kernel/index.ts';
 import { logTo, skillSandbox } from '../skill-sandbox.ts';
 import { skillOf } from '../skill-values.ts';
 
