@@ -8,7 +8,7 @@ import { putFiles } from './pith-process.ts';
 import { toolExtension } from './sandbox-files.ts';
 
 const run = promisify(execFile);
-const COPIED = ['bin', 'core', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const COPIED = ['bin', 'core', 'packages', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 
 let folder: string;
 let copy: string;
