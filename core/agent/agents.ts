@@ -5,7 +5,7 @@ import { createBoundSkills } from './prompt/bound-skills.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore, ThreadQueue, Threads } from './threads/index.ts';
 import type { OfferedTool } from './tools/tools.ts';
-import { compactByHand } from './turn/compact-turn.ts';
+import { compactByHand } from './turn/compaction.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
 import type { TurnDependencies } from './turn/running-turn.ts';
 import { createToolCaller, type ToolUser } from './turn/tool-caller.ts';

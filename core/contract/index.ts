@@ -47,6 +47,7 @@ export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInf
 export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
 export {
   ChannelProvider,
+  CompactionProvider,
   ContextProvider,
   ServiceProvider,
   SetupProvider,

@@ -1,6 +1,7 @@
 import type { JsonValue } from './errors.ts';
+import type { ModelCallOptions } from './model.ts';
 import { defineProtocol } from './protocol.ts';
-import type { TurnEndReason, TurnInfo } from './turn.ts';
+import type { Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
 
 /** A whole text that a message needs, such as the instructions of a skill. */
 export interface ContextDocument {
@@ -70,6 +71,44 @@ export const TurnProvider = defineProtocol<TurnProvider>(
     beginTurn: { kind: 'method', signature: 'beginTurn(turn: TurnInfo): void', optional: true, timeoutMs: 1000 },
     endTurn: { kind: 'method', signature: 'endTurn(turn: TurnInfo, reason: TurnEndReason): void', optional: true, timeoutMs: 1000 },
   },
+  { inProcessOnly: true },
+);
+
+/** A message as compaction leaves it. */
+interface CompactedMessage {
+  readonly message: Message;
+  /** What stands whole in it: in the results of tools under the ids of their calls, elsewhere under any name. */
+  readonly retain: Readonly<Record<string, Retain>>;
+}
+
+interface CompactionRequest {
+  /** Oldest first, as the model is sent them. A document beside a user's text is a part with `providerOptions.pith.document`. */
+  readonly messages: readonly (CompactedMessage & { readonly tokens: number; readonly isSummary: boolean })[];
+  /** null: not known. */
+  readonly contextWindow: number | null;
+  /** Of the system text and the tools, which stand before the messages. */
+  readonly fixedTokens: number;
+  /** A person asks for it, or the model has refused the prompt: do all that can be done. */
+  readonly force: boolean;
+}
+
+interface CompactionRecipe {
+  /** How many of the oldest messages are replaced, by `messages`. A call and its result stay together. */
+  readonly replaced: number;
+  readonly messages: readonly CompactedMessage[];
+  /** What the agent's model is asked first. Its answer, or `otherwise` where it has none, becomes the second part of the first of `messages`, a user's. null: nothing. */
+  readonly summary: { readonly ask: Pick<ModelCallOptions, 'prompt' | 'maxOutputTokens'>; readonly otherwise: string } | null;
+}
+
+/** Says how a conversation becomes shorter that fills its model's window. One extension is asked: of several, one that ships or that a person let into the kernel. */
+export interface CompactionProvider {
+  /** null: nothing to gain. The kernel asks the model, and writes the messages where they are shorter than before. */
+  compact(request: CompactionRequest, signal?: AbortSignal): Promise<CompactionRecipe | null>;
+}
+
+export const CompactionProvider = defineProtocol<CompactionProvider>(
+  'compaction',
+  { compact: { kind: 'method', signature: 'compact(request: CompactionRequest): Promise<CompactionRecipe | null>', signalAt: 1 } },
   { inProcessOnly: true },
 );
 

@@ -12,6 +12,7 @@ import {
   ChannelProvider as ChannelProtocol,
   type Command,
   type CommandContext,
+  CompactionProvider,
   type Diagnostic,
   type Failure,
   type JsonValue,
@@ -139,6 +140,11 @@ export class ExtensionHost implements ExtensionsPort {
   readonly endTurn = (id: string, turn: TurnInfo, reason: TurnEndReason) => tellOfTurn(this.#lifecycle, id, 'turn.endTurn', [turn, reason]);
 
   readonly contexts = (): Promise<readonly ContextSource[]> => contextSources(this.#lifecycle);
+
+  async compaction(): Promise<Remote<CompactionProvider> | null> {
+    const found = await activeRemotes(this.#lifecycle, CompactionProvider);
+    return found.find(({ extensionId }) => !this.isForeign(extensionId)) ?? found[0] ?? null;
+  }
 
   async skills(): Promise<Remote<SkillProvider> | null> {
     const provider = (await activeRemotes(this.#lifecycle, SkillProtocol))[0];

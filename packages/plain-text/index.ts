@@ -3,4 +3,4 @@ export { didYouMean, nearest, slipsOf } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
 export { printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
 export { displayWidth, wrapLines } from './terminal-text.ts';
-export { splitWords } from './words.ts';
+export { headAndTail, splitWords } from './words.ts';

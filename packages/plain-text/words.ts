@@ -10,3 +10,14 @@ export function splitWords(line: string): readonly string[] {
   }
   return words;
 }
+
+/** The first and the last of a text, with what is missing between them said. */
+export function headAndTail(text: string, head: number, tail: number): string {
+  if (text.length <= head + tail) return text;
+  return `${whole(text.slice(0, head))}\n[… ${text.length - head - tail} characters cut …]\n${whole(text.slice(-tail))}`;
+}
+
+/** Without the half of a pair of surrogates that a cut may leave at either end. */
+function whole(text: string): string {
+  return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
+}

@@ -11,7 +11,7 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  ChannelProvider CommandProvider ContextProvider ModelProvider PithError Places ServiceProvider
+  ChannelProvider CommandProvider CompactionProvider ContextProvider ModelProvider PithError Places ServiceProvider
   SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult
   messageOf toolError toolResult z
 `);
@@ -80,7 +80,7 @@ describe('the public surface', () => {
   it('protocols', () =>
     expect([...KERNEL_PROTOCOLS.keys()]).toEqual(
       words(`
-      tool context turn service skill model command channel setup
+      tool context turn compaction service skill model command channel setup
     `),
     ));
 

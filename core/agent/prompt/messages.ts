@@ -48,11 +48,7 @@ export function assemble(system: string, messages: readonly Message[]): Message[
   return prompt;
 }
 
-/** Marks what compaction wrote in the user's place. */
-export function summaryMessage(text: string): Message {
-  return { role: 'user', content: [{ type: 'text', text }], providerOptions: { pith: { summary: true } } };
-}
-
+/** Whether compaction wrote it in the user's place. */
 export function isSummary(message: Message): boolean {
   return message.providerOptions?.pith?.summary === true;
 }
@@ -99,4 +95,29 @@ function ownText(message: UserMessage): string {
 
 function outputText(output: JsonValue): string {
   return typeof output === 'string' ? output : (JSON.stringify(output) ?? 'null');
+}
+
+type Retaining = Pick<StoredMessage, 'message' | 'retain'>;
+
+/** What stands whole in a conversation, each once: results that asked to be kept, and documents beside messages. */
+export function heldIn(messages: readonly Retaining[]): readonly Retain[] {
+  return distinct([...retainedIn(messages), ...documentsIn(messages.map(({ message }) => message))]);
+}
+
+export function distinct(held: readonly Retain[]): readonly Retain[] {
+  return [...new Map(held.map(({ key, digest }) => [JSON.stringify([key, digest]), { key, digest }])).values()];
+}
+
+/** The results that asked to be kept: those whose text still stands whole, and those whose text has gone. One that came several times is kept when all of them are. */
+export function keptAndDropped(before: readonly Retaining[], after: readonly Retaining[]) {
+  const [held, left] = [retainedIn(before), retainedIn(after)];
+  const times = (list: readonly Retain[], { key, digest }: Retain) =>
+    list.filter((each) => each.key === key && each.digest === digest).length;
+  const isKept = (retain: Retain) => times(left, retain) >= times(held, retain);
+  const all = distinct(held);
+  return { kept: all.filter(isKept), dropped: all.filter((retain) => !isKept(retain)) };
+}
+
+function retainedIn(messages: readonly Retaining[]): readonly Retain[] {
+  return messages.flatMap(({ retain }) => Object.values(retain));
 }

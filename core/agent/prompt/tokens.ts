@@ -50,19 +50,3 @@ function partText(part: Part): string {
       return '';
   }
 }
-
-/** The first and the last of a text, with what is missing between them said. */
-export function headAndTail(text: string, head: number, tail: number): string {
-  if (text.length <= head + tail) return text;
-  return `${whole(text.slice(0, head))}\n[… ${text.length - head - tail} characters cut …]\n${whole(text.slice(-tail))}`;
-}
-
-/** Whether something is missing from a text. */
-export function isCut(text: string): boolean {
-  return /\[… \d+ characters cut …\]/.test(text);
-}
-
-/** Without the half of a pair of surrogates that a cut may leave at either end. */
-function whole(text: string): string {
-  return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
-}

@@ -40,6 +40,8 @@ const SCHEMA = [
   `ALTER TABLE turns ADD COLUMN key TEXT;
    CREATE UNIQUE INDEX turnskeyed ON turns (thread, key) WHERE key IS NOT NULL;`,
   `CREATE TABLE turndelegated (turn TEXT PRIMARY KEY, turns INTEGER NOT NULL, steps INTEGER NOT NULL, calls INTEGER NOT NULL) WITHOUT ROWID;`,
+  // What compaction wrote before named also results that did not stand in it whole.
+  `UPDATE messages SET retain = NULL WHERE turn = '';`,
 ];
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?

@@ -1,9 +1,8 @@
-import { distinct } from '../prompt/held.ts';
 import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent, type TurnInfo } from '../../contract/index.ts';
 import { announceQuestion, decideCalls, readCalls, type DecidedCall } from './calls.ts';
-import { compactIfNeeded, mayBeTooLong, addUsage } from './compact-turn.ts';
+import { compactIfNeeded, addUsage } from './compaction.ts';
 import { chargeCallers, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
-import type { AssistantMessage } from '../prompt/messages.ts';
+import { distinct, type AssistantMessage } from '../prompt/messages.ts';
 import { modelFailure } from '../../models/index.ts';
 import { runCalls, wasShown } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
@@ -14,22 +13,17 @@ import { withTurnTools } from '../tools/turn-tools.ts';
 import { functionTool } from './plan.ts';
 import { untilAborted } from '@pith/promises';
 
-/** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws only what the store does. */
+/** Model steps and tool calls until the turn ends; each step is on disk before the next. Throws what the store does, and `model_context_too_long`. */
 export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, TurnEnd, undefined> {
   let shortened = false;
   for (;;) {
     const end = stopBefore(turn);
     if (end) return end;
-    const compacted = mayBeTooLong(turn) ? await compactIfNeeded(turn) : null;
-    if (compacted) yield compacted;
+    yield* compactIfNeeded(turn);
     const outcome = yield* streamStep(turn);
     if (!shortened && outcome.spoken.length === 0 && isTooLong(turn, outcome)) {
       shortened = true;
-      const shorter = await compactIfNeeded(turn, { force: true });
-      if (shorter) {
-        yield shorter;
-        continue;
-      }
+      if (yield* compactIfNeeded(turn, { force: true })) continue;
     }
     const ended = yield* takeStep(turn, outcome);
     if (ended) return ended;

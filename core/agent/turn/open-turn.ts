@@ -1,11 +1,10 @@
-import { distinct } from '../prompt/held.ts';
 import { ulid } from 'ulid';
 import { type Message, PithError, type TurnEndReason, type TurnEvent, type Usage } from '../../contract/index.ts';
 import { NO_SPAN } from '../../durable/index.ts';
 import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished, Threads } from '../threads/index.ts';
 import type { Fence } from '../../store/index.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL, dayOf, planTurn } from './plan.ts';
-import { assemble, callIdsOf, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
+import { assemble, callIdsOf, distinct, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
 import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';

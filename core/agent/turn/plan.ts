@@ -1,5 +1,4 @@
 import type { TurnHooks } from './turn-hooks.ts';
-import { heldIn } from '../prompt/held.ts';
 import {
   type AgentSpec,
   type Diagnostic,
@@ -16,7 +15,7 @@ import type { BoundSkill } from '../prompt/bound-skills.ts';
 import { fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
-import { userTexts, assemble, sentHistory, userMessage } from '../prompt/messages.ts';
+import { userTexts, assemble, heldIn, sentHistory, userMessage } from '../prompt/messages.ts';
 import type { ContextSource } from '../../kernel/index.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';

@@ -4,7 +4,7 @@ import type { CallRecord } from '../threads/index.ts';
 import { isSuspended, type DecidedCall } from './calls.ts';
 import { resultPart } from '../prompt/messages.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { headAndTail } from '../prompt/tokens.ts';
+import { headAndTail } from '@pith/plain-text';
 
 /** What came of the calls of a step. */
 export interface RanCalls {
@@ -115,7 +115,7 @@ const HEAD = 65_536;
 const TAIL = 16_384;
 const MOST_OF_ERROR = 4_000;
 
-/** A result that a row, a channel and a model can take: what is longer is cut to its head and tail, which say so. */
+/** A result that a row, a channel and a model can take: what is longer is cut to its head and tail, which say so, and is not kept. */
 export function boundedResult(result: ToolResult): ToolResult {
   if (!result.ok) {
     const { code, message } = result.error;
@@ -125,5 +125,5 @@ export function boundedResult(result: ToolResult): ToolResult {
   }
   const { output } = result;
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return text.length <= MOST ? result : { ...result, output: headAndTail(text, HEAD, TAIL) };
+  return text.length <= MOST ? result : { ...result, output: headAndTail(text, HEAD, TAIL), retain: undefined };
 }

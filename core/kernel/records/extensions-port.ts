@@ -2,6 +2,7 @@ import type {
   AgentsApi,
   AgentSpec,
   ApprovalQuestion,
+  CompactionProvider,
   ContextParts,
   Diagnostic,
   JsonValue,
@@ -114,6 +115,8 @@ export interface ExtensionsPort {
   /** Tells an extension that provides `turn`; nothing else is asked. Never rejects: what fails is recorded. */
   beginTurn(extensionId: string, turn: TurnInfo): Promise<void>;
   endTurn(extensionId: string, turn: TurnInfo, reason: TurnEndReason): Promise<void>;
+  /** null when no extension that can run provides it. */
+  compaction(): Promise<Remote<CompactionProvider> | null>;
   /** null when no extension that can run provides skills. */
   skills(): Promise<Remote<SkillProvider> | null>;
   /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`. */

@@ -1,6 +1,7 @@
 import {
   ChannelProvider,
   CommandProvider,
+  CompactionProvider,
   ContextProvider,
   ModelProvider,
   ServiceProvider,
@@ -18,6 +19,7 @@ export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, P
     ToolProvider,
     ContextProvider,
     TurnProvider,
+    CompactionProvider,
     ServiceProvider,
     SkillProvider,
     ModelProvider,

@@ -1,10 +1,12 @@
 import type { ContextSource, ExtensionsPort, ExtensionState, ToolDescriptor } from '../../../core/kernel/index.ts';
 import {
   type ApprovalQuestion,
+  type CompactionProvider,
   type ContextParts,
   type Diagnostic,
   isToolResult,
   type JsonValue,
+  type Message,
   messageOf,
   PithError,
   type Remote,
@@ -53,7 +55,22 @@ export interface FakeExtensions extends ExtensionsPort {
   /** `begin` or the reason of the end, whom it was told to, and the keys of what the conversation held. */
   readonly hooks: (readonly [what: string, extensionId: string, held: readonly string[]])[];
   keyFindings: readonly Diagnostic[];
+  /** null: no extension shortens conversations. */
+  compactor: CompactionProvider['compact'] | null;
 }
+
+/** All before the last question is summarised. */
+const summariseAll: CompactionProvider['compact'] = async ({ messages }) => {
+  const replaced = messages.findLastIndex(({ message, isSummary }) => message.role === 'user' && !isSummary);
+  if (replaced < 1) return null;
+  const text = JSON.stringify(messages.slice(0, replaced).map(({ message }) => message));
+  const prompt: Message[] = [
+    { role: 'system', content: 'Shorten this.' },
+    { role: 'user', content: [{ type: 'text', text }] },
+  ];
+  const summary: Message = { role: 'user', content: [{ type: 'text', text: 'Before:' }] };
+  return { replaced, messages: [{ message: summary, retain: {} }], summary: { ask: { prompt }, otherwise: 'EXTRACT' } };
+};
 
 export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, skills: Record<string, string> = {}): FakeExtensions {
   const declared = new Map(Object.entries(extensions));
@@ -67,6 +84,8 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     calls: [],
     hooks: [],
     keyFindings: [],
+    compactor: summariseAll,
+    compaction: async () => (port.compactor === null ? null : { extensionId: 'compactor', compact: port.compactor }),
     cleaning: { redact: (text) => text, stream: () => null },
     ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
     isForeign: (id) => declared.get(id)?.foreign ?? false,

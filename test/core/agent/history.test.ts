@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../core/contract/index.ts';
-import { assemble, summaryMessage, userMessage } from '../../../core/agent/prompt/messages.ts';
+import { assemble, userMessage } from '../../../core/agent/prompt/messages.ts';
 import { createWorld } from './world.ts';
 
 const refused = Object.assign(new Error('no such model'), { statusCode: 404 });
@@ -49,7 +49,7 @@ describe('a question without an answer', () => {
 });
 
 it('DESIGN 3.4 neighbouring user messages are sent as one', () => {
-  const prompt = assemble('SYSTEM', [summaryMessage('before'), userMessage(['beside'], 'now')]);
+  const prompt = assemble('SYSTEM', [userMessage([], 'before'), userMessage(['beside'], 'now')]);
   expect(prompt.map(({ role }) => role)).toEqual(['system', 'user']);
   expect(textsOf(prompt)).toEqual(['user: before', 'user: beside', 'user: now']);
 });

@@ -250,7 +250,6 @@ describe("the kernel's own commands with the real kernel", () => {
       title: 'greet Ada',
       updatedAt: expect.any(Number),
       compactions: 0,
-      held: [],
     };
     expect(thread).toEqual({ ...listed, createdAt: expect.any(Number) });
     expect(await json('threads', 'show', id, '--last', '1')).toMatchObject({
