@@ -218,17 +218,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/trust.ts')).untrust,
   },
   {
-    path: 'setup',
-    needsTrust: true,
-    description: 'Set up a model, a server or another extension; without a name, list what can be set up',
-    arguments: [{ name: 'id', description: 'The extension' }],
-    options: [
-      { name: 'set', type: 'string', multiple: true, description: 'name=value, instead of being asked' },
-      { name: 'for-agent', type: 'boolean', description: 'Only what an agent may set: no keys, addresses or rights' },
-    ],
-    load: async () => (await import('./commands/setup.ts')).setUp,
-  },
-  {
     path: 'secrets list',
     description: 'List the secrets that extensions ask for and whom they were given for, without their values',
     load: async () => (await import('./commands/secrets.ts')).listSecrets,

@@ -49,6 +49,7 @@ export {
   ChannelProvider,
   CompactionProvider,
   ContextProvider,
+  ExtensionSettings,
   ServiceProvider,
   SetupProvider,
   TurnProvider,

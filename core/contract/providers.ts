@@ -1,4 +1,4 @@
-import type { JsonValue } from './errors.ts';
+import type { Diagnostic, JsonValue } from './errors.ts';
 import type { ModelCallOptions } from './model.ts';
 import { defineProtocol } from './protocol.ts';
 import type { Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
@@ -191,6 +191,38 @@ export const SetupProvider = defineProtocol<SetupProvider>(
     getSetupSchema: { kind: 'method', signature: 'getSetupSchema(): SetupSchema' },
     applyConfig: { kind: 'method', signature: 'applyConfig(name: string, value: JsonValue): SettingsChange' },
     onSetupComplete: { kind: 'method', signature: 'onSetupComplete(): Promise<string | null>', timeoutMs: 30_000 },
+  },
+  { inProcessOnly: true },
+);
+
+/** Settings and secrets of extensions, as a person changes them. The kernel answers it to what runs in its process: `context.use(ExtensionSettings)`. */
+export interface ExtensionSettings {
+  /** Every extension, sorted by id. `finding`: what keeps it, or what was written of it last, from running. */
+  list(): Promise<
+    readonly {
+      readonly id: string;
+      readonly name: string;
+      readonly description: string;
+      readonly state: string;
+      readonly provides: readonly string[];
+      readonly finding: Diagnostic | null;
+    }[]
+  >;
+  /**
+   * Checks by the schema of the extension, writes `pith.yaml` and reloads. `agent`: neither rights nor what says who gets a
+   * secret may be set. Rejects `not_found`, `not_allowed` and `config_invalid`; nothing is written then.
+   */
+  write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<void>;
+  /** Keeps a declared secret for those to whom this extension sends it now. Rejects `not_declared`. */
+  keepSecret(extensionId: string, name: string, value: string): Promise<void>;
+}
+
+export const ExtensionSettings = defineProtocol<ExtensionSettings>(
+  'settings',
+  {
+    list: { kind: 'method', signature: 'list(): Promise<ExtensionSummary[]>' },
+    write: { kind: 'method', signature: "write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<void>" },
+    keepSecret: { kind: 'method', signature: 'keepSecret(extensionId: string, name: string, value: string): Promise<void>' },
   },
   { inProcessOnly: true },
 );

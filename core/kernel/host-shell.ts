@@ -1,5 +1,5 @@
 import { canRun, type ProviderFacts } from './records/extensions-port.ts';
-import { type Command, messageOf, type Off, PithError, type Protocol, type Remote } from '../contract/index.ts';
+import { CommandProvider, messageOf, type Off, PithError, type Protocol, type Remote } from '../contract/index.ts';
 import { KERNEL_PROTOCOLS } from './records/kernel-names.ts';
 import type { Declaration, Discovery } from './discovery/declaration.ts';
 import { createFailures } from './records/failures.ts';
@@ -28,6 +28,8 @@ export interface HostShell {
   readonly refresh: Refresh;
   readonly log: Log;
   readonly toolsets: Toolsets;
+  /** What the kernel itself answers extensions of its process, by the id of the protocol. */
+  readonly spoken: Map<string, object>;
   onChange(listener: (ids: ReadonlySet<string>) => void): Off;
   /** Lifts the guard of the process and closes the log. */
   close(): Promise<void>;
@@ -88,7 +90,8 @@ export function createHostShell(options: HostOptions, discovery: Discovery): Hos
   const lifecycle = new Lifecycle({ runtime, tiers, wire, index: options.index, cut }, (id) => changed(new Set([id])));
   const own = options.commands;
   const commands = createCommandPort(lifecycle, { trust: options.trust, kernelPaths: () => own?.() ?? [] });
-  const otherExtensions = createProviders(lifecycle, commands, own);
+  const spoken = new Map<string, object>(own ? [[CommandProvider.id, { getCommands: async () => own() }]] : []);
+  const otherExtensions = createProviders(lifecycle, commands, spoken);
   const refresh = new Refresh(lifecycle, options.source, discovery, changed);
   const toolsets = new Toolsets(lifecycle, processes, { trust: options.trust, ...options.toolsets });
   onChange((ids) => toolsets.changed(ids));
@@ -102,6 +105,7 @@ export function createHostShell(options: HostOptions, discovery: Discovery): Hos
     refresh,
     log,
     toolsets,
+    spoken,
     onChange,
     close: async () => {
       renewing();
@@ -114,27 +118,27 @@ export function createHostShell(options: HostOptions, discovery: Discovery): Hos
 }
 
 /** What extensions reach of each other. */
-function createProviders(lifecycle: Lifecycle, commands: CommandPort, own: HostOptions['commands']): Providers {
+function createProviders(lifecycle: Lifecycle, commands: CommandPort, spoken: ReadonlyMap<string, object>): Providers {
   const { slots } = lifecycle;
+  const ofKernel = <T extends object>({ id }: Protocol<T>): readonly Remote<T>[] => {
+    const answers = spoken.get(id);
+    return answers ? [Object.freeze({ extensionId: 'kernel', ...answers }) as Remote<object> as Remote<T>] : [];
+  };
   return {
     use: (user, protocol) => {
       const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
       if (id !== undefined) return remote(lifecycle, commands, id, protocol);
+      const [answer] = ofKernel(protocol);
+      if (answer) return answer;
       throw undeclared(user, protocol);
     },
     find: (user, protocol) => [
-      ...kernelProvider(own, protocol),
+      ...ofKernel(protocol),
       ...[...slots.values()]
         .filter((slot) => slot.id !== user.id && provides(slot, protocol) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
         .map(({ id }) => remote(lifecycle, commands, id, protocol)),
     ],
   };
-}
-
-/** The kernel speaks one protocol itself: its commands. */
-function kernelProvider<T extends object>(own: (() => readonly Command[]) | undefined, protocol: Protocol<T>): readonly Remote<T>[] {
-  if (own === undefined || protocol.id !== 'command') return [];
-  return [Object.freeze({ extensionId: 'kernel', getCommands: async () => own() }) as unknown as Remote<T>];
 }
 
 /** Commands carry functions, which are run in their extension's name. */

@@ -14,6 +14,7 @@ import {
   type CommandContext,
   CompactionProvider,
   type Diagnostic,
+  ExtensionSettings,
   type Failure,
   type JsonValue,
   type Logger,
@@ -43,7 +44,7 @@ import { notesOnSandbox } from './providers/confinement-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
 import type { Slot } from './lifecycle/slot.ts';
-import { createSetupPort, type SetupPort } from '../setup/setup-port.ts';
+import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
 import { runOutside } from './records/stray-errors.ts';
 import { tellOfTurn, turnToolProviders, turnTools } from './providers/turn-tools.ts';
 import type { Unconfined } from '../toolsets/toolsets.ts';
@@ -69,6 +70,10 @@ export class ExtensionHost implements ExtensionsPort {
     this.#refresh = shell.refresh;
     this.handlers = createEventHandlers(shell.lifecycle);
     this.setup = createSetupPort(shell.lifecycle, options.secrets, (id) => this.reload(id));
+    shell.spoken.set(
+      ExtensionSettings.id,
+      settingsOf(this.setup, () => this.list()),
+    );
     this.#watch = createReloadWatch(shell.lifecycle, shell.refresh, options.source.watched);
   }
 

@@ -1,2 +1,3 @@
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export { commandUsage, matchCommand, optionUsage, parseCommandInput, type CommandOption, type CommandShape } from './command-line.ts';
+export { renderTable, type Column } from './table.ts';

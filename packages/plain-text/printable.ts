@@ -22,6 +22,18 @@ export function printableLine(text: string, mostCharacters = Infinity): string {
     .replace(HANGING, '')}…`;
 }
 
+/** `file:line: message; cure`, as far as it is known. */
+export function findingLine(finding: {
+  readonly message?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly cure?: string;
+}): string {
+  const { message = '', file, line, cure } = finding;
+  const where = file === undefined || message.includes(file) ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
+  return printable(`${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`);
+}
+
 /** A text whose bold and colours are Pith's own, as it paints them; nothing else of a terminal's is obeyed. */
 export function printablePainted(text: string): string {
   if (PLAIN.test(text)) return text;

@@ -16,6 +16,7 @@ import { validateCommand } from '../../sandbox/extensions/extension_builder/comm
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import { listRecipes, renderRecipe, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
+import Setup from '../../sandbox/extensions/setup/main.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
@@ -36,6 +37,7 @@ export async function commandsPage(root: string): Promise<string> {
     listRecipes({} as never, {} as never),
     showRecipe({} as never),
     renderRecipe({} as never),
+    ...new Setup({} as never).getCommands(),
   ];
   await expectAll(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);

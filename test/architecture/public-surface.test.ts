@@ -11,7 +11,7 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  ChannelProvider CommandProvider CompactionProvider ContextProvider ModelProvider PithError Places ServiceProvider
+  ChannelProvider CommandProvider CompactionProvider ContextProvider ExtensionSettings ModelProvider PithError Places ServiceProvider
   SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult
   messageOf toolError toolResult z
 `);

@@ -1,7 +1,7 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, findingLine } from '@pith/plain-text';
 import { slipsIn, type Kernel } from '../../compose/index.ts';
-import { findingLine, paintState, printFields, printTable } from './text.ts';
+import { paintState, printFields, printTable } from './text.ts';
 import type { AgentStatus } from '../../agent/index.ts';
 
 export async function listAgents(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {

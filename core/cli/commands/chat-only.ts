@@ -1,6 +1,7 @@
 import type { CommandInput, CommandIO } from '../../contract/index.ts';
+import { findingLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { colours, findingLine, printTable } from './text.ts';
+import { colours, printTable } from './text.ts';
 
 /** With a reference: throws `model_unknown` or `model_auth` when no such model can be had. */
 export async function showModel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {

@@ -1,8 +1,8 @@
 import type { CommandInput, CommandIO, Diagnostic, JsonValue } from '../../contract/index.ts';
-import { printable, wrapLines } from '@pith/plain-text';
+import { findingLine, printable, wrapLines } from '@pith/plain-text';
 import { type DoctorReport, isIgnored, type Kernel } from '../../compose/index.ts';
 import { untilAborted } from '@pith/promises';
-import { colours, findingLine, paintState, printTable } from './text.ts';
+import { colours, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */
 export async function runDoctor(kernel: Kernel, _input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {

@@ -1,9 +1,9 @@
 import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
 import { type ExtensionStatus, TOOLSET_PREFIX } from '../../kernel/index.ts';
 import { askText, type Manifest, NETWORK_REACH } from '../../trust/index.ts';
-import { didYouMean, printableLine } from '@pith/plain-text';
+import { didYouMean, findingLine, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { findingLine, paintState, printFields, printTable } from './text.ts';
+import { paintState, printFields, printTable } from './text.ts';
 
 export async function listExtensions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const extensions = kernel.extensions.list();

@@ -1,7 +1,7 @@
 import pc from 'picocolors';
+import { type Column, renderTable } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
 import type { CommandIO } from '../../contract/index.ts';
-import { renderTable, type Column } from '../terminal/table.ts';
 
 /** Paints where the output takes colour, and leaves the text alone elsewhere. */
 export function colours(io: Pick<CommandIO, 'colour'>) {
@@ -46,16 +46,4 @@ const STATE_COLOURS = {
 export function paintState(io: CommandIO, state: string, text: string = state): string {
   const colour = (STATE_COLOURS as Readonly<Record<string, 'green' | 'yellow' | 'red' | 'dim' | undefined>>)[state];
   return colour === undefined ? text : colours(io)[colour](text);
-}
-
-/** `file:line: message; cure`, as far as it is known. */
-export function findingLine(finding: {
-  readonly message?: string;
-  readonly file?: string;
-  readonly line?: number;
-  readonly cure?: string;
-}): string {
-  const { message = '', file, line, cure } = finding;
-  const where = file === undefined || message.includes(file) ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
-  return printable(`${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`);
 }

@@ -21,11 +21,16 @@ const id = z.string().min(1).describe('The id of the extension');
 
 /** Tools that look after the kernel, through the kernel's own commands. */
 export function kernelTools(context: ExtensionContext): readonly Tool[] {
-  const run = async (path: string, input: Parameters<typeof captureCommand>[2], signal: AbortSignal): Promise<CapturedCommand> => {
-    const kernel = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-    if (kernel === undefined)
-      throw new PithError('provider_unavailable', 'this kernel offers no commands', { cure: 'use the pith command' });
-    return captureCommand(kernel, path, input, signal);
+  const run = async (
+    path: string,
+    input: Parameters<typeof captureCommand>[2],
+    signal: AbortSignal,
+    of = 'kernel',
+  ): Promise<CapturedCommand> => {
+    const provider = context.find(CommandProvider).find(({ extensionId }) => extensionId === of);
+    if (provider === undefined)
+      throw new PithError('provider_unavailable', `'${of}' offers no commands here`, { cure: 'use the pith command' });
+    return captureCommand(provider, path, input, signal);
   };
   return [
     defineTool({
@@ -91,7 +96,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
           return toolError('not_allowed', `'${context.id}' cannot reload itself while it answers: a person must change pith.yaml`);
         const set = Object.entries(values).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
         return answered(
-          () => run('setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal),
+          () => run('setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal, 'setup'),
           'not_configured',
         );
       },

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { renderTable } from '../../../core/cli/terminal/table.ts';
+import { renderTable } from '@pith/command-line';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from './fakes.ts';
 

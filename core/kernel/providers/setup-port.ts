@@ -1,15 +1,14 @@
 import path from 'node:path';
-import { messageOf, PithError, type Remote, type SecretUse, type SettingsChange, SetupProvider } from '../contract/index.ts';
+import { type ExtensionSettings, messageOf, PithError, type SecretUse, type SettingsChange } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import { callProvider, remoteOf, running } from '../kernel/providers/handle.ts';
-import { SECRET_USES } from '../kernel/calls/surface.ts';
-import type { ExtensionStatus } from '../kernel/providers/status.ts';
-import type { Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
-import type { Slot } from '../kernel/lifecycle/slot.ts';
-import type { HostOptions } from '../kernel/host-options.ts';
-import { askerOf, concerns } from '../kernel/records/recipients.ts';
-import type { StoredSecret } from '../kernel/records/secrets-file.ts';
-import { runOutside } from '../kernel/records/stray-errors.ts';
+import { callProvider, running } from './handle.ts';
+import { SECRET_USES } from '../calls/surface.ts';
+import type { ExtensionStatus } from './status.ts';
+import type { Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { Slot } from '../lifecycle/slot.ts';
+import { askerOf, concerns } from '../records/recipients.ts';
+import type { SecretsFile, StoredSecret } from '../records/secrets-file.ts';
+import { runOutside } from '../records/stray-errors.ts';
 
 /** A declared secret, without its value. */
 export interface SecretStatus {
@@ -24,8 +23,6 @@ export interface SecretStatus {
 
 /** Settings and secrets, as a person changes them while Pith runs. */
 export interface SetupPort {
-  /** null: it cannot be set up. */
-  provider(extensionId: string): Remote<SetupProvider> | null;
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
   configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus>;
   /** Values that are kept for somebody who offers models, by name: only to see which are there. */
@@ -45,7 +42,7 @@ export interface SetupPort {
 
 export function createSetupPort(
   lifecycle: Lifecycle,
-  { env, stored: file }: HostOptions['secrets'],
+  { env, stored: file }: { readonly env: Readonly<Record<string, string | undefined>>; readonly stored?: SecretsFile | undefined },
   reload: (extensionId: string) => Promise<ExtensionStatus>,
 ): SetupPort {
   const { secrets } = lifecycle.runtime;
@@ -61,8 +58,6 @@ export function createSetupPort(
     );
   };
   const port: SetupPort = {
-    provider: (extensionId) =>
-      slotOf(extensionId).declaration.manifest?.provides.includes('setup') ? remoteOf(lifecycle, extensionId, SetupProvider) : null,
     configure: (extensionId, changes, wish = 'person') =>
       configure(lifecycle, slotOf(extensionId), changes, wish, () => reload(extensionId)),
     stored() {
@@ -122,6 +117,26 @@ export function createSetupPort(
   return port;
 }
 
+/** What extensions of the kernel's process reach of it. */
+export function settingsOf(port: SetupPort, statuses: () => readonly ExtensionStatus[]): ExtensionSettings {
+  return {
+    list: async () =>
+      statuses().map(({ id, state, provides, manifest, phase, code = '', message = '', file, line, cure }) => ({
+        id,
+        name: manifest?.name ?? id,
+        description: manifest?.description ?? '',
+        state,
+        provides,
+        finding: phase === 'reload' || state === 'failed' ? { severity: 'error', code, message, file, line, cure } : null,
+      })),
+    write: async (id, changes, wish) => void (await port.configure(id, changes, wish)),
+    async keepSecret(id, name, value) {
+      const users = await port.secretUsers(name, id);
+      await port.setSecret(name, { value, for: users.length > 0 ? users : [`extension:${id}`] });
+    },
+  };
+}
+
 /** Who of an extension asks for this name: the extension itself where it does not say more. Nobody while it cannot run: then nobody knows. */
 async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: string): Promise<readonly string[]> {
   const shipped = lifecycle.runtime.loader.isShipped(declaration);
@@ -168,7 +183,7 @@ async function configure(
   const { declaration } = slot.written;
   const config = runtime.rights.configOf(declaration, changes);
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
-  const { editSettingsFile } = await import('./settings-edit.ts');
+  const { editSettingsFile } = await import('../settings/settings-edit.ts');
   editSettingsFile(path.join(runtime.places.sandbox, 'pith.yaml'), changes);
   return reload();
 }

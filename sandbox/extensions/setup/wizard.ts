@@ -2,23 +2,30 @@ import { join } from 'node:path';
 import {
   type CommandInput,
   type CommandIO,
+  type Diagnostic,
+  type ExtensionContext,
+  ExtensionSettings,
   type JsonValue,
   messageOf,
   PithError,
+  Places,
+  type Remote,
   type SettingsChange,
   type SetupField,
+  SetupProvider,
   type SetupSchema,
-} from '../../contract/index.ts';
-import { didYouMean } from '@pith/plain-text';
-import type { Kernel } from '../../compose/index.ts';
-import { findingLine, paintState, printTable } from './text.ts';
+} from 'pith';
+import { renderTable } from '@pith/command-line';
+import { didYouMean, findingLine } from '@pith/plain-text';
+import pc from 'picocolors';
 
 /** Without an id it lists what can be set up; with one it asks, or takes `--set name=value`. */
-export async function setUp(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
+export async function setUp(context: ExtensionContext, input: CommandInput, io: CommandIO): Promise<number> {
+  const settings = context.use(ExtensionSettings);
+  const extensions = await settings.list();
   const id = input.arguments['id'];
-  if (typeof id !== 'string') return list(kernel, io);
-  const { setup } = kernel.extensions;
-  const provider = setup.provider(id);
+  if (typeof id !== 'string') return list(extensions, io);
+  const provider = providerOf(context, extensions, id);
   const schema: SetupSchema = (await provider?.getSetupSchema()) ?? { title: id, fields: [] };
   const given = (input.options['set'] ?? []) as readonly string[];
   if (given.length === 0 && !io.interactive) return show(io, id, schema);
@@ -47,17 +54,13 @@ export async function setUp(kernel: Kernel, input: CommandInput, io: CommandIO):
       else await apply(field, valueOf(field, answer));
     }
   }
-  if (Object.keys(changes).length > 0) await setup.configure(id, changes, input.options['for-agent'] === true ? 'agent' : 'person');
-  const file = join(kernel.sandbox, 'pith.yaml');
+  if (Object.keys(changes).length > 0) await settings.write(id, changes, input.options['for-agent'] === true ? 'agent' : 'person');
+  const file = join(context.use(Places).sandbox, 'pith.yaml');
   if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${key} to ${file}`);
   // A secret belongs to the address that has just been set.
-  for (const [name, value] of secrets) {
-    const users = await setup.secretUsers(name, id);
-    await setup.setSecret(name, { value, for: users.length > 0 ? users : [`extension:${id}`] });
-  }
-  const status = kernel.extensions.show(id);
-  const failed = status === null || status.phase === 'reload' || status.state === 'failed';
-  const said = failed || !provider ? { line: failed && status ? findingLine(status) : null, ok: !failed } : await complete(provider);
+  for (const [name, value] of secrets) await settings.keepSecret(id, name, value);
+  const finding = (await settings.list()).find((each) => each.id === id)?.finding ?? null;
+  const said = finding === null && provider ? await complete(provider) : { line: finding && findingLine(finding), ok: finding === null };
   io.json({ ok: said.ok, id, changes, secrets: [...secrets.keys()], line: said.line });
   if (!said.ok) io.error(`pith: ${id} is set up, but does not work yet: ${said.line ?? 'it failed'}`);
   else if (!io.quiet) io.print(said.line ?? `${id} is set up`);
@@ -75,19 +78,37 @@ async function complete(provider: {
   }
 }
 
-function list(kernel: Kernel, io: CommandIO): number {
-  const found = kernel.extensions.list().filter(({ provides }) => provides.includes('setup'));
-  io.json(found.map(({ id, state, manifest }) => ({ id, state, name: manifest?.name ?? id, description: manifest?.description ?? '' })));
-  printTable(
-    io,
-    found,
-    [
-      { title: 'EXTENSION', value: ({ id }) => id },
-      { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
-      { title: 'WHAT IT IS', value: ({ manifest }) => manifest?.description ?? '' },
-    ],
-    'Nothing asks to be set up',
-  );
+type Extensions = Awaited<ReturnType<ExtensionSettings['list']>>;
+
+/** null: it asks nothing. */
+function providerOf(context: ExtensionContext, extensions: Extensions, id: string): Remote<SetupProvider> | null {
+  const extension = extensions.find((each) => each.id === id);
+  if (extension === undefined) {
+    const known = extensions.map((each) => each.id);
+    throw new PithError('not_found', `no extension '${id}': nothing declares it${didYouMean(id, known)}`, {
+      cure: 'see: pith extensions list',
+    });
+  }
+  const provider = context.find(SetupProvider).find(({ extensionId }) => extensionId === id) ?? null;
+  if (provider !== null || !extension.provides.includes('setup')) return provider;
+  const { message, cure }: Pick<Diagnostic, 'message' | 'cure'> = extension.finding ?? { message: `it is ${extension.state}` };
+  throw new PithError('provider_unavailable', `'${id}' cannot be set up: ${message}`, { cure });
+}
+
+const COLOURS = { active: 'green', idle: 'green', blocked: 'yellow', failed: 'red', disabled: 'dim' } as const;
+
+function list(extensions: Extensions, io: CommandIO): number {
+  const found = extensions.filter(({ provides }) => provides.includes('setup'));
+  io.json(found.map(({ id, state, name, description }) => ({ id, state, name, description })));
+  const colour = pc.createColors(io.colour);
+  const paint = (text: string, { state }: (typeof found)[number]): string => colour[COLOURS[state as keyof typeof COLOURS]](text);
+  const columns = [
+    { title: 'EXTENSION', value: ({ id }: (typeof found)[number]) => id },
+    { title: 'STATE', value: ({ state }: (typeof found)[number]) => state, paint },
+    { title: 'WHAT IT IS', value: ({ description }: (typeof found)[number]) => description },
+  ];
+  if (found.length === 0) io.print(colour.dim('Nothing asks to be set up'));
+  else io.print(renderTable(found, columns, io.colour || io.interactive ? io.columns : 0, colour.dim));
   if (found.length > 0 && !io.quiet) io.print('\nSet one up: pith setup <extension>');
   return 0;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
-import { PithError, type SettingsChange } from '../contract/index.ts';
+import { PithError, type SettingsChange } from '../../contract/index.ts';
 import { makeFolders, replaceFile } from '@pith/safe-files';
 
 /** Writes these settings into the file and leaves the others, their order and the comments. Throws `settings_invalid` when the file cannot be read as settings. */
