@@ -9,6 +9,7 @@ export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './
 export type {
   CallRecord,
   CallState,
+  Charge,
   StoredMessage,
   ThreadQueue,
   Threads,

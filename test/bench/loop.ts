@@ -7,16 +7,8 @@ import { openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 import { createSqliteThreads } from '../../core/agent/threads/sqlite-threads.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
-import {
-  type Agents,
-  type ApprovalStore,
-  type CallRecord,
-  createAgents,
-  type ThreadQueue,
-  type Threads,
-  type ThreadWriter,
-  type TurnRecord,
-} from '../../core/agent/index.ts';
+import { memoryThreads, noApprovals } from '../core/agent/threads/in-memory.ts';
+import { type Agents, type CallRecord, createAgents, type ThreadQueue, type TurnRecord } from '../../core/agent/index.ts';
 
 /** What a step costs beyond the model and the tool. */
 export const loop: Bench = async ({ runs, quick }) =>
@@ -74,50 +66,20 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
 }
 
 function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
-  const kept = new AbortController().signal;
-  const hold = { lost: kept, fence: { name: 'bench', holder: 'bench' }, release: () => done };
+  const fence = { name: 'bench', holder: 'bench' };
+  const hold = { lost: new AbortController().signal, fence, release: async () => undefined };
   const queue: ThreadQueue = { acquire: async () => hold, run: (_thread, task) => task(hold) };
+  const threads = memoryThreads(kernel.clock, () => true);
   return createAgents({
     extensions: kernel.extensions,
     declarations: () => kernel.extensions.agents(),
     models: kernel.router,
-    stores: () => ({ threads: forgetful, approvals: silent, queue }),
+    stores: () => ({ threads, approvals: noApprovals, queue }),
     events: kernel.events,
     clock: kernel.clock,
     sandboxDir,
   });
 }
-
-const done = Promise.resolve();
-const silent: ApprovalStore = {
-  list: async () => [],
-  get: async () => null,
-  answersFor: async () => ({ always: [], asked: [] }),
-  askedFor: async () => [],
-  ask: () => done,
-  reject: () => done,
-  answer: () => Promise.reject(new Error('nothing is asked')),
-};
-const writer: ThreadWriter = {
-  charge: () => done,
-  beginTurn: () => done,
-  recordStep: () => done,
-  startCall: () => done,
-  suspendCall: () => done,
-  finishCall: () => done,
-  recordResults: () => done,
-  setState: () => done,
-  compact: () => done,
-};
-const forgetful: Threads = {
-  load: async () => null,
-  list: async () => [],
-  unfinished: async () => null,
-  keyed: async () => null,
-  last: async () => null,
-  delegated: async () => ({ turns: 0, steps: 0, calls: 0 }),
-  writer: () => writer,
-};
 
 function modelOf(calls: () => boolean): LanguageModel {
   let made = 0;
@@ -147,9 +109,12 @@ async function bareLoop(steps: number): Promise<number> {
   return length;
 }
 
+let drained = 0;
+
 async function drain(agents: Agents, agent: string): Promise<TurnEvent> {
   let last: TurnEvent | undefined;
-  for await (const event of agents.run({ agent, threadId: 't', channelId: 'bench', userId: 'bench', input: 'go' })) last = event;
+  for await (const event of agents.run({ agent, threadId: `t${drained++}`, channelId: 'bench', userId: 'bench', input: 'go' }))
+    last = event;
   return last as TurnEvent;
 }
 
@@ -170,7 +135,11 @@ async function durableSteps(runs: number, folder: string): Promise<readonly Row[
   let at = 0;
   const begin = async () => {
     const id = `turn-${at++}`;
-    await threads.beginTurn({ id: `thread-${id}`, agentId: 'a', date: '2026-01-01', title: '' }, turnOf(id), []);
+    await threads.beginTurn({
+      thread: { id: `thread-${id}`, agentId: 'a', date: '2026-01-01', title: '' },
+      turn: turnOf(id),
+      messages: [],
+    });
     return id;
   };
   const work = async (id: string, steps: number) => {

@@ -2,8 +2,8 @@
 export type {
   CallRecord,
   CallState,
+  Charge,
   Delegated,
-  StepRecord,
   StoredMessage,
   ThreadRecord,
   Threads,

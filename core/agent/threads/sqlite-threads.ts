@@ -10,10 +10,11 @@ import {
   type ToolEffect,
   type ToolResult,
   type TurnPolicy,
+  type Usage,
 } from '../../contract/index.ts';
 import { type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
-import type { CallRecord, CallState, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';
+import type { CallRecord, CallState, Charge, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent stands apart, because each step rewrites the turn's row. */
 const SCHEMA = [
@@ -104,6 +105,8 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
   };
 }
 
+type CallKey = Pick<CallRecord, 'turnId' | 'step' | 'index'>;
+
 function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
   const write = (run: (statement: Statement) => void) =>
     store.write((statement) => {
@@ -111,14 +114,43 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       run(statement);
     });
 
-  const setCall = (turnId: string, step: number, index: number, state: CallState) =>
-    write((statement) => {
-      const { changes } = statement('UPDATE calls SET state = ? WHERE turn = ? AND step = ? AND place = ?', state, turnId, step, index);
+  const charge = (statement: Statement, callers: readonly Charge[]) => {
+    for (const { turnId, delegated, usage, fence: own } of callers) {
+      checkThreadFence(store, own);
+      statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, delegated.turns, delegated.steps, delegated.calls);
+      statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', usage.inputTokens, usage.outputTokens, turnId);
+    }
+  };
+
+  const setState = (statement: Statement, turnId: string, state: TurnState, usage: Usage) => {
+    const changed = statement(
+      'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?',
+      state,
+      usage.inputTokens,
+      usage.outputTokens,
+      turnId,
+    );
+    found(changed.changes, `turn '${turnId}'`);
+    statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
+  };
+
+  const setCall = ({ turnId, step, index }: CallKey, state: CallState, result: ToolResult | null) => {
+    const text = result && JSON.stringify(result);
+    return write((statement) => {
+      const { changes } = statement(
+        'UPDATE calls SET state = ?, result = ? WHERE turn = ? AND step = ? AND place = ?',
+        state,
+        text,
+        turnId,
+        step,
+        index,
+      );
       found(changes, `call ${step}/${index} of turn '${turnId}'`);
     });
+  };
 
   return {
-    async beginTurn(thread, turn, messages, said) {
+    async beginTurn({ thread, turn, messages, said, callers = [] }) {
       const agent = JSON.stringify(turn.agent);
       const policy = JSON.stringify(turn.policy);
       const texts = messages.map((message) => JSON.stringify(message));
@@ -151,14 +183,22 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
         if (said !== undefined) writeSaid(statement, turn, said);
+        charge(statement, callers);
       });
     },
 
-    async recordStep(turnId, { step, message, calls, usage }) {
+    async recordStep(turnId, { step, message, calls, usage, end, callers = [] }) {
       const text = JSON.stringify(message);
-      const inputs = calls.map(
-        (call) => [JSON.stringify(call.input) ?? 'null', call.result === null ? null : JSON.stringify(call.result)] as const,
-      );
+      const rows = calls.map((call) => [
+        call.callId,
+        call.name,
+        call.extensionId,
+        call.tool,
+        JSON.stringify(call.input) ?? 'null',
+        call.effect,
+        call.state,
+        call.result === null ? null : JSON.stringify(call.result),
+      ]);
       await write((statement) => {
         const { changes } = statement(
           'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?',
@@ -169,42 +209,14 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         );
         found(changes, `turn '${turnId}'`);
         statement(INSERT_MESSAGE, text, null, turnId);
-        calls.forEach((call, place) => {
-          const [input = 'null', result = null] = inputs[place] ?? [];
-          statement(
-            INSERT_CALL,
-            turnId,
-            call.step,
-            call.index,
-            call.callId,
-            call.name,
-            call.extensionId,
-            call.tool,
-            input,
-            call.effect,
-            call.state,
-            result,
-          );
-        });
+        rows.forEach((row, index) => statement(INSERT_CALL, turnId, step, index, ...row));
+        if (end !== undefined) setState(statement, turnId, end, usage);
+        charge(statement, callers);
       });
     },
 
-    startCall: (turnId, step, index) => setCall(turnId, step, index, 'started'),
-    suspendCall: (turnId, step, index) => setCall(turnId, step, index, 'requested'),
-
-    async finishCall(turnId, step, index, result) {
-      const text = JSON.stringify(result);
-      await write((statement) => {
-        const { changes } = statement(
-          `UPDATE calls SET state = 'finished', result = ? WHERE turn = ? AND step = ? AND place = ?`,
-          text,
-          turnId,
-          step,
-          index,
-        );
-        found(changes, `call ${step}/${index} of turn '${turnId}'`);
-      });
-    },
+    setCall: (call, state) => setCall(call, state, null),
+    finishCall: (call, result) => setCall(call, 'finished', result),
 
     async recordResults(turnId, message, retain) {
       const text = JSON.stringify(message);
@@ -213,26 +225,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       });
     },
 
-    async charge(turnId, { turns, steps, calls }, { inputTokens, outputTokens }) {
-      await write((statement) => {
-        statement('INSERT OR REPLACE INTO turndelegated VALUES (?, ?, ?, ?)', turnId, turns, steps, calls);
-        statement('UPDATE turns SET input = ?, output = ? WHERE id = ?', inputTokens, outputTokens, turnId);
-      });
-    },
-
-    async setState(turnId, state, usage) {
-      await write((statement) => {
-        const { changes } = statement(
-          'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?',
-          state,
-          usage.inputTokens,
-          usage.outputTokens,
-          turnId,
-        );
-        found(changes, `turn '${turnId}'`);
-        statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
-      });
-    },
+    setState: (turnId, state, usage) => write((statement) => setState(statement, turnId, state, usage)),
 
     async compact(threadId, throughSeq, replacement) {
       const texts = replacement.map((part) => [JSON.stringify(part.message), retainText(part.retain)] as const);

@@ -94,41 +94,55 @@ export interface Threads {
   last(threadId: string): Promise<TurnRecord | null>;
   /** The thread's turn of this name and its calls, ended or not, or null. */
   keyed(threadId: string, key: string): Promise<Unfinished | null>;
-  /** What `charge` wrote last; zeros where nothing did. */
+  /** As it was last charged; zeros where it never was. */
   delegated(turnId: string): Promise<Delegated>;
   /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */
   writer(fence: Fence): ThreadWriter;
 }
 
+/** What a turn has used with all that it called. */
+export interface Charge {
+  readonly turnId: string;
+  readonly delegated: Delegated;
+  readonly usage: Usage;
+  /** Of the thread of that turn. */
+  readonly fence: Fence;
+}
+
+/** A turn as it begins. */
+export interface BeginningTurn {
+  /** Made if it is new. */
+  readonly thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>;
+  readonly turn: TurnRecord;
+  readonly messages: readonly Message[];
+  /** What a person said, as an event. */
+  readonly said?: string;
+  /** The turns that wait for it: a restart must not give back to them what was used. */
+  readonly callers?: readonly Charge[];
+}
+
 /** One model step as it is kept. */
-export interface StepRecord {
+export interface StepRecord extends Pick<BeginningTurn, 'callers'> {
   readonly step: number;
   /** The assistant's. */
   readonly message: Message;
-  /** Those that it asks for, `requested`. */
+  /** Those that it asks for: `started` where a call begins at once and must not be repeated. */
   readonly calls: readonly CallRecord[];
   /** Of the turn so far. */
   readonly usage: Usage;
+  /** The turn ends with this step. */
+  readonly end?: TurnEndReason;
 }
 
 /** A write is one commit, on disk when its promise resolves. */
 export interface ThreadWriter {
-  /** Makes the thread if it is new, writes the turn and its first messages; with it what a person `said`, as an event. */
-  beginTurn(
-    thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>,
-    turn: TurnRecord,
-    messages: readonly Message[],
-    said?: string,
-  ): Promise<void>;
+  beginTurn(begun: BeginningTurn): Promise<void>;
   recordStep(turnId: string, step: StepRecord): Promise<void>;
-  /** A call that waits for somebody's answer: it will be run again, whatever its effect. */
-  suspendCall(turnId: string, step: number, index: number): Promise<void>;
-  startCall(turnId: string, step: number, index: number): Promise<void>;
-  finishCall(turnId: string, step: number, index: number, result: ToolResult): Promise<void>;
+  /** `requested`: it waits for somebody's answer, and will be run again, whatever its effect. */
+  setCall(call: Pick<CallRecord, 'turnId' | 'step' | 'index'>, state: 'requested' | 'started'): Promise<void>;
+  finishCall(call: Pick<CallRecord, 'turnId' | 'step' | 'index'>, result: ToolResult): Promise<void>;
   /** The tool message that answers a step, after its calls have finished. */
   recordResults(turnId: string, message: Message, retain: Readonly<Record<string, Retain>>): Promise<void>;
-  /** What a turn has used, with all that it called. */
-  charge(turnId: string, delegated: Delegated, usage: Usage): Promise<void>;
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;
   /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction. */
   compact(threadId: string, throughSeq: number, replacement: readonly Pick<StoredMessage, 'message' | 'retain'>[]): Promise<void>;

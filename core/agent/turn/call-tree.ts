@@ -1,4 +1,5 @@
 import { type AgentLimits, PithError, type TurnRequest } from '../../contract/index.ts';
+import type { Charge } from '../threads/index.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
 /** Where a turn stands among those that called it. */
@@ -52,9 +53,14 @@ export function countCalled({ parent }: CallNode): void {
   parent.progress.delegated.turns += 1;
 }
 
-/** Writes what all that called have used through the turn that they wait for: a restart must not give it back to them. */
-export function chargeCallers(parent: RunningTurn | null): readonly Promise<void>[] {
-  return [...callers(parent)].map(({ writer, record, progress }) => writer.charge(record.id, progress.delegated, progress.usage));
+/** What all that called have used through the turn that they wait for. */
+export function chargesOf(parent: RunningTurn | null): readonly Charge[] {
+  return [...callers(parent)].map(({ record, progress, fence }) => ({
+    turnId: record.id,
+    delegated: progress.delegated,
+    usage: progress.usage,
+    fence,
+  }));
 }
 
 /** What a turn uses, its callers have used. */

@@ -1,7 +1,7 @@
 import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent, type TurnInfo } from '../../contract/index.ts';
 import { announceQuestion, decideCalls, readCalls, type DecidedCall } from './calls.ts';
 import { compactIfNeeded, addUsage } from './compaction.ts';
-import { chargeCallers, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
+import { chargesOf, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
 import { distinct, type AssistantMessage } from '../prompt/messages.ts';
 import { modelFailure } from '../../models/index.ts';
 import { runCalls, wasShown } from './run-calls.ts';
@@ -35,14 +35,12 @@ export async function* answerCalls(
   turn: RunningTurn,
   step: number,
   calls: readonly DecidedCall[],
-  writes: readonly Promise<void>[] = [],
+  recording: Promise<unknown> = Promise.all(calls.filter(mustBeKnown).map(({ record }) => turn.writer.setCall(record, 'started'))),
 ): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
-  // Only what must not be repeated has to be known as started. In the same tick as the step itself it costs no commit of its own.
-  const starts = calls.filter(({ record, result, question }) => result === null && question === null && record.effect === 'write');
   const questions = calls.flatMap(({ question }) => question ?? []);
+  // Questions in the same tick as the step itself cost no further commit.
   await Promise.all([
-    ...writes,
-    ...starts.map(({ record }) => turn.writer.startCall(record.turnId, record.step, record.index)),
+    recording,
     ...questions.flatMap(({ question, isNew }) => (isNew ? turn.deps.approvals.ask(question, turn.fence) : [])),
   ]);
   for (const { record } of calls)
@@ -72,7 +70,6 @@ function stopBefore(turn: RunningTurn): TurnEnd | null {
 }
 
 async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerator<TurnEvent, TurnEnd | null, undefined> {
-  const { writer } = turn;
   const asked = outcome.cut ? [] : readCalls(turn, outcome.calls);
   const message = assistantMessage(outcome, asked);
   if (outcome.text !== '') turn.progress.text = outcome.text;
@@ -83,21 +80,26 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   turn.conversation.prompt.push(message);
   const step = turn.progress.steps;
   spendStep(turn);
-  if (ending) {
-    // One commit for the answer and the end of its turn.
-    await Promise.all([
-      writer.recordStep(turn.record.id, { step, message, calls: [], usage: turn.progress.usage }),
-      writer.setState(turn.record.id, ending.reason, turn.progress.usage),
-      ...chargeCallers(turn.parent),
-    ]);
-    yield { type: 'step-end', step, usage: turn.progress.usage };
-    return { ...ending, stored: true };
-  }
-  const calls = await decideCalls(turn, step, asked);
-  return yield* answerCalls(turn, step, calls, [
-    writer.recordStep(turn.record.id, { step, message, calls: calls.map(({ record }) => record), usage: turn.progress.usage }),
-    ...chargeCallers(turn.parent),
-  ]);
+  const decided = ending ? [] : await decideCalls(turn, step, asked);
+  const calls = decided.map((call) => (mustBeKnown(call) ? { ...call.record, state: 'started' as const } : call.record));
+  const { usage } = turn.progress;
+  const recording = turn.writer.recordStep(turn.record.id, {
+    step,
+    message,
+    calls,
+    usage,
+    end: ending?.reason,
+    callers: chargesOf(turn.parent),
+  });
+  if (ending === null) return yield* answerCalls(turn, step, decided, recording);
+  await recording;
+  yield { type: 'step-end', step, usage };
+  return { ...ending, stored: true };
+}
+
+/** Only a call that begins and must not be repeated has to be stored as started. */
+function mustBeKnown({ record, result, question }: DecidedCall): boolean {
+  return result === null && question === null && record.effect === 'write';
 }
 
 function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOutcome): Generator<TurnEvent, TurnEnd, undefined> {

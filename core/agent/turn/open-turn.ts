@@ -7,7 +7,7 @@ import { LOCAL_USER, UNKNOWN_CHANNEL, dayOf, planTurn } from './plan.ts';
 import { assemble, callIdsOf, distinct, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
 import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
-import { chargeCallers, countCalled, type CallNode } from './call-tree.ts';
+import { chargesOf, countCalled, type CallNode } from './call-tree.ts';
 import { StepEvents, type NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import { closeSuspended, closeUnfinished, openCalls } from './resume.ts';
 import { untilAborted } from '@pith/promises';
@@ -99,10 +99,8 @@ async function* beginTurn(
     plan.documents,
   );
   const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
-  await Promise.all([
-    writer.beginTurn({ id: threadId, agentId: spec.id, date, title: titleOf(input) }, record, [message], said),
-    ...chargeCallers(node.parent),
-  ]);
+  const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input) };
+  await writer.beginTurn({ thread, turn: record, messages: [message], said, callers: chargesOf(node.parent) });
   const delegated = { turns: 0, steps: 0, calls: 0 };
   const messages = [...before.map((stored) => stored.message), message];
   const turn = running(opening, { plan, record, documents: documentsIn([message]), delegated, messages });

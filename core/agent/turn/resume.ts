@@ -48,7 +48,7 @@ export async function closeUnfinished(
       result: record.state === 'finished' && record.result ? record.result : answerFor(record),
     }));
     for (const { record, result } of answers) {
-      if (record.state !== 'finished') writes.push(writer.finishCall(turn.id, record.step, record.index, result));
+      if (record.state !== 'finished') writes.push(writer.finishCall(record, result));
     }
     const retain = Object.fromEntries(
       answers.flatMap(({ record, result }) => (result.ok && result.retain ? [[record.callId, result.retain]] : [])),

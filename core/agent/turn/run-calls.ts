@@ -39,10 +39,10 @@ async function finish(turn: RunningTurn, record: CallRecord, result: ToolResult,
     stored.push(write);
   };
   if (isSuspended(turn, result)) {
-    if (record.effect === 'write') store(writer.suspendCall(record.turnId, record.step, record.index));
+    if (record.effect === 'write') store(writer.setCall(record, 'requested'));
     return null;
   }
-  if (record.state !== 'finished') store(writer.finishCall(record.turnId, record.step, record.index, result));
+  if (record.state !== 'finished') store(writer.finishCall(record, result));
   if (!wasShown(turn, record)) {
     const { extensionId, tool } = record;
     const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);

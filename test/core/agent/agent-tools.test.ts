@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
 import type { FakeExtension } from './fake-extensions.ts';
 import { agent, createWorld, type World } from './world.ts';
-import type { CallRecord, TurnRecord } from '../../../core/agent/index.ts';
+import type { CallRecord, Charge, TurnRecord } from '../../../core/agent/index.ts';
 
 const schema = {
   type: 'object',
@@ -161,8 +161,9 @@ describe('what a turn has used through others', () => {
       extensions: { ext: { tools: { ask: { effect: 'idempotent', run } } } },
       script: [{ text: 'ok' }],
     });
-    await leftBehind(world, { name: 'ask', tool: 'ask', extensionId: 'ext', input: {} });
-    await world.writer.charge('T', { turns: 10, steps: 4, calls: 2 }, { inputTokens: 70, outputTokens: 7 });
+    const usage = { inputTokens: 70, outputTokens: 7 };
+    const charge = { turnId: 'T', delegated: { turns: 10, steps: 4, calls: 2 }, usage, fence: { name: 'test', holder: 'test' } };
+    await leftBehind(world, { name: 'ask', tool: 'ask', extensionId: 'ext', input: {} }, [charge]);
     const { end } = await world.collect({ resume: true });
     expect(reasons).toEqual(['limit_reached']);
     expect(end).toMatchObject({ reason: 'done', usage: { inputTokens: 80, outputTokens: 12 } });
@@ -170,7 +171,11 @@ describe('what a turn has used through others', () => {
 });
 
 /** The store as a process leaves it that was killed while this one call ran. */
-async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' | 'extensionId' | 'input'>): Promise<void> {
+async function leftBehind(
+  world: World,
+  call: Pick<CallRecord, 'name' | 'tool' | 'extensionId' | 'input'>,
+  callers: readonly Charge[] = [],
+): Promise<void> {
   const turn: TurnRecord = {
     id: 'T',
     threadId: 'thread',
@@ -187,7 +192,7 @@ async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' |
     key: null,
   };
   const asked: Message = { role: 'user', content: [{ type: 'text', text: 'do it' }] };
-  await world.writer.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [asked]);
+  await world.writer.beginTurn({ thread: { id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, messages: [asked] });
   const record: CallRecord = {
     turnId: 'T',
     step: 0,
@@ -199,6 +204,6 @@ async function leftBehind(world: World, call: Pick<CallRecord, 'name' | 'tool' |
     ...call,
   };
   const message: Message = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c0', toolName: call.name, input: {} }] };
-  await world.writer.recordStep('T', { step: 0, message, calls: [record], usage: { inputTokens: 0, outputTokens: 0 } });
-  await world.writer.startCall('T', 0, 0);
+  await world.writer.recordStep('T', { step: 0, message, calls: [record], usage: { inputTokens: 0, outputTokens: 0 }, callers });
+  await world.writer.setCall({ turnId: 'T', step: 0, index: 0 }, 'started');
 }

@@ -43,9 +43,11 @@ async function killed(
     startedAt: 1,
     key: null,
   };
-  await world.writer.beginTurn({ id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' }, turn, [
-    { role: 'user', content: [{ type: 'text', text: 'do it' }] },
-  ]);
+  await world.writer.beginTurn({
+    thread: { id: 'thread', agentId: 'main', date: '2025-12-31', title: 't' },
+    turn,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'do it' }] }],
+  });
   if (planned === null) return world;
   const calls: CallRecord[] = planned.map(({ tool, effect }, index) => ({
     turnId: 'T',
@@ -66,8 +68,8 @@ async function killed(
   };
   await world.writer.recordStep('T', { step: 0, message, calls, usage: { inputTokens: 7, outputTokens: 3 } });
   for (const [index, { state, result }] of planned.entries()) {
-    if (state !== 'requested') await world.writer.startCall('T', 0, index);
-    if (state === 'finished' && result) await world.writer.finishCall('T', 0, index, result);
+    if (state !== 'requested') await world.writer.setCall({ turnId: 'T', step: 0, index: index }, 'started');
+    if (state === 'finished' && result) await world.writer.finishCall({ turnId: 'T', step: 0, index: index }, result);
   }
   return world;
 }

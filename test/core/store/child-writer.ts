@@ -28,7 +28,7 @@ const turn: TurnRecord = {
   startedAt: clock.now(),
   key: null,
 };
-await threads.beginTurn({ id: threadId, agentId: 'writer', date: '2025-01-01', title: 'writing' }, turn, []);
+await threads.beginTurn({ thread: { id: threadId, agentId: 'writer', date: '2025-01-01', title: 'writing' }, turn, messages: [] });
 writeSync(1, 'ready\n');
 for (let step = 0; ; step += 1) {
   const call = {

@@ -1,10 +1,11 @@
 import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../../core/store/index.ts';
+import type { Fence } from '../../../../core/store/index.ts';
 import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';
-import type { CallRecord, Threads, ThreadWriter, TurnRecord } from '../../../../core/agent/index.ts';
+import { memoryLeaseRows, memoryThreads } from './in-memory.ts';
+import type { CallRecord, Threads, TurnRecord } from '../../../../core/agent/index.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const assistant = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });
@@ -47,37 +48,55 @@ function callOf(turnId: string, step: number, index: number): CallRecord {
 
 const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) => ({ step, message: assistant(text), calls, usage });
 
-interface Setup {
-  readonly clock: ReturnType<typeof manualClock>;
-  readonly store: Store;
+interface Kind {
   readonly threads: Threads;
-  readonly writer: ThreadWriter;
-  begin(threadId: string, turnId: string, text: string): Promise<void>;
+  readonly fence: Fence;
 }
 
-async function setup(): Promise<Setup> {
-  const clock = manualClock();
-  const store = temporaryStore(undefined, clock);
-  const threads = createSqliteThreads(store, clock);
-  const writer = threads.writer(await lastingFence(store, clock));
+const KINDS: readonly (readonly [string, (clock: ReturnType<typeof manualClock>) => Promise<Kind>])[] = [
+  [
+    'in SQLite',
+    async (clock) => {
+      const store = temporaryStore(undefined, clock);
+      return { threads: createSqliteThreads(store, clock), fence: await lastingFence(store, clock) };
+    },
+  ],
+  [
+    'in memory',
+    async (clock) => {
+      const rows = memoryLeaseRows(clock);
+      const fence = { name: 'test', holder: 'test' };
+      await rows.take(fence, 1e12);
+      return { threads: memoryThreads(clock, rows.holds), fence };
+    },
+  ],
+];
+
+async function setup(kind: (typeof KINDS)[number][1], clock = manualClock()) {
+  const { threads, fence } = await kind(clock);
+  const writer = threads.writer(fence);
   return {
     clock,
-    store,
     threads,
+    fence,
     writer,
-    begin: (threadId, turnId, text) =>
-      writer.beginTurn({ id: threadId, agentId: 'helper', date: '2025-01-02', title: text }, turnOf(turnId, threadId), [user(text)]),
+    begin: (threadId: string, turnId: string, text: string) =>
+      writer.beginTurn({
+        thread: { id: threadId, agentId: 'helper', date: '2025-01-02', title: text },
+        turn: turnOf(turnId, threadId),
+        messages: [user(text)],
+      }),
   };
 }
 
-describe('Threads', () => {
+describe.each(KINDS)('Threads %s', (_, kind) => {
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
-    const { threads, writer, begin } = await setup();
+    const { threads, writer, begin } = await setup(kind);
     await begin('t', 'turn-1', 'hello');
     await writer.recordStep('turn-1', stepOf(0, 'looking', [callOf('turn-1', 0, 0), callOf('turn-1', 0, 1), callOf('turn-1', 0, 2)]));
-    await writer.startCall('turn-1', 0, 0);
-    await writer.startCall('turn-1', 0, 1);
-    await writer.finishCall('turn-1', 0, 0, { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } });
+    await writer.setCall({ turnId: 'turn-1', step: 0, index: 0 }, 'started');
+    await writer.setCall({ turnId: 'turn-1', step: 0, index: 1 }, 'started');
+    await writer.finishCall({ turnId: 'turn-1', step: 0, index: 0 }, { ok: true, output: { lines: 3 }, retain: { key: 'k', digest: 'd' } });
 
     const unfinished = await threads.unfinished('t');
     expect(unfinished?.turn).toEqual(turnOf('turn-1', 't', { steps: 1, usage }));
@@ -100,7 +119,7 @@ describe('Threads', () => {
   });
 
   it('K45 a turn that has ended is no longer unfinished; one that waits for approval is', async () => {
-    const { threads, writer, begin } = await setup();
+    const { threads, writer, begin } = await setup(kind);
     await begin('t', 'turn-1', 'hello');
     await writer.setState('turn-1', 'awaiting_approval', usage);
     expect((await threads.unfinished('t'))?.turn).toMatchObject({ state: 'awaiting_approval', usage });
@@ -113,16 +132,18 @@ describe('Threads', () => {
   });
 
   it('K45 keeps a thread over turns: its beginning stays, the newest comes first', async () => {
-    const { threads, writer, begin, clock } = await setup();
+    const { threads, writer, begin, clock } = await setup(kind);
     const start = clock.now();
     await begin('a', 'turn-1', 'first words\0');
     await writer.setState('turn-1', 'done', usage);
     await clock.advance(1_000);
     await begin('b', 'turn-2', 'other');
     await clock.advance(1_000);
-    await writer.beginTurn({ id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' }, turnOf('turn-3', 'a'), [
-      user('again'),
-    ]);
+    await writer.beginTurn({
+      thread: { id: 'a', agentId: 'helper', date: '2099-09-09', title: 'second words' },
+      turn: turnOf('turn-3', 'a'),
+      messages: [user('again')],
+    });
     expect((await threads.list(10)).map((thread) => thread.id)).toEqual(['a', 'b']);
     expect(await threads.list(1)).toEqual([
       { id: 'a', agentId: 'helper', date: '2025-01-02', title: 'first words ', createdAt: start, updatedAt: start + 2_000, compactions: 0 },
@@ -134,7 +155,7 @@ describe('Threads', () => {
   });
 
   it('replaces the oldest messages by a summary, in one commit, and later ones keep their numbers', async () => {
-    const { threads, writer, begin } = await setup();
+    const { threads, writer, begin } = await setup(kind);
     await begin('t', 'turn-1', 'one');
     for (const step of [0, 1, 2]) await writer.recordStep('turn-1', stepOf(step, `step ${step}`));
     await writer.compact('t', 3, [
@@ -153,12 +174,12 @@ describe('Threads', () => {
   });
 
   it('refuses to write to what is not there, and leaves no half of it', async () => {
-    const { threads, writer, begin } = await setup();
+    const { threads, writer, begin } = await setup(kind);
     await begin('t', 'turn-1', 'one');
     const unknown = { code: 'thread_unknown' };
     await expect(writer.recordStep('nope', stepOf(0, 'x', [callOf('nope', 0, 0)]))).rejects.toMatchObject(unknown);
-    await expect(writer.startCall('turn-1', 0, 0)).rejects.toMatchObject(unknown);
-    await expect(writer.finishCall('turn-1', 0, 0, { ok: true, output: 1 })).rejects.toMatchObject(unknown);
+    await expect(writer.setCall({ turnId: 'turn-1', step: 0, index: 0 }, 'started')).rejects.toMatchObject(unknown);
+    await expect(writer.finishCall({ turnId: 'turn-1', step: 0, index: 0 }, { ok: true, output: 1 })).rejects.toMatchObject(unknown);
     await expect(writer.recordResults('nope', assistant('x'), {})).rejects.toMatchObject(unknown);
     await expect(writer.setState('nope', 'done', usage)).rejects.toMatchObject(unknown);
     await expect(writer.compact('nope', 1, [])).rejects.toMatchObject(unknown);
@@ -167,30 +188,27 @@ describe('Threads', () => {
     expect((await threads.unfinished('t'))?.calls).toEqual([]);
   });
 
-  it('names a damaged row and still serves the other threads', async () => {
-    const { threads, begin, store } = await setup();
-    await begin('good', 'turn-1', 'fine');
-    await begin('bad', 'turn-2', 'broken');
-    await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"user"' WHERE thread = 'bad'`));
-    const failure = {
-      code: 'database_failed',
-      where: store.file,
-      cure: expect.stringContaining('new thread'),
-      message: expect.stringContaining(`message 1 of thread 'bad'`),
-    };
-    await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));
-    await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"nobody","content":[]}' WHERE thread = 'bad'`));
-    await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));
-    await store.write((statement) => void statement(`UPDATE turnagents SET agent = '[]' WHERE turn = 'turn-2'`));
-    await expect(threads.unfinished('bad')).rejects.toEqual(
-      expect.objectContaining({ message: expect.stringContaining(`the agent of turn 'turn-2' of thread 'bad'`) }),
-    );
-    expect((await threads.load('good'))?.messages).toHaveLength(1);
-    expect(await threads.list(10)).toHaveLength(2);
+  it('ends a turn with its last step, and charges those that called it, in one commit', async () => {
+    const { threads, writer, begin, fence } = await setup(kind);
+    await begin('parent', 'turn-1', 'one');
+    await begin('child', 'turn-2', 'two');
+    const delegated = { turns: 1, steps: 1, calls: 0 };
+    const more = { inputTokens: 50, outputTokens: 5 };
+    const charge = { turnId: 'turn-1', delegated, usage: more, fence };
+    const lost = { ...charge, fence: { ...fence, holder: 'gone' } };
+    const last = { ...stepOf(0, 'done'), end: 'done' as const };
+    await expect(writer.recordStep('turn-2', { ...last, callers: [charge, lost] })).rejects.toMatchObject({ code: 'thread_busy' });
+    expect(await threads.delegated('turn-1')).toEqual({ turns: 0, steps: 0, calls: 0 });
+    expect((await threads.unfinished('child'))?.turn.steps).toBe(0);
+    await writer.recordStep('turn-2', { ...last, callers: [charge] });
+    expect(await threads.delegated('turn-1')).toEqual(delegated);
+    expect((await threads.unfinished('parent'))?.turn.usage).toEqual(more);
+    expect(await threads.unfinished('child')).toBeNull();
+    expect(await threads.last('child')).toMatchObject({ id: 'turn-2', state: 'done', steps: 1 });
   });
 
   it('keeps 100 turns that write at once apart', async () => {
-    const { threads, writer, begin } = await setup();
+    const { threads, writer, begin } = await setup(kind);
     await Promise.all(
       Array.from({ length: 100 }, async (_, number) => {
         await begin(`t${number}`, `turn-${number}`, `hello ${number}`);
@@ -202,4 +220,31 @@ describe('Threads', () => {
       expect(texts).toEqual([`hello ${number}`, ...[0, 1, 2, 3, 4].map((step) => `${number}.${step}`)]);
     }
   });
+});
+
+it('names a damaged row and still serves the other threads', async () => {
+  const clock = manualClock();
+  const store = temporaryStore(undefined, clock);
+  const { threads, begin } = await setup(
+    async () => ({ threads: createSqliteThreads(store, clock), fence: await lastingFence(store, clock) }),
+    clock,
+  );
+  await begin('good', 'turn-1', 'fine');
+  await begin('bad', 'turn-2', 'broken');
+  await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"user"' WHERE thread = 'bad'`));
+  const failure = {
+    code: 'database_failed',
+    where: store.file,
+    cure: expect.stringContaining('new thread'),
+    message: expect.stringContaining(`message 1 of thread 'bad'`),
+  };
+  await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));
+  await store.write((statement) => void statement(`UPDATE messages SET message = '{"role":"nobody","content":[]}' WHERE thread = 'bad'`));
+  await expect(threads.load('bad')).rejects.toEqual(expect.objectContaining(failure));
+  await store.write((statement) => void statement(`UPDATE turnagents SET agent = '[]' WHERE turn = 'turn-2'`));
+  await expect(threads.unfinished('bad')).rejects.toEqual(
+    expect.objectContaining({ message: expect.stringContaining(`the agent of turn 'turn-2' of thread 'bad'`) }),
+  );
+  expect((await threads.load('good'))?.messages).toHaveLength(1);
+  expect(await threads.list(10)).toHaveLength(2);
 });
