@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decide, digestOf, narrowed, permits, type GateQuestion, needsApproval } from '../../../core/agent/tools/gate.ts';
 import { DEFAULT_LIMITS } from '../../../core/trust/index.ts';
 import type { ToolDescriptor } from '../../../core/kernel/index.ts';
-import { TURN } from '../kernel/sandbox.ts';
+import { TURN } from '../kernel/extensions.ts';
 import { agent, createWorld } from './world.ts';
 
 const never = new AbortController().signal;

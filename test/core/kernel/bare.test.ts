@@ -1,7 +1,6 @@
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { JsonValue, KeyValue } from '../../../core/contract/index.ts';
 import {
   configOf,
@@ -14,8 +13,9 @@ import {
   systemClock,
 } from '../../../core/kernel/index.ts';
 import { createLoader } from '../../../core/loader/index.ts';
-import { extension, indexIn, writeFiles } from './sandbox-folder.ts';
-import { CALL, NEVER, toolClass } from './sandbox.ts';
+import { fakeClock } from 'pith/testing';
+import { extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+import { CALL, NEVER, toolClass } from './extensions.ts';
 
 function memory(): KeyValue {
   const values = new Map<string, JsonValue>();
@@ -31,13 +31,15 @@ const absent = () => {
   throw new Error('absent');
 };
 
-it('the kernel alone boots, reloads and stops: without a database, processes, agents or durable events', async () => {
-  const directory = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-bare-')));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  const main = path.join(directory, 'extensions/counter/main.ts');
-  const counter = (step: number) =>
-    `import { defineTool, z } from 'pith';\n${toolClass(`const n = ((await this.kv.get('n')) ?? 0) + ${step}; await this.kv.set('n', n); return n;`, 'constructor({ kv }) { this.kv = kv; }').replace('async execute(input, call)', 'execute: async (input, call) =>')}`;
-  writeFiles(directory, { ...extension('counter'), 'extensions/counter/main.ts': counter(1) });
+/** The kernel alone over a sandbox with the extension `it`: without a database, processes, agents or durable events. */
+async function bare({ clock = systemClock, looks = async () => undefined as void, renewed = async () => undefined as void } = {}) {
+  const directory = folderWith({});
+  const write = (body: string, more = '') =>
+    writeFiles(directory, {
+      ...extension('it'),
+      'extensions/it/main.ts': `import { defineTool, z } from 'pith';\n${toolClass(body, more).replace('async execute(input, call)', 'execute: async (input, call) =>')}`,
+    });
+  write('return 1;');
   const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
   const index = indexIn(directory);
   const kv = memory();
@@ -45,12 +47,17 @@ it('the kernel alone boots, reloads and stops: without a database, processes, ag
   const host = await ExtensionHost.create({
     places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
     source: {
-      discover: (at) => discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at }),
+      async discover(at) {
+        const found = await discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at });
+        await looks();
+        return found;
+      },
+      renewed,
       watched: [],
     },
     configOf: (declaration) => configOf(declaration, settings),
     index,
-    clock: systemClock,
+    clock,
     loader: createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
     secrets: { env: {} },
     services: {
@@ -64,12 +71,61 @@ it('the kernel alone boots, reloads and stops: without a database, processes, ag
     calls: { isolation: 'in_process' },
     toolsets: { packageRoot: packageRoot() },
   });
-  const work = () => host.callTool('counter', 'work', {}, CALL, NEVER);
+  return { directory, write, events, host, work: () => host.callTool('it', 'work', {}, CALL, NEVER) };
+}
+
+it('the kernel alone boots, reloads and stops: without a database, processes, agents or durable events', async () => {
+  const { host, write, work, events } = await bare();
+  const counter = (step: number) =>
+    write(
+      `const n = ((await this.kv.get('n')) ?? 0) + ${step}; await this.kv.set('n', n); return n;`,
+      'constructor({ kv }) { this.kv = kv; }',
+    );
+  counter(1);
+  await host.refresh();
   expect(await work()).toEqual({ ok: true, output: 1 });
-  await writeFile(main, counter(10));
-  expect(await host.refresh()).toEqual(new Set(['counter']));
+  counter(10);
+  expect(await host.refresh()).toEqual(new Set(['it']));
   expect(await work()).toEqual({ ok: true, output: 11 });
   await expect(events.publish('notify', { text: 'hello' } as never)).rejects.toThrow(/keeps no events/);
   await host.stop();
   expect(host.failures()).toEqual([]);
+});
+
+it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
+  const clock = fakeClock();
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  let looks = 0;
+  const { host, write, work } = await bare({
+    clock,
+    looks: async () => {
+      if ((looks += 1) === 2) await gate; // the first is that of the host as it is made
+    },
+  });
+  await work();
+  const first = host.refresh();
+  await expect.poll(() => looks).toBe(2);
+  write('return 2;');
+  const hinted = host.refresh();
+  await clock.advance(1000);
+  const message = host.refreshIfOlderThan(1000);
+  open();
+  expect([...(await first)]).toEqual([]);
+  await message;
+  expect(await work()).toEqual({ ok: true, output: 2 });
+  expect([...(await hinted)]).toEqual(['it']);
+  expect(looks).toBe(3);
+  await host.stop();
+});
+
+it('K20 a change that could not be told fails neither the look that found it nor any turn after it', async () => {
+  const { host, write, work, directory } = await bare({ renewed: () => Promise.reject(new Error('nobody listens')) });
+  await work();
+  write('return 2;');
+  await host.refreshIfOlderThan(0);
+  await host.refreshIfOlderThan(1000);
+  expect(await work()).toEqual({ ok: true, output: 2 });
+  await host.stop();
+  expect(await readFile(path.join(directory, 'data/logs/pith.log'), 'utf8')).toContain('nobody listens');
 });

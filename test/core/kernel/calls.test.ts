@@ -2,14 +2,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CommandIO, ModelPart } from '../../../core/contract/index.ts';
 import type { ExtensionHost } from '../../../core/kernel/index.ts';
 import { fakeClock } from 'pith/testing';
-import { NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';
+import { NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';
 import { until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
-beforeEach(async () => {
-  sandbox = await testSandbox();
-});
-afterEach(() => sandbox.close());
+beforeEach(() => void (sandbox = testSandbox()));
 
 const edit = async (host: ExtensionHost, id: string, provides: string, body: string, manifest = '') => {
   await sandbox.extension(id, provides, body, manifest);

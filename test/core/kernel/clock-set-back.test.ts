@@ -1,19 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isBreakerOpen, withCrash } from '../../../core/kernel/lifecycle/crashes.ts';
-import { endWhenIdle } from '../../../core/process/remote-generation.ts';
-import { fakeClock, testKernel, type TestKernel } from 'pith/testing';
-import { manifest, tools } from '../process/extension.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { fakeClock } from 'pith/testing';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { passing } from '../../waiting.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
 let sandbox: TestSandbox;
-let kernel: TestKernel | undefined;
-beforeEach(async () => void (sandbox = await testSandbox()));
-afterEach(async () => {
-  await sandbox.close();
-  await kernel?.stop();
-});
+beforeEach(() => void (sandbox = testSandbox()));
 
 /** A clock whose timers go on while its time is set. */
 function clockToSet() {
@@ -25,23 +18,12 @@ function clockToSet() {
 describe('a clock that is set back by a day', () => {
   it('K11: a process that ended is started again within a minute', async () => {
     const clock = clockToSet();
-    const end = `defineTool({ name: 'end', description: 'd', input: z.object({}), execute: () => { fs.writeSync(3, Buffer.alloc(8, 255)); return new Promise(() => {}); } })`;
-    const calm = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
-    kernel = await testKernel({
-      isolation: 'process',
-      shipped: false,
-      clock,
-      files: {
-        ...manifest('mine', { provides: ['tool'] }),
-        ...tools('mine', `${end}, ${calm}`, `import fs from 'node:fs';`),
-        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n',
-      },
-    });
-    const pith = kernel.kernel;
-    expect(await pith.callTool('asker', 'end', {})).toMatchObject({ ok: false });
-    expect(await pith.callTool('asker', 'end', {})).toMatchObject({ ok: false });
+    const end = `if (!input.n) return 'well'; (await import('node:fs')).writeSync(3, Buffer.alloc(8, 255)); return new Promise(() => {});`;
+    await sandbox.extension('mine', 'tool', toolClass(end));
+    const host = await sandbox.host({ isolation: 'process', clock });
+    for (let round = 0; round < 2; round++) expect(await host.callTool('mine', 'work', { n: 1 }, CALL, NEVER)).toMatchObject({ ok: false });
     clock.setBack(DAY_MS);
-    const answer = pith.callTool('asker', 'calm', {});
+    const answer = host.callTool('mine', 'work', {}, CALL, NEVER);
     for (let second = 0; second < 60; second++) {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       await clock.advance(1000);
@@ -60,14 +42,24 @@ describe('a clock that is set back by a day', () => {
     expect(await host.callTool('it', 'work', {}, CALL, NEVER)).toMatchObject({ output: 2 });
   });
 
-  it('K11: what crashed a day later by the clock does not count, and what is idle still ends', async () => {
-    expect(isBreakerOpen(withCrash([2 * DAY_MS, 2 * DAY_MS + 1], DAY_MS))).toBe(false);
+  it('K11: what crashed a day later by the clock does not count', async () => {
     const clock = clockToSet();
-    let ended = 0;
-    endWhenIdle({ clock, busy: () => false, ended: () => void (ended += 1) });
+    await sandbox.extension('it', 'service', 'export default class { runBackground() { throw new Error("crashed"); } }');
+    const host = await sandbox.host({ clock });
+    await host.startServices();
+    await clock.advance(1000);
     clock.setBack(DAY_MS);
-    await clock.advance(5 * 60_000);
-    await clock.advance(5 * 60_000);
-    expect(ended).toBe(1);
+    await clock.advance(2000);
+    expect(sandbox.failures).toHaveLength(3);
+    expect(host.state('it')).toBe('active');
+  });
+
+  it('K11: a process that is idle still ends', async () => {
+    const clock = clockToSet();
+    await sandbox.extension('it', 'tool', toolClass('return 1;'));
+    const host = await sandbox.host({ isolation: 'process', clock });
+    await host.callTool('it', 'work', {}, CALL, NEVER);
+    clock.setBack(DAY_MS);
+    await passing(clock, () => host.state('it') === 'idle', 60_000);
   });
 });

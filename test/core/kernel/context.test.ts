@@ -4,13 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createScope, systemClock } from '../../../core/kernel/index.ts';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './sandbox.ts';
+import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';
 
 let sandbox: TestSandbox;
-beforeEach(async () => {
-  sandbox = await testSandbox();
-});
-afterEach(() => sandbox.close());
+beforeEach(() => void (sandbox = testSandbox()));
 
 const CANARY = 'canary/“7f3a”\\9d+c1&b';
 

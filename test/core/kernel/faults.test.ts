@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import type { ExtensionHost } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
+import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './extensions.ts';
 import { passed, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
@@ -15,7 +15,7 @@ beforeEach(async () => {
   );
   for (const event of listeners.keys()) process.removeAllListeners(event);
   clock = fakeClock();
-  sandbox = await testSandbox();
+  sandbox = testSandbox();
   await sandbox.extension('other', 'tool', toolClass('return "fine";'));
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ExtensionHost } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
 
 const STEPS = [
   'sound 1',
@@ -74,7 +74,7 @@ it('B1 B11: whatever is written, called and reloaded in any order, one version o
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { minLength: 4, maxLength: 14, size: 'max' }), async (steps) => {
         const log: string[] = (world.begunAndEnded = []);
-        const sandbox = await testSandbox();
+        const sandbox = testSandbox();
         await sandbox.extension('it', 'tool', source('sound 1'));
         const host = await sandbox.host();
         const open: (Promise<unknown> | undefined)[] = [];

@@ -2,14 +2,11 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './sandbox.ts';
+import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './extensions.ts';
 import { until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
-beforeEach(async () => {
-  sandbox = await testSandbox();
-});
-afterEach(() => sandbox.close());
+beforeEach(() => void (sandbox = testSandbox()));
 
 describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire }) => {
   it('K5 runs a tool with helper files, packages and the contract of the host', async () => {
@@ -193,13 +190,13 @@ describe('what keeps an extension from loading', () => {
     expect(tools).toMatchObject([
       { name: 'work', effect: 'read', needsApproval: 'never', timeoutMs: 20_000, inputSchema: { type: 'object' } },
     ]);
-    await first.stop();
+    await sandbox.close();
     const before = loads();
     const second = await sandbox.host();
     expect(await second.tools('lazy')).toEqual(tools);
     expect(second.state('lazy')).toBe('idle');
     expect(loads()).toBe(before);
-    await second.stop();
+    await sandbox.close();
     await sandbox.write('pith.yaml', 'extensions:\n  lazy: { limit: 3 }\n');
     const third = await sandbox.host();
     await third.tools('lazy');

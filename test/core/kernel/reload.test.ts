@@ -4,14 +4,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from 'pith/testing';
 import type { ExtensionHost } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
 import { passed, passing, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
-beforeEach(async () => {
-  sandbox = await testSandbox();
-});
-afterEach(() => sandbox.close());
+beforeEach(() => void (sandbox = testSandbox()));
 
 const log = (): string[] => ((globalThis as { reloadLog?: string[] }).reloadLog ??= []);
 const work = (host: ExtensionHost, id = 'it') => host.callTool(id, 'work', {}, CALL, NEVER);
@@ -176,45 +173,6 @@ describe('reload', () => {
     await host.refreshIfOlderThan(1000);
     expect(await work(host)).toEqual({ ok: true, output: 2 });
     await looking;
-  });
-
-  it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
-    const clock = fakeClock();
-    let open = (): void => undefined;
-    const gate = new Promise<void>((resolve) => (open = resolve));
-    let looks = 0;
-    await sandbox.extension('it', 'tool', toolClass('return 1;'));
-    const host = await sandbox.host({
-      clock,
-      discovered: async () => {
-        if ((looks += 1) === 2) await gate; // the first is that of the host as it is made
-      },
-    });
-    await work(host);
-    const first = host.refresh();
-    await expect.poll(() => looks).toBe(2);
-    await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    const hinted = host.refresh();
-    await clock.advance(1000);
-    const message = host.refreshIfOlderThan(1000);
-    open();
-    expect([...(await first)]).toEqual([]);
-    await message;
-    expect(await work(host)).toEqual({ ok: true, output: 2 });
-    expect([...(await hinted)]).toEqual(['it']);
-    expect(looks).toBe(3);
-  });
-
-  it('K20 a change that could not be told fails neither the look that found it nor any turn after it', async () => {
-    await sandbox.extension('it', 'tool', toolClass('return 1;'));
-    const host = await sandbox.host({ renewed: () => Promise.reject(new Error('nobody listens')) });
-    await work(host);
-    await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    await host.refreshIfOlderThan(0);
-    await host.refreshIfOlderThan(1000);
-    expect(await work(host)).toEqual({ ok: true, output: 2 });
-    await host.stop();
-    expect(await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8')).toContain('nobody listens');
   });
 
   it('K20 reloads when another process asks, by the poll alone', async () => {

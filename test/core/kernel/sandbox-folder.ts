@@ -22,6 +22,10 @@ export function writeFiles(directory: string, files: Readonly<Record<string, str
   }
 }
 
+export function removeFile(directory: string, name: string): void {
+  fs.rmSync(path.join(directory, name), { recursive: true, force: true });
+}
+
 /** Discovery of one sandbox of the user's own. */
 export function discoverIn(sandbox: string, options: Partial<DiscoverOptions> = {}): Promise<Discovery> {
   return discover({
@@ -39,9 +43,9 @@ export function indexIn(sandbox: string): IndexFile {
 }
 
 /** The manifest of an extension with an entrypoint, and that entrypoint. */
-export function extension(id: string, more = ''): Record<string, string> {
+export function extension(id: string, more = '', provides = 'tool'): Record<string, string> {
   return {
-    [`extensions/${id}/manifest.yaml`]: `id: ${id}\nentrypoint: main.ts\nprovides: [tool]\n${more}`,
+    [`extensions/${id}/manifest.yaml`]: `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${more}`,
     [`extensions/${id}/main.ts`]: 'export default class {}\n',
   };
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { restartDelay } from '../../../core/kernel/lifecycle/crashes.ts';
 import { fakeClock } from 'pith/testing';
 import { isAlive } from '../process/hosts.ts';
-import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './sandbox.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
 
 let sandbox: TestSandbox;
 let clock: ReturnType<typeof fakeClock>;
@@ -18,7 +18,7 @@ const COUNTING = `export default class {
 }`;
 
 beforeEach(async () => {
-  sandbox = await testSandbox();
+  sandbox = testSandbox();
   clock = fakeClock();
   state.serviceRuns = 0;
   state.serviceMode = 'crash';

@@ -5,7 +5,7 @@ import { whyTooLarge } from '../../../core/kernel/index.ts';
 import { measureFolder } from '../../../core/kernel/records/data-watch.ts';
 import { testKernel } from 'pith/testing';
 import { folderWith } from '../kernel/sandbox-folder.ts';
-import { CALL } from '../kernel/sandbox.ts';
+import { CALL } from '../kernel/extensions.ts';
 
 describe('the room of an extension', () => {
   it('T7 F21: is counted on disk, without what links lead to', async () => {

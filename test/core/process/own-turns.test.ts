@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OwnTurns } from '../../../core/process/own-turns.ts';
-import { TURN } from '../kernel/sandbox.ts';
+import { TURN } from '../kernel/extensions.ts';
 
 describe('the turns that a process may run', () => {
   it('T14 F6: below a turn that it serves, while the call lasts and no longer; what it says of that turn counts for nothing', async () => {

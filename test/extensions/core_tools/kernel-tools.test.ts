@@ -5,7 +5,7 @@ import type { JsonValue, ToolResult } from 'pith';
 import { fakeClock, recordEvents, testKernel, type FakeClock, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { TURN } from '../../core/kernel/sandbox.ts';
+import { TURN } from '../../core/kernel/extensions.ts';
 
 const CANARY = 'sk-canary-7391-never-told';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { ApprovalQuestion, JsonValue, Tool, ToolResult } from 'pith';
 import { config } from '../../../sandbox/extensions/core_tools/config.ts';
 import CoreTools from '../../../sandbox/extensions/core_tools/main.ts';
-import { TURN } from '../../core/kernel/sandbox.ts';
+import { TURN } from '../../core/kernel/extensions.ts';
 import { callTool, fakeContext } from '../fake-context.ts';
 
 type ToolInput = Readonly<Record<string, JsonValue | undefined>>;

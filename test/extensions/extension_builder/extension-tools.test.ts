@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TURN } from '../../core/kernel/sandbox.ts';
+import { TURN } from '../../core/kernel/extensions.ts';
 import { testKernel } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/core-commands.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';

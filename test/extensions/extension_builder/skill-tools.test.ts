@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TURN } from '../../core/kernel/sandbox.ts';
+import { TURN } from '../../core/kernel/extensions.ts';
 import { bench, type Bench } from './bench.ts';
 
 let made: Bench;
