@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { DEFAULT_SETTINGS } from '../../core/kernel/index.ts';
 import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -32,6 +33,13 @@ describe('pages', () => {
     expect(Object.keys(parse(live) as object)).toEqual(Object.keys(settingsSchema().shape));
     expect(Object.keys(settings.data?.skills ?? {})).toEqual(Object.keys(configSchema().shape));
     expect(parse(read('sandbox/pith.sample.yaml'))).toBeNull();
+  });
+
+  it('K7 the defaults of settings are those of the schema, which describes every key for these pages', () => {
+    expect(settingsSchema().parse({})).toEqual(DEFAULT_SETTINGS);
+    const { shape } = settingsSchema();
+    for (const [key, schema] of Object.entries({ ...shape, ...shape.models.unwrap().shape }))
+      expect(`${key}: ${schema.description}`).toMatch(/: .+\.$/);
   });
 
   it('point to files that exist', () => {

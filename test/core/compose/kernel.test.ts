@@ -2,7 +2,6 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { createLog } from '../../../core/kernel/records/logger.ts';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {
   const model = scriptedModel([{ text: 'hello' }]);
@@ -22,9 +21,8 @@ it('conversations and the log can be read by their owner only', async () => {
   const mode = async (file: string) => ((await stat(path.join(pith.sandbox, 'data', file))).mode & 0o777).toString(8);
   expect(await mode('pith.db')).toBe('600');
   expect(await mode('pith.db-wal')).toBe('600');
-  const log = createLog({ dataDirectory: path.join(pith.sandbox, 'data'), level: 'info', clock: fakeClock(), redact: String });
-  log.logger('test').info('said');
-  log.close();
+  pith.kernel.extensions.logger('test').info('said');
+  await pith.kernel.stop();
   expect(await mode('logs/pith.log')).toBe('600');
 });
 

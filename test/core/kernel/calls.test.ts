@@ -116,6 +116,24 @@ describe('models', () => {
 });
 
 describe('commands', () => {
+  it('F27: of any command a full or read-only disk is no fault of its source', async () => {
+    const main = `export default class { getCommands() {
+      return ['ENOSPC', 'EROFS', 'EINVAL'].map((code) => ({ path: 'kv ' + code.toLowerCase(), description: '',
+        run: async () => { throw Object.assign(new Error(code + ': write'), { code, path: '/data/x' }); } })); } }`;
+    const paths = ['ENOSPC', 'EROFS', 'EINVAL'].map((code) => `{ path: kv ${code.toLowerCase()}, description: d }`);
+    await sandbox.extension('kv', 'command', main, `commands: [${paths.join()}]`);
+    const cures = [];
+    for (const command of await (await sandbox.host()).commandsOf('kv'))
+      cures.push(
+        await Promise.resolve(command.run({ arguments: {}, options: {} }, {} as CommandIO, NEVER)).catch(({ cure }) => cure as string),
+      );
+    expect(cures).toEqual([
+      'make room on the disk that holds /data/x',
+      'make the disk that holds /data/x writable',
+      'correct the source of kv',
+    ]);
+  });
+
   it('K20 runs a held command in the version that runs then, and says so when it is gone', async () => {
     const told: string[] = [];
     const io = { print: (text: string) => told.push(text) } as unknown as CommandIO;

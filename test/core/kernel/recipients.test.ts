@@ -1,15 +1,26 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { readFileSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { askerOf, concerns, createSecrets, type Declaration, openSecretsFile, recipientOf } from '../../../core/kernel/index.ts';
-import { isGivenFor, notGiven } from '../../../core/kernel/records/recipients.ts';
+import { folderWith } from './sandbox-folder.ts';
 
 const declaration = (id: string, prefixes: readonly string[] = [], secrets: readonly string[] = ['KEY']) =>
   ({ id, manifest: { secrets, models: prefixes.map((prefix) => ({ prefix })) } }) as unknown as Declaration;
 const models = declaration('many_models', ['openai', 'ollama']);
 const openai = (to: string, usual = false) => ({ part: 'openai', to, usual });
-const given = (recipients: readonly string[], asker: Parameters<typeof isGivenFor>[1]) => isGivenFor(recipients, asker);
+/** A secret that was kept for these, as this one gets it. */
+const asked = (recipients: readonly string[], asker: ReturnType<typeof askerOf>) =>
+  createSecrets({}, fileOf({ KEY: { value: 'v', for: recipients } })).get('KEY', asker);
+function given(recipients: readonly string[], asker: ReturnType<typeof askerOf>): boolean {
+  try {
+    return asked(recipients, asker) === 'v';
+  } catch {
+    return false; // refused
+  }
+}
+
+function fileOf(content: unknown) {
+  return openSecretsFile(folderWith({ '.pith/secrets.json': typeof content === 'string' ? content : JSON.stringify(content) }));
+}
 
 describe('who asks for a secret', () => {
   it('T5 is a provider with the origin of its address, a part with its command, or an extension', () => {
@@ -61,27 +72,17 @@ describe('who asks for a secret', () => {
     expect(recipientOf("mcp:files npx -y 'a b'")).toBe("mcp:files npx -y 'a b'");
     for (const wrong of ['', 'openai', 'provider:openai', 'mcp:files', 'usual', 'extension:', 'https://api.openai.com'])
       expect(() => recipientOf(wrong), wrong).toThrow('nobody to give a secret');
-    const error = notGiven('KEY', ['extension:weather'], { recipient: "mcp:files it's", usual: false });
-    expect(error).toMatchObject({
-      code: 'secret_not_given',
-      message: "the secret 'KEY' was given for extension:weather, and not for mcp:files it's, which asks for it",
-    });
-    expect(error.cure).toBe(String.raw`if that is right, run: pith secrets allow KEY --for 'mcp:files it'\''s'`);
+    expect(() => asked(['extension:weather'], { recipient: "mcp:files it's", usual: false })).toThrow(
+      expect.objectContaining({
+        code: 'secret_not_given',
+        message: "the secret 'KEY' was given for extension:weather, and not for mcp:files it's, which asks for it",
+        cure: String.raw`if that is right, run: pith secrets allow KEY --for 'mcp:files it'\''s'`,
+      }),
+    );
   });
 });
 
 describe('the file of secrets', () => {
-  const homes: string[] = [];
-  afterEach(() => homes.splice(0).forEach((home) => rmSync(home, { recursive: true })));
-  function fileOf(content: unknown) {
-    const home = mkdtempSync(path.join(os.tmpdir(), 'pith-secrets-'));
-    homes.push(home);
-    mkdirSync(path.join(home, '.pith'));
-    const file = openSecretsFile(home);
-    writeFileSync(file.file, typeof content === 'string' ? content : JSON.stringify(content));
-    return file;
-  }
-
   it('T5 a plain text from before counts for the usual addresses of what ships, and nowhere else', () => {
     const secrets = createSecrets({}, fileOf({ KEY: 'from-before', OTHER: 'x' }));
     expect(secrets.get('KEY', askerOf(models, true, 'KEY', openai('https://api.openai.com', true)))).toBe('from-before');

@@ -3,8 +3,6 @@ import os from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { discover, type IndexFile, openIndex } from '../../../core/kernel/index.ts';
-import type { DiscoverOptions } from '../../../core/kernel/discovery/discover.ts';
-import type { Discovery } from '../../../core/kernel/discovery/declaration.ts';
 import { stateFolder } from '@pith/safe-files';
 
 /** A temporary folder with `files`, removed when the test ends. Its real path. */
@@ -27,7 +25,7 @@ export function removeFile(directory: string, name: string): void {
 }
 
 /** Discovery of one sandbox of the user's own. */
-export function discoverIn(sandbox: string, options: Partial<DiscoverOptions> = {}): Promise<Discovery> {
+export function discoverIn(sandbox: string, options: Partial<Parameters<typeof discover>[0]> = {}): ReturnType<typeof discover> {
   return discover({
     roots: [{ directory: sandbox, shipped: false }],
     agentPaths: [],

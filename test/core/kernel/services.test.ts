@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { restartDelay } from '../../../core/kernel/lifecycle/crashes.ts';
 import { fakeClock } from 'pith/testing';
 import { isAlive } from '../process/hosts.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
@@ -163,7 +162,27 @@ describe('services', () => {
     expect(state.serviceRuns).toBe(3);
     await clock.advance(300_000);
     expect(host.state('worker')).toBe('active');
-    expect([0, 1, 2, 5, 6, 20].map(restartDelay)).toEqual([1000, 2000, 4000, 32_000, 60_000, 60_000]);
+  });
+
+  it('K11 waits twice as long each time, and at most a minute', async () => {
+    const crashes = globalThis as { crashK11?: () => void };
+    await sandbox.extension(
+      'slow',
+      'service',
+      `export default class { async runBackground(signal) { globalThis.serviceRuns++; await new Promise((resolve, reject) => { globalThis.crashK11 = reject; signal.addEventListener('abort', resolve); }); } }`,
+    );
+    await sandbox.remove('extensions/worker');
+    const host = await sandbox.host({ clock });
+    await host.startServices();
+    let runs = 1;
+    for (const delay of [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]) {
+      await clock.advance(160_000); // so that two in five minutes are the most
+      crashes.crashK11?.();
+      await clock.advance(delay - 1);
+      expect([delay, state.serviceRuns]).toEqual([delay, runs]);
+      await clock.advance(1);
+      expect([delay, state.serviceRuns]).toEqual([delay, ++runs]);
+    }
   });
 
   it.each([
