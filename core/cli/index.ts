@@ -1,2 +1,3 @@
 export { openKernel } from './open-kernel.ts';
 export { runProcess } from './process.ts';
+export { kernelCommands } from './core-commands.ts';

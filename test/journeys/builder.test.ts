@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { testKernel, type TestKernel, type TurnOutcome } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../core/cli/index.ts';
 import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
 

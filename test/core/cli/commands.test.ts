@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import type { CommandIO } from '../../../core/contract/index.ts';
 import type { DoctorReport } from '../../../core/compose/index.ts';
 import { cli, fakeOpen, fakeKernel } from './fakes.ts';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configOf, enabledBy, loadSettings, type SettingsInput, withIdsMeant } from '../../../core/kernel/index.ts';
-import { misspeltSettings, unknownExtensionSettings } from '../../../core/kernel/settings/config-of.ts';
-import { discoverIn, folderWith } from './sandbox-folder.ts';
+import { testKernel } from 'pith/testing';
+import { discoverIn, folderWith, writeFiles } from './sandbox-folder.ts';
 
 const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';
 
@@ -48,8 +48,7 @@ describe('config', () => {
     const { settings, plain, registry } = await setUp(
       'extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n',
     );
-    const found = misspeltSettings(settings, new Map([plain, registry].map((each) => [each.id, each])));
-    expect(found.map(({ message }) => message)).toEqual([
+    expect(await found('extensions:\n  plain:\n    enabld: false\n  registry:\n    memory_mbb: 64\n    a: 2\n')).toEqual([
       "sandbox/pith.yaml:3: 'extensions.plain.enabld' must be written 'enabled'; it counts as false",
       "sandbox/pith.yaml:5: unknown key 'memory_mbb' in 'extensions.registry' is ignored (did you mean 'memory_mb'?)",
     ]);
@@ -78,31 +77,32 @@ describe('config', () => {
   );
 
   it('an option that only the class knows is no misspelt key, except a boolean close to enabled', async () => {
-    const { settings, plain } = await setUp(
-      'extensions:\n  plain: { secret: x, enable: [a], memory_gb: big }\n  registry: { enable: false }\n',
-    );
-    expect(misspeltSettings(settings, new Map([[plain.id, plain]]))).toMatchObject([
-      { message: expect.stringContaining("'extensions.registry.enable'") },
-    ]);
+    const yaml = 'extensions:\n  plain: { secret: x, enable: [a], memory_gb: big }\n  registry: { enable: false }\n';
+    const { settings, plain } = await setUp(yaml);
+    expect(await found(yaml)).toEqual([expect.stringContaining("'extensions.registry.enable'")]);
     expect(enabledBy(settings)('plain', plain.manifest)).toBe(true);
     expect(enabledBy(settings)('registry', plain.manifest)).toBe(false);
   });
 
   it('use.md 3 what a block of a misspelt id switches off counts for every id that it is a slip of', async () => {
-    const { settings } = await setUp(
-      'extensions:\n  plainn: { enabled: false, secrets: [A] }\n  plai: { isolation: process }\n  plain2: { enabled: false }\n',
-    );
+    const yaml = 'extensions:\n  plainn: { enabled: false, secrets: [A] }\n  plai: { isolation: process }\n  plain2: { enabled: false }\n';
+    const { settings } = await setUp(yaml);
     const meant = withIdsMeant(settings, ['plain', 'plaid']);
     expect(meant.extensions).toMatchObject({ plain: { enabled: false, isolation: 'process' }, plaid: { isolation: 'process' } });
     expect(meant.extensions['plain']).not.toHaveProperty('secrets');
     expect(meant.extensions['plaid']).not.toHaveProperty('enabled');
-    expect(unknownExtensionSettings(settings, ['plain', 'plaid']).map(({ message }) => message.slice(message.indexOf('nothing')))).toEqual([
-      "nothing declares 'plainn'; its 'enabled' counts for 'plain'",
-      "nothing declares 'plai'; its 'isolation' counts for 'plain' and 'plaid'",
-      "nothing declares 'plain2' (did you mean 'plain' or 'plaid'?)",
+    const plaid = {
+      'extensions/plaid/manifest.yaml': 'id: plaid\nentrypoint: main.ts\nprovides: [tool]\n',
+      'extensions/plaid/main.ts': '',
+    };
+    expect(await found(yaml, plaid)).toEqual([
+      expect.stringMatching(/nothing declares 'plainn'; its 'enabled' counts for 'plain'$/u),
+      expect.stringMatching(/nothing declares 'plai'; its 'isolation' counts for 'plaid' and 'plain'$/u),
+      expect.stringMatching(/nothing declares 'plain2' \(did you mean 'plain' or 'plaid'\?\)$/u),
     ]);
-    const { settings: said } = await setUp('extensions: { plainn: { enabled: false }, plain: { enabled: true } }\n');
-    expect(unknownExtensionSettings(said, ['plain'])[0]?.message).toMatch(/nothing declares 'plainn' \(did you mean 'plain'\?\)$/u);
+    expect(await found('extensions: { plainn: { enabled: false }, plain: { enabled: true } }\n')).toEqual([
+      expect.stringMatching(/nothing declares 'plainn' \(did you mean 'plain'\?\)$/u),
+    ]);
     expect(withIdsMeant(settings, ['plain', 'plainn', 'plai', 'plain2'])).toBe(settings);
   });
 
@@ -116,24 +116,31 @@ describe('config', () => {
   });
 
   it('K7 a block for an id that nothing declares is told with its place and the nearest', async () => {
-    const { settings, ids } = await setUp('extensions:\n  registri: { a: 1 }\n');
-    expect(unknownExtensionSettings(settings, ids)).toMatchObject([
-      { severity: 'warning', message: "sandbox/pith.yaml:2 extensions.registri: nothing declares 'registri' (did you mean 'registry'?)" },
+    expect(await found('extensions:\n  registri: { a: 1 }\n')).toEqual([
+      "sandbox/pith.yaml:2 extensions.registri: nothing declares 'registri' (did you mean 'registry'?)",
     ]);
   });
 });
 
+const files = (yaml: string) => ({
+  'pith.yaml': yaml,
+  'extensions/registry/manifest.yaml': SKILLFUL,
+  'extensions/registry/main.ts': '',
+  'extensions/plain/manifest.yaml':
+    'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nsecrets: [DECLARED]\nconfig: { k: 1 }\n',
+  'extensions/plain/main.ts': '',
+});
+
+/** What is said of these settings. */
+async function found(yaml: string, more: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+  await using test = await testKernel({ shipped: false, files: { ...files(yaml), ...more } });
+  return test.kernel.findings().map(({ message }) => message);
+}
+
 async function setUp(yaml: string, flags: SettingsInput = {}) {
-  const root = folderWith({
-    'sandbox/pith.yaml': yaml,
-    'sandbox/extensions/registry/manifest.yaml': SKILLFUL,
-    'sandbox/extensions/registry/main.ts': '',
-    'sandbox/extensions/plain/manifest.yaml':
-      'id: plain\nentrypoint: main.ts\nprovides: [model]\nmodels: [{ prefix: mine }]\nsecrets: [DECLARED]\nconfig: { k: 1 }\n',
-    'sandbox/extensions/plain/main.ts': '',
-  });
-  const sandbox = path.join(root, 'sandbox');
+  const sandbox = path.join(folderWith({}), 'sandbox');
+  writeFiles(sandbox, files(yaml));
   const { settings } = await loadSettings({ sandbox, env: {}, flags, workingDirectory: sandbox });
   const { declarations } = await discoverIn(sandbox);
-  return { settings, registry: declarations.get('registry')!, plain: declarations.get('plain')!, ids: declarations.keys() };
+  return { settings, registry: declarations.get('registry')!, plain: declarations.get('plain')! };
 }

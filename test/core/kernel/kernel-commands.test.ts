@@ -1,19 +1,7 @@
-import type { CommandProvider, Remote } from 'pith';
-import { captureCommand } from '@pith/command-line';
-import { testKernel, type TestKernel } from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/core-commands.ts';
-import { createKernel, type Kernel } from '../../../core/compose/index.ts';
-
-let test: TestKernel | undefined;
-let kernel: Kernel | undefined;
-afterEach(async () => {
-  await kernel?.stop();
-  await test?.stop();
-  test = kernel = undefined;
-});
-
-const signal = new AbortController().signal;
+import { testKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { kernelCommands } from '../../../core/cli/index.ts';
+import { CALL, NEVER } from './extensions.ts';
 
 const files = {
   'extensions/asker/manifest.yaml': 'id: asker\nentrypoint: main.ts\nprovides: [tool]\ndepends_on: [wanted]\n',
@@ -39,9 +27,8 @@ export default class {
 };
 
 async function look(flags: object): Promise<unknown> {
-  test = await testKernel({ files });
-  kernel = await createKernel({ accepts: true, sandbox: test.sandbox, env: {}, home: null, flags, commands: kernelCommands });
-  const result = await kernel.extensions.callTool('asker', 'look', {}, { turn: {} as never, idempotencyKey: 'k' }, signal);
+  await using test = await testKernel({ files, flags, isolation: 'process', commands: kernelCommands });
+  const result = await test.kernel.extensions.callTool('asker', 'look', {}, CALL, NEVER);
   expect(result).toMatchObject({ ok: true });
   return result.ok ? result.output : null;
 }
@@ -64,37 +51,5 @@ describe('what acts as a person', () => {
       setup: expect.arrayContaining(['openai_compatible']),
       used: 'wanted',
     });
-  });
-});
-
-describe('captureCommand', () => {
-  const provider = {
-    extensionId: 'notes',
-    getCommands: async () => [
-      {
-        path: 'notes list',
-        description: 'Lists.',
-        options: [{ name: 'limit', type: 'number' as const, description: 'How many', default: 3 }],
-        run: async ({ arguments: given, options }: never, io: never) => {
-          const { json, print, ask } = io as { json(v: unknown): void; print(t: string): void; ask(q: string): Promise<string | null> };
-          json({ given, options });
-          json(await ask('really?'));
-          print('told');
-          return 4;
-        },
-      },
-    ],
-  } as unknown as Remote<CommandProvider>;
-
-  it('gives the values, the text and the exit code, with the defaults of options; nobody answers', async () => {
-    expect(await captureCommand(provider, 'notes list', { arguments: { id: 'a' } }, signal)).toEqual({
-      exitCode: 4,
-      values: [{ given: { id: 'a' }, options: { limit: 3 } }, null],
-      text: 'told',
-    });
-  });
-
-  it('rejects command_unknown', async () => {
-    await expect(captureCommand(provider, 'notes', {}, signal)).rejects.toMatchObject({ code: 'command_unknown' });
   });
 });

@@ -1,44 +1,39 @@
-import { probeSandboxing } from '@pith/held-process';
-import { describe, expect, it } from 'vitest';
-import { sandboxNotes } from '../../../core/kernel/providers/confinement-notes.ts';
+import type * as heldProcess from '@pith/held-process';
+import { expect, it, vi } from 'vitest';
 import { testKernel } from 'pith/testing';
 
-const MINE = {
-  'extensions/mine/manifest.yaml': 'id: mine\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n',
-  'extensions/mine/main.ts': 'export default class Mine { getTools() { return []; } }\n',
-};
+const missing = { available: false, why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
+const machine = vi.hoisted(() => ({ bubblewrap: {} as object }));
+vi.mock('@pith/held-process', async (original) => ({
+  ...(await original<typeof heldProcess>()),
+  probeSandboxing: async () => machine.bubblewrap,
+}));
 
-describe('what doctor says of the sandbox', () => {
-  it('K10 one note names the extensions and the cure, where the sandbox that is wanted is not there', () => {
-    const missing = { available: false, why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' } as const;
-    const all = [
-      { id: 'mine', tier: 'process', state: 'active' },
-      { id: 'off', tier: 'process', state: 'disabled' },
-      { id: 'shipped', tier: 'in_process', state: 'active' },
-    ] as const;
-    expect(sandboxNotes(missing, all)).toEqual([
-      {
-        severity: 'info',
-        code: 'sandbox_unavailable',
-        message:
-          "extensions in separate processes ('mine') can read files and use the network as you can, whatever their manifests ask for: bubblewrap is not installed",
-        cure: 'install the package bubblewrap',
-      },
-    ]);
-    expect(sandboxNotes(missing, all.slice(1))).toEqual([]);
-    expect(sandboxNotes(null, all)).toEqual([]);
-    expect(sandboxNotes({ available: true }, all)).toEqual([]);
-  });
-
-  it('K10 doctor has it where bubblewrap does not work, and not where the settings want none', async () => {
-    const { available } = await probeSandboxing();
-    for (const [wanted, expected] of [
-      ['auto', available ? 0 : 1],
-      ['off', 0],
-    ] as const) {
-      await using pith = await testKernel({ files: MINE, shipped: false, isolation: 'process', flags: { extensions_sandbox: wanted } });
-      const { notes } = await pith.kernel.doctor();
-      expect(notes.filter(({ code }) => code === 'sandbox_unavailable')).toHaveLength(expected);
-    }
-  });
+const extension = (id: string, more = '') => ({
+  [`extensions/${id}/manifest.yaml`]: `id: ${id}\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [tool]\n${more}`,
+  [`extensions/${id}/main.ts`]: 'export default class Mine { getTools() { return []; } }\n',
 });
+
+it.each([
+  ['not there', missing, 'auto', extension('mine'), 1],
+  ['not there, and nothing runs in a process', missing, 'auto', {}, 0],
+  ['not wanted', missing, 'off', extension('mine'), 0],
+  ['there', { available: true, program: '/usr/bin/bwrap' }, 'auto', extension('mine'), 0],
+] as const)(
+  'K10 doctor has one note that names the extensions and the cure where bubblewrap is %s',
+  async (_, bubblewrap, wanted, mine, notes) => {
+    machine.bubblewrap = bubblewrap;
+    const files = { ...mine, ...extension('off', 'enabled: false\n'), ...extension('shipped') };
+    const flags = { extensions_sandbox: wanted, extensions: { shipped: { isolation: 'in_process' as const } } };
+    await using pith = await testKernel({ files, shipped: false, isolation: 'process', flags });
+    const found = (await pith.kernel.doctor()).notes.filter(({ code }) => code === 'sandbox_unavailable');
+    const note = {
+      severity: 'info',
+      code: 'sandbox_unavailable',
+      message:
+        "extensions in separate processes ('mine') can read files and use the network as you can, whatever their manifests ask for: bubblewrap is not installed",
+      cure: 'install the package bubblewrap',
+    };
+    expect(found).toEqual(notes === 1 ? [note] : []);
+  },
+);

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
 import { writeFiles } from '../kernel/sandbox-folder.ts';
+import { passing } from '../../waiting.ts';
 
 /** A stand-in for bubblewrap that holds nothing: there, or not. */
 const holder = vi.hoisted(() => ({ program: '' }));
@@ -74,6 +75,23 @@ describe('a process that cannot be started', () => {
     vanish();
     await host.reload('mine');
     expect(await host.callTool('mine', 'calm', {}, CALL, NEVER)).toMatchObject({ ok: true, output: 'well' });
+  });
+
+  it('K21 an edit for which there was no room is loaded when there is room, although the former version stands in meanwhile', async () => {
+    const clock = fakeClock();
+    appear();
+    await sandbox.extension('mine', 'tool', TOOL('calm'));
+    const host = await sandbox.host({ isolation: 'process', flags: {}, clock });
+    const call = (tool: string) => host.callTool('mine', tool, {}, CALL, NEVER);
+    expect(await call('calm')).toMatchObject({ ok: true });
+    vanish();
+    await sandbox.extension('mine', 'tool', TOOL('newer'));
+    await host.refresh();
+    expect(await call('calm')).toMatchObject({ ok: true });
+    expect(host.show('mine')).toMatchObject({ phase: 'reload', message: expect.stringContaining('still running the previous one') });
+    appear();
+    await passing(clock, async () => (await call('newer')).ok);
+    expect(host.show('mine')?.phase).toBeUndefined();
   });
 
   it('T12 F16: says which program, and ends nothing where nobody listens', async () => {

@@ -1,6 +1,6 @@
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import type { Command, CommandIO } from '../../../core/contract/index.ts';
 import { until } from '../../waiting.ts';
 

@@ -4,7 +4,7 @@ import type { JsonValue, ToolResult } from 'pith';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { digestOf } from '../../../sandbox/extensions/extension_builder/sources.ts';
 import { Staging } from '../../../sandbox/extensions/extension_builder/staging.ts';
-import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
 
 /** A real kernel with the builder's tools, as a person's answer lets them through. */
 export interface Bench {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../../core/kernel/extensions.ts';
 import { testKernel } from 'pith/testing';
-import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
 let made: Bench;

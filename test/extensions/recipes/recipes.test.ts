@@ -5,7 +5,7 @@ import type { Command, CommandIO, ExtensionContext, JsonValue } from 'pith';
 import { parseCommandInput } from '@pith/command-line';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { kernelCommands } from '../../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { shippedSandbox } from '../../../core/kernel/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';

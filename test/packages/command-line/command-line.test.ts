@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandUsage, matchCommand, parseCommandInput, type CommandShape } from '@pith/command-line';
+import { captureCommand, commandUsage, matchCommand, parseCommandInput, type CommandShape } from '@pith/command-line';
 import { splitWords } from '@pith/plain-text';
 
 const SHOW: CommandShape = {
@@ -69,5 +69,37 @@ describe('command lines', () => {
     ]);
     expect(splitWords('')).toEqual([]);
     expect(splitWords('an "open quote')).toEqual(['an', 'open quote']);
+  });
+});
+
+describe('captureCommand', () => {
+  const provider = {
+    extensionId: 'notes',
+    getCommands: async () => [
+      {
+        path: 'notes list',
+        description: 'Lists.',
+        options: [{ name: 'limit', type: 'number' as const, description: 'How many', default: 3 }],
+        run: async ({ arguments: given, options }: never, io: never) => {
+          const { json, print, ask } = io as { json(v: unknown): void; print(t: string): void; ask(q: string): Promise<string | null> };
+          json({ given, options });
+          json(await ask('really?'));
+          print('told');
+          return 4;
+        },
+      },
+    ],
+  } as unknown as Parameters<typeof captureCommand>[0];
+
+  it('gives the values, the text and the exit code, with the defaults of options; nobody answers', async () => {
+    expect(await captureCommand(provider, 'notes list', { arguments: { id: 'a' } }, new AbortController().signal)).toEqual({
+      exitCode: 4,
+      values: [{ given: { id: 'a' }, options: { limit: 3 } }, null],
+      text: 'told',
+    });
+  });
+
+  it('rejects command_unknown', async () => {
+    await expect(captureCommand(provider, 'notes', {}, new AbortController().signal)).rejects.toMatchObject({ code: 'command_unknown' });
   });
 });

@@ -1,6 +1,6 @@
 import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { kernelCommands } from '../../../../core/cli/core-commands.ts';
+import { kernelCommands } from '../../../../core/cli/index.ts';
 import type { TrialReport } from '../../../../sandbox/extensions/extension_builder/trial/report.ts';
 
 export function trialKernel(files?: TestKernelOptions['files']): Promise<TestKernel> {
