@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {

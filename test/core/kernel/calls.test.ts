@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { CommandIO, ModelPart } from '../../../core/contract/index.ts';
 import type { ExtensionHost } from '../../../core/kernel/index.ts';
 import { fakeClock } from 'pith/testing';

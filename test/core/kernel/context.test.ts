@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createScope, systemClock } from '../../../core/kernel/index.ts';
 import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';

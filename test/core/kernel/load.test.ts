@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './extensions.ts';
 import { until } from '../../waiting.ts';
