@@ -59,6 +59,7 @@ describe('a clock that is set back by a day', () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host({ isolation: 'process', clock });
     await host.callTool('it', 'work', {}, CALL, NEVER);
+    expect(host.state('it')).toBe('active');
     clock.setBack(DAY_MS);
     await passing(clock, () => host.state('it') === 'idle', 60_000);
   });
