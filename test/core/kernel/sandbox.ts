@@ -2,7 +2,7 @@ import { createConfinedPrograms } from '@pith/held-process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Clock, Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
+import type { Clock, Failure } from '../../../core/contract/index.ts';
 import {
   type Agreements,
   configOf,
@@ -23,7 +23,6 @@ import { createLoader } from '../../../core/loader/index.ts';
 import { createProcessTier } from '../../../core/process/index.ts';
 import type { ProcessOptions } from '../../../core/process/tier.ts';
 import { createDatabase, createKeyValue, openStore, type Store } from '../../../core/store/index.ts';
-import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 export interface HostSetup {
   readonly wire?: boolean;
@@ -153,31 +152,4 @@ export async function testSandbox(): Promise<TestSandbox> {
   return sandbox;
 }
 
-export const TURN: TurnInfo = {
-  id: 't1',
-  threadId: 'thread',
-  channelId: 'test',
-  userId: 'tester',
-  tools: [],
-  model: { ref: 'test/model', contextWindow: null },
-  userTexts: [],
-  compactions: 0,
-  held: [],
-  correlationId: 'c1',
-  depth: 0,
-  agent: agentSpec({ id: 'agent' }),
-};
-
-export const CALL: Omit<ToolCall, 'signal'> = { turn: TURN, idempotencyKey: 'k1' };
-
-/** A class with one tool named `work` whose `execute` has this body. */
-export function toolClass(body: string, more = ''): string {
-  return `export default class Sample {
-  ${more}
-  getTools() {
-    return [defineTool({ name: 'work', description: 'Works.', input: z.object({ n: z.number().optional() }), effect: 'read', async execute(input, call) { ${body} } })];
-  }
-}`;
-}
-
-export const NEVER = new AbortController().signal;
+export { CALL, NEVER, TURN } from './extensions.ts';
