@@ -12,8 +12,16 @@ export type {
   TurnState,
   Unfinished,
 } from './thread.ts';
-export { decisionFrom, OPEN_MS, startersOfPath, unknownApproval } from './approval.ts';
-export type { Approval, ApprovalAnswer, ApprovalReply, ApprovalStore, Approvals, AskingTurn, Question } from './approval.ts';
+export { decisionFrom, OPEN_MS, startersOfPath, stateOfQuestion, unknownApproval } from './approval.ts';
+export type {
+  Approval,
+  ApprovalAnswer,
+  ApprovalReply,
+  ApprovalStore,
+  Approvals,
+  AskingTurn,
+  PersonApprovals,
+  Question,
+} from './approval.ts';
 export { createThreadQueue, type ThreadHold, type ThreadQueue } from './queue.ts';
-export { stateOfQuestion, type PersonApprovals } from './waiting.ts';
 export { createThreadStores, type ThreadStores } from './stores.ts';

@@ -1,9 +1,8 @@
 import type { Clock, DurableTopicMap, PublishOptions } from '../../contract/index.ts';
 import type { SqliteJournal } from '../../durable/index.ts';
 import { createLeases, sqliteLeaseRows, type Store } from '../../store/index.ts';
-import type { ApprovalStore } from './approval.ts';
 import { createSqliteApprovals } from './sqlite-approvals.ts';
-import { createAnswerWaiting, type AnswerWaiting } from './waiting.ts';
+import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
 import { createSqliteThreads } from './sqlite-threads.ts';
 import type { Threads, TurnRecord } from './thread.ts';

@@ -1,21 +1,23 @@
 import { join } from 'node:path';
+import type { Clock } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
 import { createLeases, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { createOwner } from '../../../core/store/leases.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
+import { memoryLeaseRows } from '../agent/threads/in-memory.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryFolder, temporaryStore } from './temporary-store.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('leases', () => {
+describe.each<[string, (clock: Pick<Clock, 'now'>) => Parameters<typeof createLeases>[0]]>([
+  ['in SQLite', (clock) => sqliteLeaseRows(temporaryStore(), clock)],
+  ['in memory', memoryLeaseRows],
+])('leases %s', (_, rowsOf) => {
   it('K45 gives a name to one holder at a time', async () => {
     const clock = manualClock();
-    const store = temporaryStore(undefined, clock);
-    const [mine, other] = [
-      createLeases(sqliteLeaseRows(store, clock), clock, 'a'),
-      createLeases(sqliteLeaseRows(store, clock), clock, 'b'),
-    ];
+    const rows = rowsOf(clock);
+    const [mine, other] = [createLeases(rows, clock, 'a'), createLeases(rows, clock, 'b')];
     const results = await Promise.all([
       mine.acquire('x', 1_000),
       other.acquire('x', 1_000),
@@ -30,6 +32,25 @@ describe('leases', () => {
     expect(await mine.acquire('x', 1_000)).toBeNull();
   });
 
+  it('K45 what a dead process held is free soon, also when the clock went back a day meanwhile', async () => {
+    let ahead = DAY_MS;
+    const time = manualClock();
+    const clock = { ...time, now: () => time.now() + ahead };
+    const rows = rowsOf(clock);
+    const dead = await createLeases(rows, clock, 'dead').acquire('x', 3_000);
+    dead?.expire();
+    ahead = 0;
+    const other = createLeases(rows, clock, 'other');
+    expect([await other.acquire('x', 3_000), await other.isHeld('x', 3_000)]).toEqual([null, true]);
+    await clock.advance(2_999);
+    expect(await other.acquire('x', 3_000)).toBeNull();
+    await clock.advance(1);
+    expect(await other.isHeld('x', 3_000)).toBe(false);
+    expect(await other.acquire('x', 3_000)).not.toBeNull();
+  });
+});
+
+describe('leases', () => {
   it('K45 renews itself while held and leaves no timer behind', async () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);
@@ -62,20 +83,6 @@ describe('leases', () => {
     await store.write((statement) => void statement(`UPDATE leases SET owner = 'thief'`));
     await clock.advance(300);
     await vi.waitFor(() => expect(lease?.lost.aborted).toBe(true));
-  });
-
-  it('K45 what a dead process held is free soon, also when the clock went back a day meanwhile', async () => {
-    const clock = manualClock();
-    const store = temporaryStore(undefined, clock);
-    const former = manualClock({ start: clock.now() + DAY_MS });
-    await createLeases(sqliteLeaseRows(store, former), former, 'dead').acquire('x', 3_000); // before the clock went back
-    const other = createLeases(sqliteLeaseRows(store, clock), clock, 'other');
-    expect([await other.acquire('x', 3_000), await other.isHeld('x', 3_000)]).toEqual([null, true]);
-    await clock.advance(2_999);
-    expect(await other.acquire('x', 3_000)).toBeNull();
-    await clock.advance(1);
-    expect(await other.isHeld('x', 3_000)).toBe(false);
-    expect(await other.acquire('x', 3_000)).not.toBeNull();
   });
 
   it('K45 who lives keeps a lease when the clock goes back a day', async () => {
