@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { within } from '@pith/promises';
-import { examine, slipsIn } from './doctor.ts';
+import { examine } from './doctor.ts';
 import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
 import {
   createEvents,
@@ -184,14 +184,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     ]);
 
   const problemsNow = async () => {
-    const slips = await slipsIn(host);
+    const own = await host.findings();
     await knowAsked();
     const statuses = await agents.registry.list();
     const { default_agent: defaultAgent } = settingsNow();
-    return host.withoutSecrets([
-      ...problemsIn({ extensions: host.list(), agents: statuses, defaultAgent, findings: findings() }),
-      ...slips,
-    ]);
+    return host.withoutSecrets(problemsIn({ findings: findings(), own, extensions: host.list(), agents: statuses, defaultAgent }));
   };
   const problems = new NewProblems(events, problemsNow);
 

@@ -1,4 +1,4 @@
-import { codeOf, type Command, type Diagnostic, messageOf, PithError, type SkillSummary } from '../contract/index.ts';
+import { codeOf, type Command, type Diagnostic, messageOf, PithError } from '../contract/index.ts';
 import type { ExtensionStatus, ExtensionHost } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
@@ -15,7 +15,7 @@ export interface DoctorReport {
   readonly agents: readonly AgentReport[];
   /** Counts by state. */
   readonly skills: Readonly<Record<string, number>>;
-  /** Findings of settings, discovery, and single skills. */
+  /** Findings of settings and discovery, on what is kept, and of extensions on their own matters. */
   readonly notes: readonly Diagnostic[];
 }
 
@@ -53,17 +53,17 @@ export async function examine({
     ({ ref, why }) => ({ ref, why }),
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
-  const skills = await examineSkills(host);
   const kept = (await storage?.()) ?? [];
-  const ofCommands = [...(await clashes(host, commands?.())), ...(await commandNotes(host, commands?.()))];
-  const ofHost = [...ofCommands, ...(await host.sandboxNotes())];
-  const notes = [...findings(), ...kept, ...(await undelivered(deliveries, kept)), ...skills.notes, ...ofHost];
+  const ofNames = [...(await clashes(host, commands?.())), ...(await hiddenCommands(host, commands?.()))];
+  const ofHost = [...ofNames, ...(await host.findings()), ...(await host.sandboxNotes())];
+  const { skills, uncounted } = await countSkills(host);
+  const notes = [...findings(), ...kept, ...(await undelivered(deliveries, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
-  return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills: skills.counts, notes });
+  return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills, notes });
 }
 
 /** They are rows: where the rows cannot be read that is said once. */
@@ -73,6 +73,16 @@ async function undelivered(deliveries: DoctorDependencies['deliveries'], kept: r
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];
+  }
+}
+
+async function countSkills(host: ExtensionHost): Promise<Pick<DoctorReport, 'skills'> & { readonly uncounted: readonly Diagnostic[] }> {
+  const skills: Record<string, number> = { offered: 0, invalid: 0 };
+  try {
+    for (const { state } of (await (await host.skills())?.listSkills()) ?? []) skills[state] = (skills[state] ?? 0) + 1;
+    return { skills, uncounted: [] };
+  } catch (error) {
+    return { skills, uncounted: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
   }
 }
 
@@ -107,51 +117,8 @@ function withModel(status: AgentStatus, host: ExtensionHost, router: ModelRouter
   }
 }
 
-async function examineSkills(
-  host: ExtensionHost,
-): Promise<{ readonly counts: Record<string, number>; readonly notes: readonly Diagnostic[] }> {
-  const counts: Record<string, number> = { offered: 0, invalid: 0 };
-  const provider = await host.skills();
-  if (provider === null) return { counts, notes: [] };
-  try {
-    const skills = await provider.listSkills();
-    for (const { state } of skills) counts[state] = (counts[state] ?? 0) + 1;
-    const notes = skills
-      .filter(
-        ({ state, diagnostics }) =>
-          state === 'invalid' || (state === 'offered' && diagnostics.some(({ severity }) => severity === 'error')),
-      )
-      .flatMap(({ id, path, state, reason, diagnostics }) => {
-        const errors = diagnostics.filter(({ severity }) => severity === 'error');
-        const instead = state === 'invalid' ? '' : ' (an earlier version stays in use)';
-        const stated: readonly Diagnostic[] =
-          errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file: path }];
-        return stated.map((diagnostic) => ({ ...diagnostic, message: `skill '${id}': ${diagnostic.message}${instead}` }));
-      });
-    const findings = (await provider.skillFindings?.()) ?? [];
-    return { counts, notes: [...notes, ...slipsOf(skills), ...findings.filter(({ severity }) => severity !== 'info')] };
-  } catch (error) {
-    return { counts, notes: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
-  }
-}
-
-/** Misspelt keys and names of skills, and of what else a person wrote and runs. Loads the skills, and no further extension. Never rejects. */
-export async function slipsIn(host: ExtensionHost): Promise<readonly Diagnostic[]> {
-  const skills = host
-    .skills()
-    .then(async (provider) => [...slipsOf((await provider?.listSkills()) ?? []), ...((await provider?.skillFindings?.()) ?? [])]);
-  const found = await Promise.allSettled([skills, commandNotes(host)]); // what fails there is said as a failure
-  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value.filter(isIgnored) : []));
-}
-
-function slipsOf(skills: readonly SkillSummary[]): readonly Diagnostic[] {
-  return skills
-    .filter(({ state }) => state !== 'untrusted' && state !== 'shadowed')
-    .flatMap(({ id, diagnostics }) => diagnostics.filter(isIgnored).map((each) => ({ ...each, message: `skill '${id}' ${each.message}` })));
-}
-
-/** What commands say is wrong with them, and those that give way to others; `taken`: commands of the kernel. Ask when everything has been activated. */
-export async function commandNotes(
+/** Commands that give way to others; `taken`: commands of the kernel. Ask when everything has been activated. */
+async function hiddenCommands(
   host: Pick<ExtensionHost, 'list' | 'commands' | 'commandsOf'>,
   taken: readonly { readonly path: string }[] = [],
 ): Promise<readonly Diagnostic[]> {
@@ -161,10 +128,7 @@ export async function commandNotes(
   const strangers = new Set(commands.filter(({ prefixed }) => prefixed !== undefined).map(({ path }) => path)); // these give way themselves
   const others = [...host.commands(), ...commands.filter((command) => command.yields !== true)].filter(({ path }) => !strangers.has(path));
   const words = new Set([...taken, ...others].map(firstWord));
-  return commands.flatMap((command): readonly Diagnostic[] => [
-    ...(command.notes ?? []),
-    ...(command.yields === true && words.has(firstWord(command)) ? [hidden(command)] : []),
-  ]);
+  return commands.filter((command) => command.yields === true && words.has(firstWord(command))).map(hidden);
 }
 
 function firstWord({ path }: { readonly path: string }): string {

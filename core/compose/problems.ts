@@ -3,15 +3,7 @@ import type { ExtensionStatus } from '../kernel/index.ts';
 import { UNDECLARED, type AgentStatus } from '../agent/index.ts';
 
 /** Findings on something that was written and does not hold. */
-const IGNORED: readonly string[] = [
-  'unknown_key',
-  'manifest_invalid',
-  'config_invalid',
-  'field_misspelt',
-  'setting_unknown_skill',
-  'source_missing',
-  ...UNDECLARED,
-];
+const IGNORED: readonly string[] = ['unknown_key', 'manifest_invalid', 'config_invalid', ...UNDECLARED];
 
 /** What whoever opens the sandbox is told before anything is opened. */
 const SAID_BEFORE: readonly string[] = ['restricted', 'state_unknown'];
@@ -24,21 +16,24 @@ type Problem = Diagnostic & { readonly phase?: string };
 
 export interface ProblemSources {
   readonly findings: readonly Diagnostic[];
+  /** What extensions find wrong in their own matters. */
+  readonly own: readonly Diagnostic[];
   readonly extensions: readonly ExtensionStatus[];
   readonly agents: readonly AgentStatus[];
   readonly defaultAgent: string;
 }
 
 /**
- * What a person would want to know before they begin: wrong settings, and extensions and agents that cannot run or of which a key was
- * ignored. What only waits for something else is left out: its cause is there.
+ * What a person would want to know before they begin: wrong settings, extensions and agents that cannot run or of which a key was
+ * ignored, and what extensions find wrong in their own matters. What only waits for something else is left out: its cause is there.
  */
-export function problemsIn({ findings, extensions, agents, defaultAgent }: ProblemSources): readonly Problem[] {
+export function problemsIn({ findings, own, extensions, agents, defaultAgent }: ProblemSources): readonly Problem[] {
   const failed = new Set(extensions.filter(({ state }) => state === 'failed' || state === 'blocked').map(({ id }) => id)); // with their agents
   const found: Problem[] = [
     ...findings.filter(isWorthSaying),
     ...extensions.flatMap(ofExtension),
     ...agents.filter(({ id }) => !failed.has(id)).flatMap((agent) => ofAgent(agent, agent.id === defaultAgent)),
+    ...own.filter(isWorthSaying),
   ];
   return [...new Map(found.map((each) => [`${each.file}:${each.line}:${each.message}`, each])).values()];
 }

@@ -73,8 +73,6 @@ export interface Command {
   readonly unservedWith?: readonly string[];
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;
-  /** What is wrong with it. `pith doctor` shows it. */
-  readonly notes?: readonly Diagnostic[];
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
 }

@@ -112,6 +112,8 @@ export interface Extension {
   stop?(): Promise<void> | void;
   /** Which secrets it asks for as its settings are, and where they go: what a person is shown who keeps one. Without it, all that it may ask for. */
   secretUses?(): readonly { readonly name: string; readonly use?: SecretUse }[];
+  /** What is wrong in its own matters. `pith doctor` shows it; warnings and errors are also said where a conversation begins. */
+  findings?(signal?: AbortSignal): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
 }
 
 /** The only source of time. Times are milliseconds since the Unix epoch, in UTC. */

@@ -37,8 +37,6 @@ export interface SkillProvider {
   getSkillContent(id: string, signal?: AbortSignal): Promise<SkillContent>;
   /** All skills in every state, sorted by id. */
   listSkills(signal?: AbortSignal): Promise<readonly SkillSummary[]>;
-  /** What is wrong with the places in which skills are looked for and with what the settings say of them, beside what single skills tell. */
-  skillFindings?(signal?: AbortSignal): Promise<readonly Diagnostic[]>;
   /** Ids of the skills that this agent may read, sorted. Without it an agent made at run time gets none but its creator's bound ones. */
   readableSkills?(agent: AgentSpec, signal?: AbortSignal): Promise<readonly string[]>;
   /** The toolsets of all skills that are offered. A toolset that is not among them any more is closed. */
@@ -50,7 +48,6 @@ export interface SkillProvider {
 export const SkillProvider = defineProtocol<SkillProvider>('skill', {
   getSkillContent: { kind: 'method', signature: 'getSkillContent(id: string): Promise<SkillContent>', signalAt: 1 },
   listSkills: { kind: 'method', signature: 'listSkills(): Promise<SkillSummary[]>', signalAt: 0 },
-  skillFindings: { kind: 'method', signature: 'skillFindings(): Promise<Diagnostic[]>', optional: true, signalAt: 0 },
   readableSkills: { kind: 'method', signature: 'readableSkills(agent: AgentSpec): Promise<string[]>', optional: true, signalAt: 1 },
   listToolsets: { kind: 'method', signature: 'listToolsets(): Promise<Toolset[]>', optional: true, signalAt: 0 },
   validateSkill: { kind: 'method', signature: 'validateSkill(path: string): Promise<Diagnostic[]>', signalAt: 1 },

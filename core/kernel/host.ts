@@ -40,6 +40,7 @@ import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { renderBrought } from './providers/prompt-port.ts';
 import { activeRemotes, contextSources, modelProvider, runningRemotes } from './providers/provider-port.ts';
 import { createEventHandlers, type EventHandlers } from './providers/event-handlers.ts';
+import { extensionFindings } from './providers/findings.ts';
 import { notesOnSandbox } from './providers/confinement-notes.ts';
 import type { Refresh } from './reload/refresh.ts';
 import { createReloadWatch, type ReloadWatch } from './reload/reload-watch.ts';
@@ -99,6 +100,12 @@ export class ExtensionHost implements ExtensionsPort {
     ...(await notesOnSandbox(this.#shell.processes, this.list())),
     ...[...this.#shell.toolsets.unconfined().values()].map(({ diagnostic }) => diagnostic),
   ];
+
+  /** What extensions that run say is wrong in their own matters. Loads the skills, and no further extension. Never rejects. */
+  async findings(): Promise<readonly Diagnostic[]> {
+    await activeRemotes(this.#lifecycle, SkillProtocol);
+    return extensionFindings(this.#lifecycle);
+  }
 
   /** Without toolsets, which nobody declares. */
   readonly ids = (): readonly string[] => idsOf([...this.#lifecycle.slots.values()].filter(({ declaration }) => !declaration.toolset));

@@ -48,7 +48,7 @@ describe('pith chat on a pipe', () => {
   it('answers one message a line, in one conversation, with nothing but answers on the output', async () => {
     server.script({ text: 'first answer' }, { text: 'second answer' });
     const { code, out, err } = await chat('one\n\ntwo');
-    expect([code, err]).toEqual([0, '']);
+    expect([code, err]).toEqual([0, expect.stringMatching(/^pith: skill 'broken' sandbox\/skills\/broken\/SKILL\.md:1: [^\n]+\n$/u)]);
     expect(out).toBe('first answer\nsecond answer\n');
     expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });
@@ -154,7 +154,9 @@ describe('pith chat on a pipe', () => {
       ).catch((error: unknown) => error);
       expect(failed).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/^(?:✓ .*\n)?pith: standard output cannot be written: ENOSPC[^\n]*\n$/u),
+        stderr: expect.stringMatching(
+          /^(?:pith: skill 'broken' .*\n)?(?:✓ .*\n)?pith: standard output cannot be written: ENOSPC[^\n]*\n$/u,
+        ),
       });
     },
   );
@@ -426,7 +428,7 @@ describe('the command line itself', () => {
   ])('wrong use %j exits 2 and says what was meant', async (argv, says) => {
     const { code, out, err } = await pith(...argv);
     expect([code, out], err).toEqual([2, '']);
-    expect(err).toMatch(/^pith: [^\n]+\n$/u);
+    expect(err).toMatch(/^(?:pith: skill 'broken' [^\n]+\n)?pith: [^\n]+\n$/u);
     expect(err).toContain(says);
   });
 

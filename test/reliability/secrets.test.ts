@@ -49,7 +49,8 @@ export default class {
   getCommands() {
     return [{ path: 'leak', description: 'COMMAND ' + this.text, run: async () => { throw new PithError('leaky', 'command ' + this.text, { cure: 'cure ' + this.text, where: this.text, cause: new Error(this.text) }); } }];
   }
-  async listSkills() { return [{ id: 'leaked', name: this.text, description: this.text, path: this.text, state: 'invalid', reason: this.text, diagnostics: [{ severity: 'error', code: 'skill_invalid', message: this.text }] }]; }
+  async listSkills() { return [{ id: 'leaked', name: this.text, description: this.text, path: this.text, state: 'invalid', reason: this.text, diagnostics: [] }]; }
+  findings() { return [{ severity: 'error', code: 'leaky', message: 'FINDING ' + this.text, file: this.text, cure: this.text }]; }
   async getSkillContent(id) { return { id, name: id, version: null, sha256: '0', body: 'BODY ' + this.text }; }
   async validateSkill() { return []; }
 }
@@ -176,6 +177,7 @@ describe('a secret that an extension lets out', () => {
     expect(seen.get('requests')).toContain('DESCRIPTION [secret OPENAI_API_KEY]');
     expect(seen.get('requests')).toContain('BODY [secret OPENAI_API_KEY]');
     expect(seen.get('command error')).toContain('command [secret OPENAI_API_KEY]');
+    expect(seen.get('doctor')).toContain('FINDING [secret OPENAI_API_KEY]');
     expect(seen.get('thrown.txt')).toContain('command [secret OPENAI_API_KEY]');
     expect([...seen.keys()]).toEqual(expect.arrayContaining([path.join('data', 'pith.db'), path.join('data', 'logs', 'pith.log')]));
   });

@@ -70,8 +70,10 @@ export async function surfaceOf(
     inProcessOnly: protocols.filter(({ inProcessOnly }) => inProcessOnly).map(({ id }) => id),
     operations: Object.fromEntries(facts),
   };
-  const uses = members[SECRET_USES.slice('extension.'.length)];
-  if (typeof uses === 'function') operations.set(SECRET_USES, methodOf(instance, uses as Method, undefined));
+  for (const name of [SECRET_USES, FINDINGS]) {
+    const method = members[name.slice('extension.'.length)];
+    if (typeof method === 'function') operations.set(name, methodOf(instance, method as Method, 0));
+  }
   const make = async () => (members['getTools'] as () => readonly Tool[] | Promise<readonly Tool[]>).call(instance);
   if (!offered.provides.includes('tool'))
     return { descriptor: { ...offered, ...redact({ tools: [], constants, warnings: [] }) }, operations };
@@ -102,6 +104,9 @@ export const KERNEL_OPERATIONS: ReadonlyMap<string, OperationFacts> = new Map([.
 
 /** The operation that says where an extension sends its secrets. */
 export const SECRET_USES = 'extension.secretUses';
+
+/** The operation that says what is wrong in an extension's own matters. */
+export const FINDINGS = 'extension.findings';
 
 /** The operation that a turn asks for its own tools. */
 export const TURN_TOOLS = 'tool.getTurnTools';

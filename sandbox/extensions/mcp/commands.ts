@@ -1,4 +1,4 @@
-import type { Command, Diagnostic } from 'pith';
+import type { Command } from 'pith';
 import { toolsOf } from './server-tools.ts';
 import type { Servers } from './servers.ts';
 
@@ -7,12 +7,6 @@ export function mcpCommands(servers: Servers): readonly Command[] {
     {
       path: 'mcp list',
       description: 'List the MCP servers, their state and their tools',
-      notes: servers.refused.map(({ server, tool, reason }): Diagnostic => ({
-        severity: 'warning',
-        code: 'tool_input_invalid',
-        message: `the tool '${tool}' of the MCP server '${server}' is left out: ${reason}`,
-        cure: 'have the server corrected',
-      })),
       async run(_input, io) {
         const connections = await servers.connected();
         const rows = [

@@ -24,6 +24,10 @@ export default class Mcp implements ToolProvider, ServiceProvider, CommandProvid
     return mcpCommands(this.servers);
   }
 
+  findings() {
+    return this.servers.findings();
+  }
+
   runBackground(signal: AbortSignal) {
     return this.servers.keep(signal);
   }

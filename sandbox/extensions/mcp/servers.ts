@@ -1,4 +1,4 @@
-import type { ExtensionContext, Tool } from 'pith';
+import type { Diagnostic, ExtensionContext, Tool } from 'pith';
 import { within } from '@pith/promises';
 import type { Config } from './config.ts';
 import { Connection } from './connection.ts';
@@ -31,9 +31,14 @@ export class Servers {
   }
 
   /** Tools that servers offer and that cannot be offered here. */
-  get refused(): readonly { readonly server: string; readonly tool: string; readonly reason: string }[] {
-    return (this.#connections ?? []).flatMap(({ name: server, refused }) =>
-      [...refused].map(([tool, reason]) => ({ server, tool, reason })),
+  findings(): readonly Diagnostic[] {
+    return (this.#connections ?? []).flatMap(({ name, refused }) =>
+      [...refused].map(([tool, reason]) => ({
+        severity: 'warning',
+        code: 'tool_input_invalid',
+        message: `the tool '${tool}' of the MCP server '${name}' is left out: ${reason}`,
+        cure: 'have the server corrected',
+      })),
     );
   }
 

@@ -1,4 +1,4 @@
-import { Places, type Command, type CommandProvider, type ExtensionContext } from 'pith';
+import { Places, type Command, type CommandProvider, type Diagnostic, type ExtensionContext } from 'pith';
 import { listRecipes, renderRecipe, showRecipe } from './commands.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { RecipeFolders } from './recipe-folders.ts';
@@ -21,5 +21,12 @@ export default class Recipes implements CommandProvider {
       ...recipes.map((recipe) => recipeCommand(recipe)),
       ...broken.filter(({ shown }) => shown).map((one) => recipeCommand(one)),
     ];
+  }
+
+  async findings(): Promise<readonly Diagnostic[]> {
+    const { recipes, broken } = await this.#folders.read();
+    return [...recipes, ...broken.filter(({ shown }) => shown)].flatMap(({ name, findings }) =>
+      findings.map((finding) => ({ ...finding, message: `recipe '${name}': ${finding.message}` })),
+    );
   }
 }

@@ -12,7 +12,6 @@ export function recipeCommand(recipe: Recipe | BrokenRecipe): Command {
     arguments: [{ name: 'values', description: broken ? '' : usageOf(recipe) }],
     takesLine: true,
     yields: true,
-    notes: recipe.findings.map((finding) => ({ ...finding, message: `recipe '${recipe.name}': ${finding.message}` })),
     async run(input, io) {
       if (broken) throw brokenError(recipe);
       const message = fill(recipe, givenLine(String(input.arguments['values'] ?? '')));

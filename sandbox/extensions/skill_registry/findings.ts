@@ -3,16 +3,32 @@ import { didYouMean, slipsOf } from '@pith/plain-text';
 import { agentSkills } from './catalog/scope.ts';
 import { countsAs, isGlob, keptBack, unknownIn } from './scan/skill-list.ts';
 import type { SkillSearch } from './search/skill-search.ts';
-import type { Snapshot } from './skill.ts';
+import type { Skill, Snapshot } from './skill.ts';
 
-/** What is wrong beside the skills themselves: settings, agents that name skills that are not there, the search. */
+/** What is wrong with skills, with the settings, with agents that name skills that are not there, and with the search. */
 export async function findingsOf(
   { agents }: Pick<ExtensionContext, 'agents'>,
   search: Pick<SkillSearch, 'findings'>,
   snapshot: Snapshot,
 ): Promise<readonly Diagnostic[]> {
   const pins = (await agents.list()).flatMap((agent) => unknownSkills(agent, snapshot));
-  return [...snapshot.diagnostics, ...pins, ...(await search.findings(snapshot))];
+  const found = [...snapshot.diagnostics, ...pins, ...(await search.findings(snapshot))];
+  return [...snapshot.all.flatMap(broken), ...snapshot.all.flatMap(misspelt), ...found.filter(({ severity }) => severity !== 'info')];
+}
+
+function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagnostic[] {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (state !== 'invalid' && (state !== 'offered' || errors.length === 0)) return [];
+  const instead = state === 'invalid' ? '' : ' (an earlier version stays in use)';
+  const stated: readonly Diagnostic[] =
+    errors.length > 0 ? errors : [{ severity: 'error', code: 'skill_invalid', message: reason ?? 'invalid', file }];
+  return stated.map((each) => ({ ...each, message: `skill '${id}': ${each.message}${instead}` }));
+}
+
+function misspelt({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
+  if (state === 'untrusted' || state === 'shadowed') return [];
+  const slips = diagnostics.filter(({ code }) => code === 'field_misspelt');
+  return slips.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
 }
 
 /** Lists of ids under an agent's `skills`. */

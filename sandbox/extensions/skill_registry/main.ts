@@ -175,7 +175,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return this.#enabled ? allToolsets(await this.#registry.refreshIfOlderThan(FRESH_MS)) : [];
   }
 
-  async skillFindings(): Promise<readonly Diagnostic[]> {
+  async findings(): Promise<readonly Diagnostic[]> {
     const { findingsOf } = await import('./findings.ts');
     return findingsOf(this.#context, this.#search, await this.#registry.refreshIfOlderThan(FRESH_MS));
   }

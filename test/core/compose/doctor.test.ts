@@ -139,3 +139,44 @@ it('problems do not name an extension that runs, although its service threw once
   await expect.poll(() => pith.kernel.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'background' });
   expect(await pith.kernel.problems()).toEqual([]);
 });
+
+it.each(['in_process', 'process'] as const)(
+  'S6 an extension says what is wrong in its own matters, and fails alone: %s',
+  async (isolation) => {
+    const finder = (id: string, body: string) =>
+      extensionFiles(id, {
+        provides: ['service'],
+        main: `export default class { async runBackground() {} findings(signal) { ${body} } }\n`,
+      });
+    const place = "file: '/own.txt', line: 3, cure: 'mend it'";
+    await using pith = await testKernel({
+      isolation,
+      files: {
+        ...finder(
+          'told',
+          `return [{ severity: 'warning', code: 'own', message: 'own ' + signal.aborted, ${place} }, { severity: 'info', code: 'own', message: 'by the way' }];`,
+        ),
+        ...finder('thrower', "throw new Error('own trouble');"),
+        ...finder('babbler', "return [{ message: 'own' }];"),
+      },
+    });
+    await pith.kernel.start();
+    const own = {
+      babbler: { severity: 'error', code: 'provider_failed', message: expect.stringMatching(/'babbler' cannot say .*no list of/u) },
+      thrower: { severity: 'error', code: 'provider_failed', message: "the extension 'thrower' cannot say what it finds: own trouble" },
+      told: { severity: 'warning', code: 'own', message: 'own false', file: '/own.txt', line: 3, cure: 'mend it' },
+    };
+    const byMessage = <T extends { readonly message: string }>(found: readonly T[]) =>
+      [...found].sort((a, b) => (a.message < b.message ? -1 : 1));
+    expect(byMessage(await pith.kernel.problems())).toMatchObject([own.told, own.babbler, own.thrower]);
+    const { ok, notes } = await pith.kernel.doctor();
+    expect(ok).toBe(false);
+    expect(notes).toEqual(
+      expect.arrayContaining(
+        Object.values({ ...own, note: { severity: 'info', code: 'own', message: 'by the way' } }).map((each) =>
+          expect.objectContaining(each),
+        ),
+      ),
+    );
+  },
+);

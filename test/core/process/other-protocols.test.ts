@@ -53,12 +53,12 @@ describe('other protocols across processes', () => {
   it('S92: a command in another process sends the next message of its conversation, which stays a conversation here', async () => {
     const mine = main(
       'mine',
-      `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true, notes: [{ severity: 'warning', code: 'c', message: 'm' }],
+      `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true,
          run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.extensions.commandsOf('mine');
-    expect(command).toMatchObject({ takesLine: true, yields: true, notes: [{ message: 'm' }] });
+    expect(command).toMatchObject({ takesLine: true, yields: true });
     const sent: string[] = [];
     const session = { threadId: 't1', agentId: 'main', send: (text: string) => void sent.push(text) };
     await command?.run({ arguments: {}, options: {} }, { ...terminal([], []).io, session }, new AbortController().signal);
