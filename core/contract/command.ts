@@ -1,4 +1,4 @@
-import type { Diagnostic, JsonValue } from './errors.ts';
+import type { JsonValue } from './errors.ts';
 import type { AgentsApi, ExtensionContext } from './extension.ts';
 import { defineProtocol } from './protocol.ts';
 

@@ -1,5 +1,4 @@
-import { codeOf, messageOf, PithError } from '../../contract/errors.ts';
-import type { Diagnostic } from '../../contract/index.ts';
+import { codeOf, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import { FINDINGS } from '../calls/surface.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { callProvider } from './handle.ts';
