@@ -18,7 +18,7 @@ import {
   systemClock,
 } from '../kernel/index.ts';
 import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
-import { createRouter, type ModelRouter, probePort } from '../models/index.ts';
+import { createRouter, type ModelRouter } from '../models/index.ts';
 import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRows, type Store } from '../store/index.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
@@ -136,7 +136,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         return { ...host.setup.stored(), ...env };
       },
       clock,
-      probePort,
       declared: () => host.models(),
       provider: (extensionId) => host.modelProvider(extensionId),
       override: model,

@@ -19,11 +19,17 @@ export interface ModelInfo {
 export interface ModelProvider {
   /** Models that can be named under this prefix; may ask the server. Names that are not listed may still work. Empty when it cannot be asked. */
   models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]>;
+  /**
+   * The `host:port` of a server that listens without anybody having chosen it, or null. Asked for prefixes with `when_local` when no model is
+   * set up; a person waits for the answer.
+   */
+  findLocal?(prefix: string, signal?: AbortSignal): Promise<string | null>;
   /** `name` is what follows the prefix and its slash in `provider/model`. Throws `model_unknown` or `model_auth`. */
   getModel(name: string, prefix: string): { readonly model: LanguageModel; readonly contextWindow: number | null };
 }
 
 export const ModelProvider = defineProtocol<ModelProvider>('model', {
   models: { kind: 'method', signature: 'models(prefix: string): Promise<ModelInfo[]>', signalAt: 1 },
+  findLocal: { kind: 'method', signature: 'findLocal(prefix: string): Promise<string | null>', optional: true, signalAt: 1 },
   getModel: { kind: 'method', signature: 'getModel(name: string, prefix: string): { model: LanguageModel, contextWindow: number | null }' },
 });

@@ -9,8 +9,6 @@ export interface RouterDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
   declared(): readonly DeclaredModel[];
   provider(extensionId: string): Promise<RoutedProvider>;
-  /** True when something listens on the port of the loopback address. */
-  probePort(port: number): Promise<boolean>;
   readonly clock: Clock;
   /** Replaces every model: for tests. */
   readonly override?: ModelParts;
@@ -171,11 +169,11 @@ interface Completion {
 
 /**
  * What `default` means: PITH_MODEL, else `models.default` of the settings, else, of what ships, the highest entry whose variables are all
- * set, else the highest whose port listens and has a model, else the lowest entry without conditions. What others offer is used where a
+ * set, else the highest whose extension finds a local server with a model, else the lowest entry without conditions. What others offer is used where a
  * person names it, and chosen by nothing else: a conversation must not go to whoever says the highest rank.
  */
 async function chooseModel(dependencies: RouterDependencies, { complete, completeEntry }: Completion): Promise<Choice> {
-  const { env, settings, probePort } = dependencies;
+  const { env, settings, provider } = dependencies;
   const fromEnv = isSet(env.PITH_MODEL) ? followAlias(env.PITH_MODEL.trim(), settings.models).target : 'default';
   if (fromEnv !== 'default') return { ref: await complete(fromEnv), why: 'PITH_MODEL' };
   const fromSettings = followDefault(settings.models);
@@ -191,16 +189,18 @@ async function chooseModel(dependencies: RouterDependencies, { complete, complet
   }
 
   const tried: string[] = [];
-  for (const entry of entries) {
-    if (entry.when_port === undefined || !(await probePort(entry.when_port))) continue;
+  for (const entry of entries.filter(({ when_local }) => when_local)) {
+    let place: string | null = null;
     try {
-      return { ref: await completeEntry(entry), why: `a server listens on 127.0.0.1:${entry.when_port}` };
+      place = (await (await provider(entry.extensionId)).findLocal?.(entry.prefix)) ?? null;
+      if (place !== null) return { ref: await completeEntry(entry), why: `a server listens on ${place}` };
     } catch (error) {
-      tried.push(`the server on 127.0.0.1:${entry.when_port} could not be used: ${messageOf(error)}`); // it may be another program, or have no model yet
+      // It may be another program, or have no model yet.
+      tried.push(`${place === null ? `a server of '${entry.prefix}'` : `the server on ${place}`} could not be used: ${messageOf(error)}`);
     }
   }
 
-  const last = entries.findLast(({ when_env, when_port }) => when_env.length === 0 && when_port === undefined);
+  const last = entries.findLast(({ when_env, when_local }) => when_env.length === 0 && !when_local);
   if (last === undefined) {
     throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), {
       cure: 'set models.default in the settings, or PITH_MODEL, to provider/model',

@@ -89,8 +89,8 @@ export const manifestSchema = once(() => {
             prefix: z.string().regex(/^[a-z][a-z0-9_-]*$/),
             /** The prefix is chosen without settings when all of these are set. */
             when_env: z.array(envName).default([]),
-            /** … or when something listens on this port of the loopback address. */
-            when_port: z.int().min(1).max(65_535).optional(),
+            /** … or, where none is, when `findLocal` of the extension finds a server that has a model. */
+            when_local: z.boolean().default(false),
             /** Higher wins. */
             rank: z.int().default(0),
             /** The model taken when the prefix is chosen without settings; absent: the first that the server lists. */

@@ -1,5 +1,6 @@
 import type { GuardedFetch, OutgoingOptions } from './outgoing-requests.ts';
 
+export { isListening } from './listening.ts';
 export type { GuardedFetch, OutgoingOptions };
 
 /**

@@ -45,9 +45,10 @@ export async function modelProvider(lifecycle: Lifecycle, extensionId: string): 
   const slot = lifecycle.slots.get(extensionId);
   if (!slot || !provides(slot, 'model')) throw unavailable(extensionId, 'it provides no models');
   await lifecycle.ready(slot);
-  const { models } = remoteOf(lifecycle, extensionId, ModelProtocol);
+  const { models, findLocal } = remoteOf(lifecycle, extensionId, ModelProtocol);
   return {
     models,
+    findLocal,
     async getModel(name, prefix) {
       const found = modelsOf(name, prefix);
       const { model, contextWindow } = await found(await running(lifecycle, extensionId));

@@ -158,8 +158,8 @@ export interface DeclaredModel {
   readonly prefix: string;
   /** Chosen without settings when all of these are set. */
   readonly when_env: readonly string[];
-  /** Chosen without settings when something listens on this loopback port. */
-  readonly when_port?: number;
+  /** Chosen without settings when the extension finds a local server. */
+  readonly when_local: boolean;
   /** Higher wins. */
   readonly rank: number;
   /** The model taken when only the prefix is known; absent: the first that the provider lists. */
@@ -172,7 +172,7 @@ export interface ModelParts {
 }
 
 /** The models of one extension. Each call goes to the version that runs then. */
-export interface RoutedProvider extends Pick<ModelProvider, 'models'> {
+export interface RoutedProvider extends Pick<ModelProvider, 'models' | 'findLocal'> {
   getModel(name: string, prefix: string): Promise<ModelParts>;
 }
 

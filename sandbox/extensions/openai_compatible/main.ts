@@ -1,4 +1,5 @@
 import type { ExtensionContext, JsonValue, ModelInfo, ModelProvider, SetupProvider } from 'pith';
+import { isListening } from '@pith/guarded-fetch';
 import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
@@ -12,14 +13,21 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   async models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]> {
-    const names = await listModels(this.endpoint(prefix), this.context.clock, this.context.logger, signal);
+    const names = await listModels(this.endpoint(prefix), this.context.logger, signal);
     return names.map((name) => ({ name, contextWindow: this.contextWindow(name, prefix) }));
+  }
+
+  async findLocal(prefix: string, signal?: AbortSignal) {
+    const { baseUrl, host } = this.endpoint(prefix);
+    return (await isListening(baseUrl, signal)) ? host : null;
   }
 
   getModel(name: string, prefix: string) {
     const endpoint = this.endpoint(prefix);
-    const { clock, logger } = this.context;
-    return { model: chatModel(endpoint, name, () => listModels(endpoint, clock, logger)), contextWindow: this.contextWindow(name, prefix) };
+    return {
+      model: chatModel(endpoint, name, () => listModels(endpoint, this.context.logger)),
+      contextWindow: this.contextWindow(name, prefix),
+    };
   }
 
   secretUses() {

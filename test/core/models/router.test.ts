@@ -1,30 +1,24 @@
-import { createServer } from 'node:net';
 import type { LanguageModel, ModelInfo } from 'pith';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createRouter, probePort } from '../../../core/models/index.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { createRouter } from '../../../core/models/index.ts';
 import type { RouterDependencies } from '../../../core/models/router.ts';
 import type { DeclaredModel } from '../../../core/kernel/index.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 
-const cloud: DeclaredModel = { extensionId: 'cloud', shipped: true, prefix: 'cloud', when_env: ['CLOUD_KEY'], rank: 30, default: 'big' };
-const pair: DeclaredModel = {
-  extensionId: 'pair',
-  shipped: true,
-  prefix: 'pair',
-  when_env: ['PAIR_ID', 'PAIR_KEY'],
-  rank: 40,
-  default: 'two',
-};
-const local: DeclaredModel = { extensionId: 'local', shipped: true, prefix: 'local', when_env: [], when_port: 4_242, rank: 20 };
-const last: DeclaredModel = { extensionId: 'last', shipped: true, prefix: 'last', when_env: [], rank: 0, default: 'resort' };
-const lower: DeclaredModel = { extensionId: 'lower', shipped: true, prefix: 'lower', when_env: [], rank: -1, default: 'lowest' };
+const usual = { shipped: true, when_env: [], when_local: false };
+const cloud: DeclaredModel = { ...usual, extensionId: 'cloud', prefix: 'cloud', when_env: ['CLOUD_KEY'], rank: 30, default: 'big' };
+const pair: DeclaredModel = { ...usual, extensionId: 'pair', prefix: 'pair', when_env: ['PAIR_ID', 'PAIR_KEY'], rank: 40, default: 'two' };
+const local: DeclaredModel = { ...usual, extensionId: 'local', prefix: 'local', when_local: true, rank: 20 };
+const last: DeclaredModel = { ...usual, extensionId: 'last', prefix: 'last', rank: 0, default: 'resort' };
+const lower: DeclaredModel = { ...usual, extensionId: 'lower', prefix: 'lower', rank: -1, default: 'lowest' };
 
 interface Given {
   readonly models?: Record<string, string>;
   readonly env?: Record<string, string>;
   readonly declared?: DeclaredModel[];
-  readonly ports?: number[];
+  /** The local servers that are found. */
+  readonly servers?: Record<string, string>;
   readonly listed?: string[];
   readonly override?: RouterDependencies['override'];
 }
@@ -33,7 +27,7 @@ function setup({
   models = {},
   env = {},
   declared = [last, cloud, local, pair],
-  ports = [],
+  servers = {},
   listed = ['first', 'second'],
   override,
 }: Given = {}) {
@@ -43,6 +37,7 @@ function setup({
   }));
   const provider = vi.fn(async () => ({
     models: async (): Promise<ModelInfo[]> => listed.map((name) => ({ name, contextWindow: null })),
+    findLocal: async (prefix: string) => servers[prefix] ?? null,
     getModel,
   }));
   const settings = { models };
@@ -51,7 +46,6 @@ function setup({
     env,
     declared: () => declared,
     provider,
-    probePort: async (port) => ports.includes(port),
     clock: manualClock(),
     override,
   });
@@ -69,15 +63,26 @@ describe('the model that default means', () => {
     ['PITH_MODEL as an alias', { env: { PITH_MODEL: 'fast' }, models: { fast: 'cloud/small' } }, 'cloud/small', /PITH_MODEL/],
     ['PITH_MODEL as a prefix', { env: { PITH_MODEL: 'cloud' } }, 'cloud/big', /PITH_MODEL/],
     ['the settings', { env: { CLOUD_KEY: 'k' }, models: { default: 'cloud/other' } }, 'cloud/other', /settings models\.default/],
-    ['the variable that is set', { env: { CLOUD_KEY: 'k', PAIR_KEY: 'k' }, ports: [4_242] }, 'cloud/big', /CLOUD_KEY is set/],
+    [
+      'the variable that is set',
+      { env: { CLOUD_KEY: 'k', PAIR_KEY: 'k' }, servers: { local: 'here:42' } },
+      'cloud/big',
+      /CLOUD_KEY is set/,
+    ],
     ['the higher rank of two', { env: { CLOUD_KEY: 'k', PAIR_KEY: 'k', PAIR_ID: 'i' } }, 'pair/two', /PAIR_ID and PAIR_KEY are set/],
-    ['an empty variable is not set', { env: { CLOUD_KEY: ' ', PITH_MODEL: '' }, ports: [4_242] }, 'local/first', /127\.0\.0\.1:4242/],
-    ['a local server, its first model', { ports: [4_242] }, 'local/first', /listens on 127\.0\.0\.1:4242/],
+    ['an empty variable is not set', { env: { CLOUD_KEY: ' ', PITH_MODEL: '' }, servers: { local: 'here:42' } }, 'local/first', /here:42/],
+    ['a local server, its first model', { servers: { local: 'here:42' } }, 'local/first', /listens on here:42/],
     [
       'not a server without models',
-      { ports: [4_242], listed: [] },
+      { servers: { local: 'here:42' }, listed: [] },
       'last/resort',
-      /no model is set up; the server on 127\.0\.0\.1:4242 could not be used: .*lists no model/,
+      /no model is set up; the server on here:42 could not be used: .*lists no model/,
+    ],
+    [
+      'the highest of several local servers',
+      { declared: [last, local, { ...local, prefix: 'better', rank: 21 }], servers: { local: 'here:42', better: 'here:43' } },
+      'better/first',
+      /listens on here:43/,
     ],
     ['the lowest entry without conditions', { declared: [last, lower, cloud] }, 'lower/lowest', /no model is set up/],
   ])('K44 is %s', async (_name, given, ref, why) => {
@@ -187,17 +192,5 @@ describe('ModelRouter.resolve', () => {
     expect(await router.resolve('whatever/x')).toMatchObject({ ref: 'test/scripted', contextWindow: 7 });
     expect((await router.choose()).ref).toBe('test/scripted');
     expect(provider).not.toHaveBeenCalled();
-  });
-});
-
-describe('probePort', () => {
-  it('tells a port that listens from one that does not', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as { port: number };
-    expect(await probePort(port)).toBe(true);
-    await new Promise((resolve) => server.close(resolve));
-    expect(await probePort(port)).toBe(false);
   });
 });

@@ -42,6 +42,21 @@ describe('a turn with a model behind HTTP', () => {
     expect(String(results[1]?.content)).toContain('<skill id="code-review"');
   });
 
+  it('finds a local server where nothing is set, and is not asked where something is', async () => {
+    const flags = { providers: { ollama: { base_url: server.url } } };
+    kernel = await testKernel({ env: {}, flags });
+    expect(await kernel.kernel.router.choose()).toEqual({
+      ref: 'ollama/test-model',
+      why: `a server listens on ${new URL(server.url).host}`,
+    });
+    await kernel.stop();
+    const asked = server.requests.length;
+    kernel = await testKernel({ env: { ANTHROPIC_API_KEY: KEY }, flags });
+    expect((await kernel.kernel.router.choose()).ref).toMatch(/^anthropic\//);
+    expect(server.requests).toHaveLength(asked);
+    expect(kernel.kernel.extensions.list().find(({ id }) => id === 'openai_compatible')?.state).toBe('idle');
+  });
+
   it('takes the model that PITH_MODEL names at the address that is set', async () => {
     const { run } = await start({ PITH_MODEL: 'openai/my-model' });
     server.script({ text: 'Hi.' });

@@ -3,7 +3,7 @@ import http, { createServer, type IncomingMessage, type RequestListener, type Se
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { PithError } from 'pith';
-import { guardedFetch, publicAddresses, type OutgoingOptions } from '@pith/guarded-fetch';
+import { guardedFetch, isListening, publicAddresses, type OutgoingOptions } from '@pith/guarded-fetch';
 import { isPublic } from '../../../packages/guarded-fetch/outgoing-requests.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { words } from '../../words.ts';
@@ -176,6 +176,13 @@ describe('a name whose answers change', () => {
     expect(await (await fetch('http://mixed.example/')).text()).toBe('public');
     expect(reached).toEqual([PUBLIC]);
   });
+});
+
+it('isListening tells an address where something listens from one where nothing does', async () => {
+  const address = `http://127.0.0.1:${await serve(() => expect.unreachable())}/v1`;
+  expect(await isListening(address)).toBe(true);
+  await new Promise((resolve) => servers.pop()?.close(resolve));
+  expect(await isListening(address)).toBe(false);
 });
 
 describe('a redirect', () => {
