@@ -122,7 +122,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         run: (request, signal) => runTurn(request, signal),
       },
     },
-    renderPrompt: async (prompt) => (await import('../agent/index.ts')).renderBrought(prompt),
     calls: { wire: options.wire, isolation: options.isolation },
     commands: () => options.commands?.(kernel) ?? [],
   });

@@ -2,7 +2,7 @@ import type { Clock, Command } from '../contract/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { SurfaceIndex } from './lifecycle/lifecycle.ts';
 import type { Tier } from './calls/generation.ts';
-import type { Folders, Rights, Runtime, Services } from './lifecycle/runtime.ts';
+import type { Folders, Rights, Services } from './lifecycle/runtime.ts';
 import type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
 import type { Loader } from './lifecycle/loader.ts';
 import type { LogLevel, LogQuota } from './records/logger.ts';
@@ -28,7 +28,6 @@ export interface HostOptions {
     /** Those that the environment does not have. */
     readonly stored?: SecretsFile | undefined;
   };
-  readonly renderPrompt: Runtime['renderPrompt'];
   readonly log?: { readonly level?: LogLevel; readonly quota?: LogQuota };
   /** Absent: extensions run in this process only. */
   processes?(kernel: TierKernel): ProcessTier;

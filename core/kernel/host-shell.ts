@@ -68,8 +68,7 @@ export function createHostShell(options: HostOptions, discovery: Discovery): Hos
     use: (user, protocol) => otherExtensions.use(user, protocol),
     find: (user, protocol) => otherExtensions.find(user, protocol),
   };
-  const { renderPrompt } = options;
-  const runtime: Runtime = { ...reports, clock, places, loader, secrets, services, rights, providers, renderPrompt };
+  const runtime: Runtime = { ...reports, clock, places, loader, secrets, services, rights, providers };
   const cut = new AbortController();
   const processes = options.processes?.({
     runtime,

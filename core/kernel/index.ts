@@ -38,6 +38,7 @@ export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/eve
 export { callProvider, remoteOf, running } from './providers/handle.ts';
 export type { DescribedTools } from './providers/renew-tools.ts';
 export type { ExtensionStatus } from './providers/status.ts';
+export { CLOSED_VARIABLES, renderPrompt } from './calls/render-prompt.ts';
 export { toolsOf } from './providers/tool-port.ts';
 export { watchFolder, whyTooLarge } from './records/data-watch.ts';
 export { extensionData, makeExtensionData, TOOLSET_PREFIX } from './records/extension-data.ts';

@@ -8,8 +8,10 @@ import {
   importInProcess,
   importCommands,
   type ImportedClass,
+  type Loader,
   type Runtime,
   createCommandContext,
+  renderPrompt,
   runAs,
   type Phase,
 } from '../kernel/index.ts';
@@ -19,7 +21,7 @@ import { errorToData } from './error-data.ts';
 import type { Incoming, Peer } from './peer.ts';
 import type { Offer, Setup } from './setup.ts';
 import { ChildEvents } from './child-events.ts';
-import { createChildRuntime, type ExtensionCode } from './child-runtime.ts';
+import { createChildRuntime } from './child-runtime.ts';
 import { Providers } from './child-providers.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
@@ -38,13 +40,13 @@ export class ChildExtension {
   #candidate: Candidate | undefined;
   #generation: Generation | undefined;
 
-  constructor(code: ExtensionCode, peer: Peer, terminals: CommandCalls, setup: Setup) {
+  constructor(importing: Loader['import'], peer: Peer, terminals: CommandCalls, setup: Setup) {
     this.#peer = peer;
     this.#terminals = terminals;
     this.#setup = setup;
     this.#events = new ChildEvents(() => peer);
     this.#providers = new Providers(peer, setup.providers);
-    this.#runtime = createChildRuntime(code, { setup, peer, events: this.#events, providers: this.#providers });
+    this.#runtime = createChildRuntime(importing, { setup, peer, events: this.#events, providers: this.#providers });
   }
 
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
@@ -87,7 +89,7 @@ export class ChildExtension {
     },
     event: ([topic, payload]) => this.#events.arrived(String(topic), payload as object),
     providers: ([facts]) => void (this.#providers.facts = facts as readonly ProviderFacts[]),
-    'prompt.render': ([prompt]) => this.#runtime.renderPrompt(prompt as BroughtPrompt),
+    'prompt.render': ([prompt]) => renderPrompt(prompt as BroughtPrompt),
     agentKey: ([key, value]) => this.#running().checkAgentKey(String(key), value),
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {

@@ -1,16 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { PithError } from '../contract/index.ts';
-import { problemOf, guardProcess, runAs, runOutside, type Owner } from '../kernel/index.ts';
+import { problemOf, guardProcess, runAs, runOutside, type Loader, type Owner } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { errorToData } from './error-data.ts';
 import { createPeer, type Incoming } from './peer.ts';
 import type { Setup } from './setup.ts';
 import { ChildExtension } from './child-extension.ts';
-import type { ExtensionCode } from './child-runtime.ts';
 
 /** The process of one extension: frames on descriptor 3, and nothing of Pith but what that extension needs. Runs until the kernel is gone. */
-export function runExtensionProcess(code: ExtensionCode): void {
+export function runExtensionProcess(importing: Loader['import']): void {
   const correlations = new AsyncLocalStorage<string | undefined>();
   const terminals = new CommandCalls();
   let extension: ChildExtension | undefined;
@@ -23,7 +22,8 @@ export function runExtensionProcess(code: ExtensionCode): void {
   };
 
   const serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
-    if (operation === 'host.import' || operation === 'host.entry') extension = new ChildExtension(code, peer, terminals, args[0] as Setup);
+    if (operation === 'host.import' || operation === 'host.entry')
+      extension = new ChildExtension(importing, peer, terminals, args[0] as Setup);
     if (extension) return extension.serve(operation, args, incoming);
     throw new PithError('internal', `${operation} was asked for before anything was loaded`);
   };

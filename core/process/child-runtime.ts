@@ -28,12 +28,6 @@ import { whereIn, type Setup } from './setup.ts';
 import type { ChildEvents } from './child-events.ts';
 import type { Providers } from './child-providers.ts';
 
-/** What the process of an extension cannot do by itself, given by whoever composes it. */
-export interface ExtensionCode {
-  readonly import: Loader['import'];
-  readonly renderPrompt: Runtime['renderPrompt'];
-}
-
 interface ChildParts {
   readonly setup: Setup;
   readonly peer: Peer;
@@ -42,7 +36,7 @@ interface ChildParts {
 }
 
 /** What running code takes, in the process of one extension: the same words, answered by the kernel. */
-export function createChildRuntime(code: ExtensionCode, { setup, peer, events, providers }: ChildParts): Runtime {
+export function createChildRuntime(importing: Loader['import'], { setup, peer, events, providers }: ChildParts): Runtime {
   const { declaration, bundle, config, places } = setup;
   const { id } = declaration;
   const env = Object.fromEntries(
@@ -65,7 +59,7 @@ export function createChildRuntime(code: ExtensionCode, { setup, peer, events, p
       isShipped: () => bundle.shipped,
       forget: async () => undefined,
       toolset: () => Promise.reject(new PithError('internal', 'only the kernel looks for toolsets')),
-      import: code.import,
+      import: importing,
     },
     secrets,
     services: {
@@ -78,7 +72,6 @@ export function createChildRuntime(code: ExtensionCode, { setup, peer, events, p
     // The kernel itself writes who asks for a turn.
     rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
     providers: { use: (_, protocol) => providers.use(declaration, protocol), find: (_, protocol) => providers.find(protocol) },
-    renderPrompt: code.renderPrompt,
     failures: failuresOf(report),
     logger: () => loggerOf(peer),
     owner: (_, phase) => {

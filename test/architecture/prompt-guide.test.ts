@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { read } from './repository.ts';
 import { listed } from './skill-text.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
-import { checkPrompt, PROMPT_VARIABLES, renderPrompt } from '../../core/agent/index.ts';
+import { PROMPT_VARIABLES, checkPrompt } from '../../core/agent/index.ts';
+import { renderPrompt } from '../../core/kernel/index.ts';
 
-const render = (text: string) => renderPrompt(text, null, PROMPT_VALUES);
+const render = (text: string) => renderPrompt({ text, file: null, variables: PROMPT_VALUES });
 
 describe('the guide to prompt templates', () => {
   it('K41 lists every variable, and no other', () => {

@@ -4,7 +4,8 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
-import { checkPrompt, renderPrompt } from '../../core/agent/index.ts';
+import { checkPrompt } from '../../core/agent/index.ts';
+import { renderPrompt } from '../../core/kernel/index.ts';
 
 const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 600;
 
@@ -27,7 +28,7 @@ async function attack(text: string): Promise<{ readonly findings: number; readon
   let printed: string | null = null;
   let code: string | null = null;
   try {
-    printed = await renderPrompt(text, 'prompt.jinja2', VARIABLES);
+    printed = await renderPrompt({ text, file: 'prompt.jinja2', variables: VARIABLES });
   } catch (error) {
     code = (error as { readonly code: string }).code;
   }

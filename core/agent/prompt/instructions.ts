@@ -1,9 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { type AgentSpec, PithError } from '../../contract/index.ts';
+import { isTemplate } from '@pith/guarded-templates';
 import { printableLine } from '@pith/plain-text';
-import type { BroughtPrompt } from '../../kernel/index.ts';
+import { renderPrompt, type BroughtPrompt } from '../../kernel/index.ts';
 import type { BoundSkill } from './bound-skills.ts';
-import { isTemplate, renderPrompt, type PromptVariables } from './prompt.ts';
+import type { PromptVariables } from './prompt.ts';
 
 /** The order of an agent's own instructions in the system text. */
 export const INSTRUCTION_ORDER = ['skills', 'prompt', 'instructions'] as const;
@@ -26,9 +27,7 @@ export async function instructionsOf(
 ): Promise<readonly InstructionPart[]> {
   const placed = skills.map((skill) => ({ ...skill, token: skill.content === null ? '' : tokenOf(skill.name), text: wrapped(skill) }));
   const prompt = promptOf(spec, placed, variables);
-  const rendered = await (spec.promptBy === undefined || !isTemplate(prompt.text)
-    ? renderPrompt(prompt.text, prompt.file, prompt.variables)
-    : brought(spec.promptBy, prompt));
+  const rendered = await (spec.promptBy === undefined || !isTemplate(prompt.text) ? renderPrompt(prompt) : brought(spec.promptBy, prompt));
   const onTop = placed.filter(({ token }) => token !== '' && !rendered.includes(token));
   const bodies = placed.filter(({ token }) => token !== '');
   refuseTooLong(rendered, bodies, spec.promptFile);
@@ -51,11 +50,7 @@ interface Placed {
   readonly text: string;
 }
 
-function promptOf(
-  spec: AgentSpec,
-  placed: readonly Placed[],
-  variables: Omit<PromptVariables, 'skills' | 'agent'>,
-): BroughtPrompt & { readonly variables: PromptVariables } {
+function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<PromptVariables, 'skills' | 'agent'>): BroughtPrompt {
   const agent = { id: spec.id, name: spec.name, description: spec.description, model: spec.model };
   const skills = Object.fromEntries(placed.map(({ name, token }) => [name, token]));
   return { text: spec.prompt ?? '', file: spec.promptFile, variables: { ...variables, agent, skills } };

@@ -2,6 +2,7 @@ import type { Extension, ModelProvider, Protocol } from '../../contract/index.ts
 import type { Phase, ErrorCode } from '../records/error-codes.ts';
 import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
 import { Calls } from '../calls/calls.ts';
+import { renderPrompt } from '../calls/render-prompt.ts';
 import { handlerNames, type Declaration } from '../discovery/declaration.ts';
 import { surfaceOf } from '../calls/surface.ts';
 import { Problem, problemOf } from '../records/problem.ts';
@@ -98,7 +99,7 @@ async function initialize(runtime: Runtime, made: Instance): Promise<Generation>
       ...lifeOf(runtime, made),
       again: (next) => constructClass(runtime, { declaration, config }, next, { Class, shipped }),
       checkAgentKey: async (key, value) => checkAgentKeyWith(Class.agentKeys, key, value),
-      renderPrompt: (prompt) => runtime.renderPrompt(prompt),
+      renderPrompt,
       getModel: async (name, prefix) =>
         runAs(runtime.owner(id, 'call'), () => (instance as unknown as ModelProvider).getModel(name, prefix)),
     };

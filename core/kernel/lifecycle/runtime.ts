@@ -2,7 +2,7 @@ import type { ConfinedPrograms } from '@pith/held-process';
 import type { Clock, Database, Events, KeyValue, Logger, Protocol, Remote, SettingsChange } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { BroughtPrompt, HostAgents } from '../records/extensions-port.ts';
+import type { HostAgents } from '../records/extensions-port.ts';
 import type { Failures } from '../records/failures.ts';
 import type { Loader } from './loader.ts';
 import type { Problem } from '../records/problem.ts';
@@ -71,8 +71,6 @@ export interface Runtime extends Reports {
   readonly services: Services;
   readonly rights: Rights;
   readonly providers: Providers;
-  /** The text of a prompt that the code of this process brought. Rejects `prompt_invalid`. */
-  renderPrompt(prompt: BroughtPrompt): Promise<string>;
 }
 
 /** Where extensions run: as they are granted, or all of them in one tier. */

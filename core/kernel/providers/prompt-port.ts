@@ -1,4 +1,5 @@
 import type { BroughtPrompt } from '../records/extensions-port.ts';
+import { renderPrompt } from '../calls/render-prompt.ts';
 import { messageOf, PithError } from '../../contract/index.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 
@@ -15,7 +16,7 @@ export async function renderBrought(
   try {
     const slot = lifecycle.slots.get(extensionId);
     if (!slot) throw unavailable(extensionId, 'nothing declares it');
-    if ((slot.current?.tier ?? runtime.rights.tierOf(slot.declaration)) === 'in_process') return await runtime.renderPrompt(prompt);
+    if ((slot.current?.tier ?? runtime.rights.tierOf(slot.declaration)) === 'in_process') return await renderPrompt(prompt);
     const generation = await lifecycle.ready(slot);
     const timedOut = (): PithError => new PithError('provider_timeout', `it took longer than ${RENDER_MS} ms and was cut`);
     const text = await generation.calls.run({ timeoutMs: RENDER_MS, timedOut, signal }, (cut) => generation.renderPrompt(prompt, cut));

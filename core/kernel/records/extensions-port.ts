@@ -1,3 +1,4 @@
+import type { TemplateVariables } from '@pith/guarded-templates';
 import type {
   AgentsApi,
   AgentSpec,
@@ -68,11 +69,11 @@ export interface Cleaning {
   stream(): CleanStream | null;
 }
 
-/** The prompt template of an agent that an extension brought, and the plain values for it. Whoever composes says how it is rendered. */
+/** The prompt template of an agent that an extension brought, and the plain values for it. */
 export interface BroughtPrompt {
   readonly text: string;
   readonly file: string | null;
-  readonly variables: object;
+  readonly variables: TemplateVariables;
 }
 
 /** What agents need of extensions; the host implements it. */

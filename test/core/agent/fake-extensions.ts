@@ -19,7 +19,7 @@ import {
   type TurnTool,
 } from '../../../core/contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { renderBrought } from '../../../core/agent/index.ts';
+import { renderPrompt } from '../../../core/kernel/index.ts';
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
   readonly run?: (input: JsonValue, call: ToolCall) => unknown;
@@ -137,7 +137,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     async skills() {
       return port.skillsState === 'off' ? null : provider(port);
     },
-    renderPrompt: (_, prompt) => renderBrought(prompt),
+    renderPrompt: (_, prompt) => renderPrompt(prompt),
     checkAgentKeys: async ({ keys }) => ({ notes: port.keyFindings, keys }),
   };
   return port;

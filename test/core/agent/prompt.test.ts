@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { agent, createWorld } from './world.ts';
 import { PROMPT_VALUES } from '../../fixtures/prompt-variables.ts';
-import { checkPrompt, renderPrompt } from '../../../core/agent/index.ts';
+import { checkPrompt } from '../../../core/agent/index.ts';
+import { renderPrompt } from '../../../core/kernel/index.ts';
+
+const render = (text: string) => renderPrompt({ text, file: 'p.jinja2', variables: PROMPT_VALUES });
 
 describe('prompt templates', () => {
   it('K41 renders the six variables', async () => {
     const text = '{{ agent.name }} {{ sandbox_dir }} {{ date }} {{ channel }} {{ user }} {{ skills | length }}';
-    expect(await renderPrompt(text, null, PROMPT_VALUES)).toBe('Ada /sandbox 2026-01-31 cli someone 0');
+    expect(await render(text)).toBe('Ada /sandbox 2026-01-31 cli someone 0');
   });
 
   it('K41 finds an unknown symbol with file and line before anything is rendered, also where the engine is silent', async () => {
@@ -71,12 +74,12 @@ describe('prompt templates', () => {
       '{{ range.prototype }}',
       "{{ agent[['constructor']].name }}",
     ]) {
-      await expect(renderPrompt(text, 'p.jinja2', PROMPT_VALUES)).rejects.toMatchObject({ code: 'prompt_invalid' });
+      await expect(render(text)).rejects.toMatchObject({ code: 'prompt_invalid' });
     }
   });
 
   it('K41 says file and line when rendering fails', async () => {
-    await expect(renderPrompt('a\n{{ agent.nothing }}', 'p.jinja2', PROMPT_VALUES)).rejects.toMatchObject({
+    await expect(render('a\n{{ agent.nothing }}')).rejects.toMatchObject({
       code: 'prompt_invalid',
       where: 'p.jinja2:2',
     });

@@ -67,7 +67,6 @@ async function bare({ clock = systemClock, looks = async () => undefined as void
       confined: absent,
       agents: { list: absent, find: absent, check: absent, run: absent },
     },
-    renderPrompt: absent,
     calls: { isolation: 'in_process' },
     toolsets: { packageRoot: packageRoot() },
   });

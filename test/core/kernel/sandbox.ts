@@ -119,7 +119,6 @@ export async function testSandbox(): Promise<TestSandbox> {
           watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],
         },
         configOf: (declaration) => configOf(declaration, settings),
-        renderPrompt: async ({ text }) => text,
         services: {
           events,
           keyValue: (id) => createKeyValue(open(), id),

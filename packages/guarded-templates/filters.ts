@@ -1,10 +1,12 @@
-import { atMost, LIST_LIMIT, type Budget } from './template-limits.ts';
 import {
+  atMost,
+  type Budget,
   Callable,
   isList,
   isMap,
   joined,
   jsonOf,
+  LIST_LIMIT,
   listOf,
   mapOf,
   memberOf,
@@ -13,7 +15,7 @@ import {
   replaced,
   textOf,
   type Value,
-} from './template-values.ts';
+} from './values.ts';
 
 /** The value before `|`, then the arguments in the order of `parameters`. */
 type Run = (args: readonly Value[], budget: Budget) => Value;

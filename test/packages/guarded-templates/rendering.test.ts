@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
-import { checkPrompt, renderPrompt } from '../../core/agent/index.ts';
+import { checkTemplate, renderTemplate } from '@pith/guarded-templates';
+import { PROMPT_VALUES } from '../../fixtures/prompt-variables.ts';
 
-const render = (text: string) => renderPrompt(text, 'prompt.jinja2', PROMPT_VALUES);
+const check = (text: string) => checkTemplate(text, PROMPT_VALUES, ['skills']);
+const render = (text: string) => renderTemplate(text, PROMPT_VALUES, ['skills']);
 
-describe('prompt templates reach data only', () => {
+describe('templates reach data only', () => {
   it.each(['valueOf', 'toString', 'constructor', 'hasOwnProperty', '__proto__'])(
     'K41 does not take %s as set by a dead branch',
     async (name) => {
       const text = `{% if false %}{% set ${name} = 1 %}{% endif %}{% macro ${name}() %}{% endmacro %}{% set e = ${name} %}`;
-      expect(await checkPrompt(text, 'prompt.jinja2', [])).toMatchObject([{ code: 'prompt_symbol_unknown', line: 1 }]);
+      expect(await check(text)).toMatchObject([{ code: 'template_name_unknown', line: 1 }]);
     },
   );
 
@@ -29,18 +30,18 @@ describe('prompt templates reach data only', () => {
     '{{ [1].map }}',
   ])('K41 renders nothing of the engine or of prototypes: %s', async (text) => {
     const printed = await render(text).catch((error: { readonly code: string }) => error.code);
-    expect(['prompt_invalid', 'NaNx', 'x', ',x']).toContain(printed);
+    expect(['template_invalid', 'template_name_unknown', 'NaNx', 'x', ',x']).toContain(printed);
   });
 
   it('K41 calls what templates are given: cyclers, joiners, macros in maps', async () => {
     const text =
       "{% macro m(x) %}<{{ x }}>{% endmacro %}{% set o = { f: m } %}{% set j = joiner('-') %}{{ cycler(1, 2).next() }}{{ j() }}{{ j() }}{{ o.f(1) }}";
-    expect(await checkPrompt(text, null, [])).toEqual([]);
+    expect(await check(text)).toEqual([]);
     expect(await render(text)).toBe('1-<1>');
   });
 });
 
-describe('prompt templates end', () => {
+describe('templates end', () => {
   it.each([
     ['{{ range(1000000000) }}', 'numbers in a range'],
     ['{{ range(0, 1, 0.0000000001) }}', 'numbers in a range'],
@@ -58,7 +59,7 @@ describe('prompt templates end', () => {
     ],
     ['{% macro f(n) %}{% if n > 0 %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}', 'rounds of loops and calls'],
   ])('K41 refuses %s', async (text, reason) => {
-    await expect(render(text)).rejects.toMatchObject({ code: 'prompt_invalid', message: expect.stringContaining(reason) as string });
+    await expect(render(text)).rejects.toMatchObject({ code: 'template_invalid', message: expect.stringContaining(reason) as string });
   });
 
   it('K41 renders what is large and within bounds', async () => {

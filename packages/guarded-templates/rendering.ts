@@ -1,7 +1,9 @@
-import { applyFilter, applyTest, compared, globalsOf, type Comparison } from './template-filters.ts';
-import { atMost, Budget, TEXT_LIMIT } from './template-limits.ts';
-import { parseTemplate, TemplateProblem, type TemplateNode } from './template-tree.ts';
+import { acceptedTemplate, type TemplateNode } from './accepted.ts';
+import { applyFilter, applyTest, compared, globalsOf, type Comparison } from './filters.ts';
+import { TemplateProblem, type TemplateVariables } from './template.ts';
 import {
+  atMost,
+  Budget,
   Callable,
   isList,
   isMap,
@@ -11,59 +13,27 @@ import {
   memberOf,
   numberOf,
   plainOf,
+  TEXT_LIMIT,
   textOf,
   type Value,
-  type ValueMap,
-} from './template-values.ts';
-import { checkTemplate, type TemplateFinding } from './template-check.ts';
+} from './values.ts';
 
-export { TemplateProblem } from './template-tree.ts';
-
-/** A template that may be run, or what keeps it from that. */
-type ReadTemplate =
-  | { readonly root: TemplateNode; readonly findings: readonly [] }
-  | { readonly root: null; readonly findings: readonly TemplateFinding[] };
-
-/** The one door: whoever has a root from here has one that was accepted as a whole. */
-export function readTemplate(text: string, skills: readonly string[]): ReadTemplate {
-  try {
-    const root = parseTemplate(text);
-    const findings = checkTemplate(root, skills);
-    return findings.length === 0 ? { root, findings: [] } : { root: null, findings };
-  } catch (error) {
-    const { message, line = 1, column = 1 } = error instanceof TemplateProblem ? error : new TemplateProblem(String(error));
-    return {
-      root: null,
-      findings: [
-        { code: 'prompt_invalid', message: `the prompt cannot be parsed: ${message}`, cure: 'correct the template', line, column },
-      ],
-    };
-  }
-}
-
-/** The six variables of a prompt template. */
-export interface PromptVariables {
-  readonly agent: { readonly id: string; readonly name: string; readonly description: string; readonly model: string };
-  /** By the name in `uses_skills`. */
-  readonly skills: Readonly<Record<string, string>>;
-  readonly sandbox_dir: string;
-  /** `YYYY-MM-DD`, the day the thread began. */
-  readonly date: string;
-  readonly channel: string;
-  readonly user: string;
-}
-
-/** Throws `TemplateProblem`, for the first finding too. */
-export function renderTemplate(text: string, variables: PromptVariables): string {
-  const { root, findings } = readTemplate(text, Object.keys(variables.skills));
-  const [finding] = findings;
-  if (root === null) throw new TemplateProblem(finding?.message ?? 'it was refused', finding?.line, finding?.column);
-  const { agent, skills, ...texts } = variables;
-  return runTemplate(root, mapOf([...Object.entries(texts), ['agent', copied(agent)], ['skills', copied(skills)]]));
+/**
+ * The text of an accepted template. It is walked, never compiled: nothing of it becomes code. Throws `TemplateProblem` with the line, also
+ * when it takes more than the bounds of values.ts.
+ */
+export function renderAccepted(text: string, variables: TemplateVariables, closed: readonly string[]): string {
+  const { root, problems } = acceptedTemplate(text, variables, closed);
+  if (root === null) throw problems[0];
+  const budget = new Budget();
+  const globals = new Scope(null);
+  for (const [name, value] of globalsOf(budget)) globals.define(name, value);
+  for (const [name, value] of Object.entries(variables)) globals.define(name, typeof value === 'string' ? value : copied(value));
+  return new Run(budget, globals).text([root], new Scope(globals));
 }
 
 /** Of texts alone. */
-function copied(record: object): unknown {
+function copied(record: object): Value {
   return mapOf(Object.entries(record).filter(([, value]) => typeof value === 'string'));
 }
 
@@ -98,18 +68,6 @@ class Scope {
   }
 }
 
-/**
- * The text of an accepted template. It is walked, never compiled: nothing of it becomes code. Throws `TemplateProblem` with the line, also
- * when it takes more than the bounds of template-limits.ts.
- */
-function runTemplate(root: TemplateNode, variables: ValueMap): string {
-  const budget = new Budget();
-  const globals = new Scope(null);
-  for (const [name, value] of globalsOf(budget)) globals.define(name, value);
-  for (const [name, value] of Object.entries(variables)) globals.define(name, value);
-  return new Run(budget, globals).text([root], new Scope(globals));
-}
-
 class Run {
   readonly #budget: Budget;
   readonly #globals: Scope;
@@ -140,8 +98,8 @@ class Run {
       this.#budget.deeper(() => this.#statement(node, scope, print));
     } catch (error) {
       if (error instanceof TemplateProblem) throw error;
-      const line = node.lineno === undefined ? undefined : node.lineno + 1;
-      throw new TemplateProblem(error instanceof Error ? error.message : String(error), line, (node.colno ?? 0) + 1, error);
+      const place = { line: (node.lineno ?? 0) + 1, column: (node.colno ?? 0) + 1 };
+      throw new TemplateProblem(error instanceof Error ? error.message : String(error), { ...place, cause: error });
     }
   }
 

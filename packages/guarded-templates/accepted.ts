@@ -1,17 +1,43 @@
+import parser from 'nunjucks/src/parser.js';
 import { didYouMean } from '@pith/plain-text';
-import { FILTER_NAMES, GLOBAL_NAMES, TEST_NAMES } from './template-filters.ts';
-import { TREE_LIMIT } from './template-limits.ts';
-import type { TemplateNode } from './template-tree.ts';
+import { FILTER_NAMES, GLOBAL_NAMES, TEST_NAMES } from './filters.ts';
+import { TemplateProblem, type TemplateVariables } from './template.ts';
 
-/** The variables of a prompt template. */
-export const PROMPT_VARIABLES = ['agent', 'skills', 'sandbox_dir', 'date', 'channel', 'user'] as const;
+/** The longest template that is read. */
+const TEMPLATE_LIMIT = 256 * 1024;
+/** The longest run of blanks in it: the parser takes the square of a run's length to cut it off. */
+const BLANKS_LIMIT = 500;
+/** How deep its parts may stand in each other. */
+const TREE_LIMIT = 200;
 
-export interface TemplateFinding {
-  readonly code: 'prompt_symbol_unknown' | 'prompt_invalid';
-  readonly message: string;
-  readonly cure: string;
-  readonly line: number;
-  readonly column: number;
+/** A part of a parsed template, as nunjucks makes it. Nothing in it is believed before `acceptedTemplate` has accepted the whole. */
+export interface TemplateNode {
+  readonly typename: string;
+  /** From 0. */
+  readonly lineno?: number;
+  readonly colno?: number;
+  readonly children?: readonly TemplateNode[];
+  readonly value?: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** A template that may be run, or what keeps it from that. */
+type Accepted =
+  | { readonly root: TemplateNode; readonly problems: readonly [] }
+  | { readonly root: null; readonly problems: readonly [TemplateProblem, ...TemplateProblem[]] };
+
+/** Whoever has a root from here has one that was accepted as a whole. */
+export function acceptedTemplate(text: string, variables: TemplateVariables, closed: readonly string[]): Accepted {
+  try {
+    const root = parseTemplate(text);
+    const [first, ...others] = problemsOf(root, variables, closed);
+    return first === undefined ? { root, problems: [] } : { root: null, problems: [first, ...others] };
+  } catch (error) {
+    return {
+      root: null,
+      problems: [error instanceof TemplateProblem ? error : new TemplateProblem(unparsed(String(error)), { cause: error })],
+    };
+  }
 }
 
 /** Every symbol, target, argument, keyword and name of a macro or block. */
@@ -54,20 +80,20 @@ class Names {
 const BINARY = new Set(['In', 'Or', 'And', 'Add', 'Concat', 'Sub', 'Mul', 'Div', 'FloorDiv', 'Mod', 'Pow']);
 const UNARY = new Set(['Not', 'Neg', 'Pos']);
 
-/**
- * What keeps a parsed template from being used: kinds of parts and names that are not on the list, and names of variables, skills, filters
- * and tests that there are not. `skills`: keys that `skills[…]` may have.
- */
-export function checkTemplate(root: TemplateNode, skills: readonly string[]): readonly TemplateFinding[] {
-  const found: TemplateFinding[] = [];
-  const known = new Names([...PROMPT_VARIABLES, ...GLOBAL_NAMES]);
+/** Kinds of parts and names that are not on the list, and names of variables, keys, filters and tests that there are not. */
+function problemsOf(root: TemplateNode, variables: TemplateVariables, closed: readonly string[]): readonly TemplateProblem[] {
+  const found: TemplateProblem[] = [];
+  const known = new Names([...Object.keys(variables), ...GLOBAL_NAMES]);
 
-  function report(node: TemplateNode, code: TemplateFinding['code'], message: string, cure: string): void {
-    found.push({ code, message, cure, line: (node.lineno ?? 0) + 1, column: (node.colno ?? 0) + 1 });
+  function report(
+    node: TemplateNode,
+    message: string,
+    rest: Pick<TemplateProblem, 'cure'> & Partial<Pick<TemplateProblem, 'code' | 'key'>>,
+  ): void {
+    found.push(new TemplateProblem(message, { ...rest, line: (node.lineno ?? 0) + 1, column: (node.colno ?? 0) + 1 }));
   }
 
-  const refuse = (node: TemplateNode, message: string, cure = 'take it out of the template'): void =>
-    report(node, 'prompt_invalid', message, cure);
+  const refuse = (node: TemplateNode, message: string, cure = 'take it out of the template'): void => report(node, message, { cure });
 
   /** One look at the whole before any other: how deep it is, and which names `set` and `macro` bind anywhere. */
   function survey(node: TemplateNode, depth: number): boolean {
@@ -135,7 +161,7 @@ export function checkTemplate(root: TemplateNode, skills: readonly string[]): re
         for (const pair of nodesIn(node.children)) dictPair(pair, scope);
         return;
       case 'LookupVal':
-        skillKey(node);
+        closedKey(node);
         part(node, 'target', scope);
         return part(node, 'val', scope);
       case 'InlineIf':
@@ -184,31 +210,25 @@ export function checkTemplate(root: TemplateNode, skills: readonly string[]): re
       case 'Import':
       case 'FromImport':
       case 'Extends':
-        return refuse(
-          node,
-          'a prompt cannot include, import or extend other files',
-          'write the text into this template, or bind a skill with uses_skills',
-        );
+        return refuse(node, 'a template cannot include, import or extend other files', 'write the text into this template');
       default:
-        return refuse(node, `a prompt cannot use ${UNUSED.get(typename) ?? `a ${typename}`}`);
+        return refuse(node, `a template cannot use ${UNUSED.get(typename) ?? `a ${typename}`}`);
     }
   }
 
   function literal(node: TemplateNode): void {
     const { value } = node;
     if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return;
-    refuse(node, 'a prompt cannot use a regular expression', 'compare or replace plain texts');
+    refuse(node, 'a template cannot use a regular expression', 'compare or replace plain texts');
   }
 
   function symbol(node: TemplateNode, scope: Names): void {
     const name = checkName(node, node, 'the name');
     if (name === undefined || scope.has(name)) return;
-    report(
-      node,
-      'prompt_symbol_unknown',
-      `'${name}' is not known to the prompt${scope.similar(name)}`,
-      `use one of ${PROMPT_VARIABLES.join(', ')}, or set it in the template`,
-    );
+    report(node, `'${name}' is not known to the template${scope.similar(name)}`, {
+      code: 'template_name_unknown',
+      cure: `use one of ${Object.keys(variables).join(', ')}, or set it in the template`,
+    });
   }
 
   function dictPair(pair: TemplateNode, scope: Names): void {
@@ -250,17 +270,55 @@ export function checkTemplate(root: TemplateNode, skills: readonly string[]): re
     part(node, 'body', new Names([...bound, 'caller'], scope));
   }
 
-  function skillKey(node: TemplateNode): void {
-    const [target, key] = [node['target'], node['val']];
-    if (!isNode(target) || target.typename !== 'Symbol' || target.value !== 'skills') return;
+  function closedKey(node: TemplateNode): void {
+    const { target, val: key } = node;
+    if (!isNode(target) || target.typename !== 'Symbol' || !closed.includes(String(target.value))) return;
     if (!isNode(key) || key.typename !== 'Literal') return;
-    if (typeof key.value === 'string' && skills.includes(key.value)) return;
+    const keys = Object.keys(variables[String(target.value)] ?? {});
+    if (typeof key.value === 'string' && keys.includes(key.value)) return;
     const name = String(key.value).slice(0, 64);
-    report(node, 'prompt_symbol_unknown', `skills['${name}'] is not bound${didYouMean(name, skills)}`, `add '${name}' to uses_skills`);
+    report(node, `there is no ${target.value}['${name}']${didYouMean(name, keys)}`, {
+      code: 'template_name_unknown',
+      cure: `use one of ${keys.join(', ')}`,
+      key: name,
+    });
   }
 
   if (survey(root, 0)) visit(root, known);
   return found;
+}
+
+function parseTemplate(text: string): TemplateNode {
+  if (text.length > TEMPLATE_LIMIT)
+    throw new TemplateProblem(unparsed(`it has ${text.length} characters, and ${TEMPLATE_LIMIT} is the most`));
+  const blanks = new RegExp(`\\s{${BLANKS_LIMIT + 1}}`, 'u').exec(text);
+  if (blanks) throw new TemplateProblem(unparsed(`more than ${BLANKS_LIMIT} blanks in a row`), { line: lineAt(text, blanks.index) });
+  try {
+    return parser.parse(text) as TemplateNode;
+  } catch (error) {
+    throw problemOfParser(error, text);
+  }
+}
+
+/** The parser keeps the place in the message, or beside it, counted from 1; where it has none, the template ended too early. */
+function problemOfParser(cause: unknown, text: string): TemplateProblem {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const place = /\[Line (\d{1,9}), Column (\d{1,9})\]/.exec(said);
+  const message = said
+    .replace(/^\s*\([^)\n]*\)(?: \[Line \d+, Column \d+\])?\s*/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const { lineno, colno } = cause as { readonly lineno?: number; readonly colno?: number };
+  const [line, column] = place ? [Number(place[1]), Number(place[2])] : [lineno ?? lineAt(text.trimEnd(), Infinity), colno];
+  return new TemplateProblem(unparsed(message), { line, column, cause });
+}
+
+function unparsed(why: string): string {
+  return `the template cannot be parsed: ${why}`;
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length;
 }
 
 const UNUSED: ReadonlyMap<string, string> = new Map([

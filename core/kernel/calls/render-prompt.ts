@@ -1,0 +1,21 @@
+import { isTemplate, renderTemplate, type TemplateProblem } from '@pith/guarded-templates';
+import { PithError } from '../../contract/index.ts';
+import type { BroughtPrompt } from '../records/extensions-port.ts';
+
+/** Variables of a prompt that have the keys they are given and no others. */
+export const CLOSED_VARIABLES = ['skills'] as const;
+
+/** Rejects `prompt_invalid` with file and line. */
+export async function renderPrompt({ text, file, variables }: BroughtPrompt): Promise<string> {
+  if (!isTemplate(text)) return text;
+  try {
+    return await renderTemplate(text, variables, CLOSED_VARIABLES);
+  } catch (error) {
+    const { message, line } = error as TemplateProblem;
+    throw new PithError('prompt_invalid', `the prompt cannot be rendered: ${message}`, {
+      cause: error,
+      where: file === null ? undefined : `${file}:${line}`,
+      cure: 'correct the template',
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/** What a template may print: texts, and texts by key. */
+export type TemplateVariables = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+
+interface ProblemOptions {
+  readonly code?: TemplateProblem['code'];
+  readonly cure?: string;
+  readonly key?: string;
+  readonly line?: number | undefined;
+  readonly column?: number;
+  readonly cause?: unknown;
+}
+
+/** What is wrong with a template, and where; places count from 1. */
+export class TemplateProblem extends Error {
+  readonly retryable = false;
+  readonly code: 'template_invalid' | 'template_name_unknown';
+  readonly cure: string;
+  /** The key that a closed variable does not have. */
+  readonly key: string | undefined;
+  readonly line: number;
+  readonly column: number;
+
+  constructor(message: string, options: ProblemOptions = {}) {
+    super(message, { cause: options.cause });
+    this.code = options.code ?? 'template_invalid';
+    this.cure = options.cure ?? 'correct the template';
+    this.key = options.key;
+    this.line = options.line ?? 1;
+    this.column = options.column ?? 1;
+  }
+}
+
+/** Text without template marks is taken as it is, and the engine is never loaded for it. */
+export function isTemplate(text: string): boolean {
+  return text.includes('{{') || text.includes('{%') || text.includes('{#');
+}
