@@ -1,21 +1,19 @@
-import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult, TurnEvent } from '../contract/index.ts';
+import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult } from '../contract/index.ts';
 import type { ModelRouter } from '../models/index.ts';
-import type { AgentDeclaration, ExtensionsPort, OriginalRequest } from '../kernel/index.ts';
+import type { OriginalRequest } from '../kernel/index.ts';
 import { createBoundSkills } from './prompt/bound-skills.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore, ThreadQueue, Threads } from './threads/index.ts';
 import type { OfferedTool } from './tools/tools.ts';
 import { compactByHand } from './turn/compaction.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
-import type { TurnDependencies } from './turn/running-turn.ts';
+import type { AgentHost, TurnDependencies } from './turn/running-turn.ts';
 import { createToolCaller, type ToolUser } from './turn/tool-caller.ts';
 import { createTurns, type TurnEvents } from './turn/turn.ts';
 
 /** What a kernel gives to run agents: extensions, a model, and where threads are kept. */
 export interface AgentsOptions {
-  readonly extensions: ExtensionsPort;
-  /** The agents that are declared now. */
-  declarations(): readonly AgentDeclaration[];
+  readonly host: AgentHost;
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'check'>;
   /** Opened when something needs them. */
   stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
@@ -27,8 +25,6 @@ export interface AgentsOptions {
   askAlways?(): readonly string[];
   /** Awaited before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   prepare?(): Promise<void>;
-  /** Takes secrets out of what is said of a failure: providers repeat keys there. */
-  cleaned?(event: TurnEvent): TurnEvent;
   /** Told when a thread could not be given back after its turn had ended. */
   unreleased?(threadId: string, error: unknown): void;
 }
@@ -53,11 +49,11 @@ export interface Agents {
 }
 
 export function createAgents(options: AgentsOptions): Agents {
-  const { extensions, models, events, clock, sandboxDir, cleaned, unreleased } = options;
-  const skills = createBoundSkills(extensions);
-  const registry = createAgentRegistry({ declarations: () => options.declarations(), extensions, skills, events });
+  const { host, models, events, clock, sandboxDir, unreleased } = options;
+  const skills = createBoundSkills(host);
+  const registry = createAgentRegistry({ host, skills, events });
   const askAlways = () => options.askAlways?.() ?? [];
-  const common = { registry, skills, extensions, models, events, clock, sandboxDir, unreleased };
+  const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased };
   const dependencies = (): TurnDependencies => {
     const { threads, approvals, queue } = options.stores();
     return { ...common, threads, approvals, queue, askAlways };
@@ -67,7 +63,7 @@ export function createAgents(options: AgentsOptions): Agents {
       await options.prepare?.();
       return dependencies();
     },
-    cleaned,
+    cleaned: (event) => host.secrets.redactJson(event), // providers repeat keys in what they say of a failure
   });
   const tools = createToolCaller({ ...common, askAlways });
   return {

@@ -1,5 +1,6 @@
 /** Agents on a kernel: which there are, what a turn of one is sent, its tools behind the gate, its threads, and the turn itself. */
 export { createAgents, type Agents, type AgentsOptions } from './agents.ts';
+export { contextSources } from './prompt/context.ts';
 export { checkPrompt, PROMPT_VARIABLES } from './prompt/prompt.ts';
 export { UNDECLARED, type AgentRegistry, type AgentStatus } from './registry/registry.ts';
 export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/index.ts';
@@ -18,4 +19,5 @@ export type {
 } from './threads/index.ts';
 export type { OfferedTool } from './tools/tools.ts';
 export { LOCAL_USER, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
+export type { AgentHost } from './turn/running-turn.ts';
 export type { ToolQuestion, ToolUser } from './turn/tool-caller.ts';

@@ -1,6 +1,6 @@
 import { matchCommand } from '@pith/command-line';
 import { type Command, PithError } from '../contract/index.ts';
-import type { DeclaredCommand, ExtensionHost } from '../kernel/index.ts';
+import type { DeclaredCommand, Host } from '../kernel/index.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
@@ -12,7 +12,10 @@ export type Resolved =
 export const LINE_COMMANDS = CORE_COMMANDS.filter(({ only }) => only !== 'chat');
 
 /** Where commands of extensions are found. */
-export type CommandSource = Pick<ExtensionHost, 'commands' | 'list' | 'importCommandEntry' | 'commandContext' | 'commandsOf'>;
+export type CommandSource = {
+  readonly extensions: Pick<Host['extensions'], 'list'>;
+  readonly providers: Pick<Host['providers'], 'commands'>;
+};
 
 /** A command of an extension that cannot run. */
 interface WithheldCommand {
@@ -27,7 +30,7 @@ export async function resolveCommand(words: readonly string[], extensions: () =>
   const core = matchCommand(LINE_COMMANDS, words);
   if (core) return { kind: 'core', ...core };
   const source = await extensions();
-  const others = source.commands();
+  const others = source.providers.commands.declared();
   const found = matchCommand(others, words);
   if (found) return { kind: 'declared', command: found.command, words };
   const missing = matchCommand(withheldBy(source), words);
@@ -41,7 +44,7 @@ export async function resolveLoaded(
   commands: readonly Command[],
   source: CommandSource,
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
-  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...source.commands()]); // what was meant may be declared by itself
+  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // what was meant may be declared by itself
 }
 
 /** The commands behind a declared one. One that needs only the index activates nothing. */
@@ -49,7 +52,7 @@ export async function loadCommands(
   source: CommandSource,
   { needs, entry, extensionId, path }: DeclaredCommand,
 ): Promise<readonly Command[]> {
-  if (needs !== 'index') return source.commandsOf(extensionId);
+  if (needs !== 'index') return source.providers.commands.of(extensionId);
   if (entry === undefined)
     throw new PithError(
       'manifest_invalid',
@@ -58,7 +61,8 @@ export async function loadCommands(
         cure: 'add `entry:` to it in the manifest',
       },
     );
-  return (await source.importCommandEntry(extensionId, entry))(source.commandContext(extensionId));
+  const { commands } = source.providers;
+  return (await commands.importEntry(extensionId, entry))(commands.contextOf(extensionId));
 }
 
 /** Commands below `words`, where these are a group and no command themselves. */
@@ -68,7 +72,7 @@ export function commandsBelow<T extends { readonly path: string }>(words: readon
 }
 
 function withheldBy(source: CommandSource): readonly WithheldCommand[] {
-  return source
+  return source.extensions
     .list()
     .filter(({ state }) => state === 'disabled' || state === 'failed' || state === 'blocked')
     .flatMap(({ id, state, message = 'it failed', manifest }) =>

@@ -74,7 +74,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
 const SHOWING: readonly string[] = ['doctor', 'settings'];
 
 async function runWords(words: readonly string[], line: Line): Promise<number> {
-  const found = await resolveCommand(words, async () => (await line.kernel()).extensions);
+  const found = await resolveCommand(words, async () => (await line.kernel()).host);
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, words, line);
 }
 
@@ -93,8 +93,7 @@ async function runCore(command: CoreCommand, rest: readonly string[], line: Line
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal } = line;
   const kernel = await line.kernel();
-  const { extensions } = kernel;
-  const { command, rest } = await resolveLoaded(words, await loadCommands(extensions, declared), extensions);
+  const { command, rest } = await resolveLoaded(words, await loadCommands(kernel.host, declared), kernel.host);
   const input = parseCommandInput(command, rest);
   const { sandbox } = await line.target();
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))

@@ -10,11 +10,11 @@ import { writeError, type Stdio } from './terminal/terminal-io.ts';
 /** Prints help for `words`, or for all. Under --json the definitions themselves. */
 export async function showHelp(words: readonly string[], kernel: () => Promise<Kernel>, io: CommandIO, stdio: Stdio): Promise<number> {
   const style = pc.createColors(io.colour);
-  const source = async () => (await kernel()).extensions;
+  const source = async () => (await kernel()).host;
   const named = words.filter((word) => !word.startsWith('-'));
   if (named.length === 0) {
     const found = await source()
-      .then((extensions) => extensions.commands())
+      .then(({ providers }) => providers.commands.declared())
       .catch((error: unknown) => {
         writeError(stdio, describeError(error)); // help must help where the sandbox is broken
         return [];
@@ -23,18 +23,18 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   }
   const group = commandsBelow(named, LINE_COMMANDS);
   if (group.length > 0) {
-    const all = [...group, ...commandsBelow(named, (await source()).commands())];
+    const all = [...group, ...commandsBelow(named, (await source()).providers.commands.declared())];
     return show(io, groupHelp(named.join(' '), all, style), all);
   }
   const resolved = await resolveCommand(named, source);
   if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, style), [resolved.command]);
-  const extensions = await source();
-  const loaded = await loadCommands(extensions, resolved.command);
+  const from = await source();
+  const loaded = await loadCommands(from, resolved.command);
   const exact = matchCommand(loaded, named);
   if (exact) return show(io, commandHelp(exact.command, style), [exact.command]);
   const above = resolved.command.path.split(' ');
   const own = commandsBelow(above, loaded);
-  const elsewhere = commandsBelow(above, extensions.commands()).filter(({ path }) => !own.some((each) => each.path === path));
+  const elsewhere = commandsBelow(above, from.providers.commands.declared()).filter(({ path }) => !own.some((each) => each.path === path));
   const below = [...own, ...elsewhere];
   return show(io, groupHelp(resolved.command.path, below, style), below);
 }

@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe';
 import { within } from '@pith/promises';
-import { examine } from './doctor.ts';
+import { examine, ownFindings } from './doctor.ts';
 import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
 import {
   createEvents,
   createListenerFailures,
-  ExtensionHost,
+  createHost,
   DEFAULT_SETTINGS,
   type Settings,
   askedAlways,
@@ -18,6 +18,7 @@ import {
   systemClock,
 } from '../kernel/index.ts';
 import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
+import { ChannelProvider } from '../contract/index.ts';
 import { createRouter, type ModelRouter } from '../models/index.ts';
 import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRows, type Store } from '../store/index.ts';
 import { NewProblems, problemsIn } from './problems.ts';
@@ -94,14 +95,18 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       clock,
       logger: host.logger('events'),
       events,
-      host,
+      host: {
+        handlers: host.handlers,
+        channels: () => host.providers.running(ChannelProvider),
+        onChange: host.extensions.onChange,
+      },
       question: (id) => stateOfQuestion(id, get(STORES).approvals, clock),
     }),
   );
-  lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.withoutSecrets));
+  lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.secrets.redactJson));
 
   const ofSandbox = hostOptionsOf(reading);
-  const host = await ExtensionHost.create({
+  const host = await createHost({
     ...ofSandbox,
     source: {
       ...ofSandbox.source,
@@ -135,65 +140,65 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         return { ...host.setup.stored(), ...env };
       },
       clock,
-      declared: () => host.models(),
-      provider: (extensionId) => host.modelProvider(extensionId),
+      declared: host.providers.models.declared,
+      provider: host.providers.models.of,
       override: model,
     }),
   );
-  host.onChange(() => {
+  host.extensions.onChange(() => {
     agents.registry.invalidate();
     get(ROUTER).invalidate();
   });
 
-  const toolsOf = (id: string): readonly string[] => host.knownTools(id).map(({ name }) => name);
+  const toolsOf = (id: string): readonly string[] => host.providers.tools.known(id).map(({ name }) => name);
 
   /** Tools that the settings name one by one are known only to code that has run. */
   const knowAsked = async () => {
     const named = reading.settings.approvals.tools.filter((entry) => entry.includes('/'));
-    const known = Promise.allSettled(named.map((entry) => host.tools(entry.split('/', 1)[0] as string)));
+    const known = Promise.allSettled(named.map((entry) => host.providers.tools.of(entry.split('/', 1)[0] as string)));
     if (named.length > 0) await within(clock, ASKED_WAIT_MS, known);
   };
 
   const agents = createAgents({
-    extensions: host,
-    declarations: () => host.agents(),
+    host,
     models: get(ROUTER),
     stores: () => get(STORES),
     events,
     clock,
     sandboxDir: sandbox,
-    askAlways: () => askedAlways(reading.settings, { ...host.discovery, toolsOf }),
+    askAlways: () => askedAlways(reading.settings, { ...host.extensions.discovery, toolsOf }),
     async prepare() {
       await host.refreshIfOlderThan(TURN_REFRESH_MS);
       await knowAsked();
     },
-    cleaned: host.withoutSecrets,
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });
   scope.own(() => agents.stop());
   const runTurn = agents.run;
 
   const findings = () =>
-    host.withoutSecrets([
+    host.secrets.redactJson([
       ...reading.diagnostics,
-      ...host.discovery.diagnostics,
-      ...unknownNames(reading.settings, { ...host.discovery, agents: host.agents(), router: get(ROUTER), toolsOf }),
+      ...host.extensions.discovery.diagnostics,
+      ...unknownNames(reading.settings, { ...host.extensions.discovery, agents: host.agents.declared(), router: get(ROUTER), toolsOf }),
       ...listenerFailures.diagnostics(),
     ]);
 
   const problemsNow = async () => {
-    const own = await host.findings();
+    const own = await ownFindings(host);
     await knowAsked();
     const statuses = await agents.registry.list();
     const { default_agent: defaultAgent } = settingsNow();
-    return host.withoutSecrets(problemsIn({ findings: findings(), own, extensions: host.list(), agents: statuses, defaultAgent }));
+    return host.secrets.redactJson(
+      problemsIn({ findings: findings(), own, extensions: host.extensions.list(), agents: statuses, defaultAgent }),
+    );
   };
   const problems = new NewProblems(events, problemsNow);
 
   /** With a default agent that there is, where the one that is named is none and the usual one is there. */
   const settingsNow = (): Settings => {
     const { default_agent: usual } = DEFAULT_SETTINGS;
-    const has = (id: string) => host.agents().some((agent) => agent.id === id);
+    const has = (id: string) => host.agents.declared().some((agent) => agent.id === id);
     return has(reading.settings.default_agent) || !has(usual) ? reading.settings : { ...reading.settings, default_agent: usual };
   };
 
@@ -227,7 +232,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     get approvals() {
       return get(STORES).approvals;
     },
-    extensions: host,
+    host,
     agents: agents.registry,
     get router() {
       return get(ROUTER);
@@ -244,7 +249,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       const commands = () => options.commands?.(kernel) ?? [];
       const storage = async () => {
         const { storageFindings } = await import('./storage-findings.ts');
-        const extensions = [...host.discovery.declarations.values()].map(({ id }) => id);
+        const extensions = [...host.extensions.discovery.declarations.values()].map(({ id }) => id);
         return storageFindings({ databaseFile, dataDirectory: settings.data_dir, extensions, quotas: reading.settings.quotas, clock });
       };
       const report = await examine({ host, agents: agents.registry, router: get(ROUTER), findings, deliveries, storage, commands });

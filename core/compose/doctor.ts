@@ -1,5 +1,5 @@
-import { codeOf, type Command, type Diagnostic, messageOf, PithError } from '../contract/index.ts';
-import type { ExtensionStatus, ExtensionHost } from '../kernel/index.ts';
+import { codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
+import type { ExtensionStatus, Host } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { Trust } from '../trust/index.ts';
@@ -24,7 +24,7 @@ export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'p
 export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
 
 export interface DoctorDependencies {
-  readonly host: ExtensionHost;
+  readonly host: Host;
   readonly agents: AgentRegistry;
   readonly router: ModelRouter;
   /** What settings and discovery found. */
@@ -47,7 +47,7 @@ export async function examine({
   storage,
   commands,
 }: DoctorDependencies): Promise<DoctorReport> {
-  const extensions = (await host.activateAll()).map(extensionReport);
+  const extensions = (await host.extensions.activateAll()).map(extensionReport);
   const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
   const model = await router.choose().then(
     ({ ref, why }) => ({ ref, why }),
@@ -55,7 +55,7 @@ export async function examine({
   );
   const kept = (await storage?.()) ?? [];
   const ofNames = [...(await clashes(host, commands?.())), ...(await hiddenCommands(host, commands?.()))];
-  const ofHost = [...ofNames, ...(await host.findings()), ...(await host.sandboxNotes())];
+  const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
   const notes = [...findings(), ...kept, ...(await undelivered(deliveries, kept)), ...uncounted, ...ofHost];
   const failed =
@@ -63,7 +63,7 @@ export async function examine({
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
     notes.some(({ severity }) => severity === 'error') ||
     model.ref === 'none';
-  return host.withoutSecrets({ ok: !failed, model, extensions, agents: checked, skills, notes });
+  return host.secrets.redactJson({ ok: !failed, model, extensions, agents: checked, skills, notes });
 }
 
 /** They are rows: where the rows cannot be read that is said once. */
@@ -76,10 +76,11 @@ async function undelivered(deliveries: DoctorDependencies['deliveries'], kept: r
   }
 }
 
-async function countSkills(host: ExtensionHost): Promise<Pick<DoctorReport, 'skills'> & { readonly uncounted: readonly Diagnostic[] }> {
+async function countSkills({ providers }: Named): Promise<Pick<DoctorReport, 'skills'> & { readonly uncounted: readonly Diagnostic[] }> {
   const skills: Record<string, number> = { offered: 0, invalid: 0 };
   try {
-    for (const { state } of (await (await host.skills())?.listSkills()) ?? []) skills[state] = (skills[state] ?? 0) + 1;
+    for (const { state } of (await (await providers.active(SkillProvider))[0]?.listSkills()) ?? [])
+      skills[state] = (skills[state] ?? 0) + 1;
     return { skills, uncounted: [] };
   } catch (error) {
     return { skills, uncounted: [{ severity: 'error', code: 'provider_failed', message: `skills cannot be listed: ${messageOf(error)}` }] };
@@ -97,14 +98,14 @@ function agentReport({ id, state, notes }: AgentStatus): AgentReport {
 }
 
 /** Its status with the finding that nothing goes by the name of its model. Another model can be named, so it has not failed. */
-function withModel(status: AgentStatus, host: ExtensionHost, router: ModelRouter): AgentStatus {
+function withModel(status: AgentStatus, host: Host, router: ModelRouter): AgentStatus {
   if (status.spec === null) return status;
   const { id, spec } = status;
   try {
     router.check(spec.model);
     return status;
   } catch (error) {
-    const line = host.discovery.declarations.get(id)?.positions?.['agent.model']?.[0];
+    const line = host.extensions.discovery.declarations.get(id)?.positions?.['agent.model']?.[0];
     const note: Diagnostic = {
       severity: 'error',
       code: codeOf(error, 'model_unknown'),
@@ -117,16 +118,27 @@ function withModel(status: AgentStatus, host: ExtensionHost, router: ModelRouter
   }
 }
 
+/** Where names and findings are looked up. */
+type Named = Pick<Host, 'extensions' | 'providers'>;
+
+/** What extensions that run say is wrong in their own matters. Loads the skills, and no further extension. Never rejects. */
+export async function ownFindings({ providers }: Named): Promise<readonly Diagnostic[]> {
+  await providers.active(SkillProvider);
+  return providers.findings();
+}
+
 /** Commands that give way to others; `taken`: commands of the kernel. Ask when everything has been activated. */
 async function hiddenCommands(
-  host: Pick<ExtensionHost, 'list' | 'commands' | 'commandsOf'>,
+  { extensions, providers }: Named,
   taken: readonly { readonly path: string }[] = [],
 ): Promise<readonly Diagnostic[]> {
-  const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('command'));
-  const lists = await Promise.all(active.map(({ id }) => host.commandsOf(id).catch((): readonly Command[] => []))); // told as failed
+  const active = extensions.list().filter(({ state, provides }) => state === 'active' && provides.includes('command'));
+  const lists = await Promise.all(active.map(({ id }) => providers.commands.of(id).catch((): readonly Command[] => []))); // told as failed
   const commands = lists.flat();
   const strangers = new Set(commands.filter(({ prefixed }) => prefixed !== undefined).map(({ path }) => path)); // these give way themselves
-  const others = [...host.commands(), ...commands.filter((command) => command.yields !== true)].filter(({ path }) => !strangers.has(path));
+  const others = [...providers.commands.declared(), ...commands.filter((command) => command.yields !== true)].filter(
+    ({ path }) => !strangers.has(path),
+  );
   const words = new Set([...taken, ...others].map(firstWord));
   return commands.filter((command) => command.yields === true && words.has(firstWord(command))).map(hidden);
 }
@@ -148,14 +160,14 @@ const KERNEL = 'pith itself';
 
 /** Notes on names that more than one extension gives to a tool or a command; `taken`: commands of the kernel. Ask when everything has been activated. */
 export async function clashes(
-  host: Pick<ExtensionHost, 'list' | 'tools' | 'commands' | 'keepsNames'>,
+  { extensions, providers: { tools, commands } }: Named,
   taken: readonly { readonly path: string }[] = [],
 ): Promise<readonly Diagnostic[]> {
-  const active = host.list().filter(({ state, provides }) => state === 'active' && provides.includes('tool'));
+  const active = extensions.list().filter(({ state, provides }) => state === 'active' && provides.includes('tool'));
   const offered = await Promise.all(
     active.map(async ({ id }) => {
-      const tools = await host.tools(id).catch(() => []); // it stopped in between, and is told as failed
-      return tools.map(({ name, yields }) => [name, id, host.keepsNames(id) && yields !== true] as const);
+      const offers = await tools.of(id).catch(() => []); // it stopped in between, and is told as failed
+      return offers.map(({ name, yields }) => [name, id, extensions.keepsNames(id) && yields !== true] as const);
     }),
   );
   return [
@@ -164,8 +176,8 @@ export async function clashes(
       const seen = ids.map((id) => (keepers.length === 1 && keepers[0] === id ? `${name} of '${id}'` : `${id}__${name}`));
       return clash(`the tool '${name}' is offered by ${listed(ids)}; an agent that uses both sees ${seen.join(' and ')}`);
     }),
-    ...host
-      .commands()
+    ...commands
+      .declared()
       .filter(({ path, declared }) => path !== declared)
       .map(({ path, declared, extensionId }) =>
         clash(
@@ -174,7 +186,7 @@ export async function clashes(
       ),
     ...shared([
       ...taken.map(({ path }) => [path, KERNEL] as const),
-      ...host.commands().map(({ path, extensionId }) => [path, extensionId] as const),
+      ...commands.declared().map(({ path, extensionId }) => [path, extensionId] as const),
     ]).map(([path, ids]) =>
       clash(`the command '${path}' is declared by ${listed(ids)}; only that of '${ids[0]}' runs where both have the same words`),
     ),

@@ -11,7 +11,7 @@ import type {
   TurnRequest,
 } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
-import type { Tier, ExtensionHost, Settings, SettingsInput } from '../kernel/index.ts';
+import type { Host, Settings, SettingsInput, Tier } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { StatePlace, Trust } from '../trust/index.ts';
 import type { PreviewRequest, PromptPreview, AgentRegistry, ToolUser, OfferedTool, PersonApprovals, Threads } from '../agent/index.ts';
@@ -55,7 +55,7 @@ export interface Kernel {
   readonly threads: Threads;
   /** What people are asked, and their answers. Only a person's command may answer. */
   readonly approvals: PersonApprovals;
-  readonly extensions: ExtensionHost;
+  readonly host: Host;
   readonly agents: AgentRegistry;
   readonly router: ModelRouter;
   /** The one way to run an agent. Never throws; the last event is `turn-end`. */

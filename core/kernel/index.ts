@@ -20,8 +20,8 @@ export { lastGoodIn } from './discovery/last-good.ts';
 export { digestWith } from './discovery/definitions.ts';
 export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts';
 export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
-export type { Agreements, HostOptions } from './host-options.ts';
-export { ExtensionHost } from './host.ts';
+export type { ExtensionFacts, Extensions } from './extensions.ts';
+export { createHost, type Host, type HostOptions } from './host.ts';
 export { createCommandContext } from './lifecycle/command-context.ts';
 export { createExtensionContext } from './lifecycle/extension-context.ts';
 export { type ExtensionClass, type ImportedClass, importCommands } from './lifecycle/import-class.ts';
@@ -33,25 +33,25 @@ export type { Folders, Reports, Runtime } from './lifecycle/runtime.ts';
 export { createScope } from './lifecycle/scope.ts';
 export { type Slot, wantedOf } from './lifecycle/slot.ts';
 export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
-export type { DeclaredCommand } from './providers/command-names.ts';
+export type { DeclaredAgents } from './providers/agents.ts';
+export type { Commands, DeclaredCommand } from './providers/commands.ts';
 export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
 export { callProvider, remoteOf, running } from './providers/handle.ts';
-export type { DescribedTools } from './providers/renew-tools.ts';
+export type { Providers } from './providers/providers.ts';
 export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt } from './calls/render-prompt.ts';
-export { toolsOf } from './providers/tool-port.ts';
+export { type DescribedTools, toolsOf, type Tools } from './providers/tools.ts';
 export { watchFolder, whyTooLarge } from './records/data-watch.ts';
 export { extensionData, makeExtensionData, TOOLSET_PREFIX } from './records/extension-data.ts';
 export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
 export {
   type AgentDeclaration,
+  type Agreements,
   type BroughtPrompt,
   type CleanStream,
   type Cleaning,
-  type ContextSource,
   type DeclaredModel,
   type ExtensionState,
-  type ExtensionsPort,
   type HostAgents,
   type ModelParts,
   type OriginalRequest,

@@ -71,7 +71,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
     },
     // The kernel itself writes who asks for a turn.
     rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
-    providers: { use: (_, protocol) => providers.use(declaration, protocol), find: (_, protocol) => providers.find(protocol) },
+    others: { use: (_, protocol) => providers.use(declaration, protocol), find: (_, protocol) => providers.find(protocol) },
     failures: failuresOf(report),
     logger: () => loggerOf(peer),
     owner: (_, phase) => {

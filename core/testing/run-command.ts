@@ -19,13 +19,17 @@ export interface CommandOutcome {
 
 /** Runs the command of an extension as the `pith` command does on a pipe, where nobody answers a question. Rejects as the command does. */
 export async function runCommand(
-  { extensions }: Kernel,
+  {
+    host: {
+      providers: { commands },
+    },
+  }: Kernel,
   line: string | readonly string[],
   { json = false, workingDirectory = '/' }: CommandOptions = {},
 ): Promise<CommandOutcome> {
   const words = typeof line === 'string' ? line.split(' ') : line;
-  const owner = matchCommand(extensions.commands(), words)?.command.extensionId;
-  const found = owner === undefined ? null : matchCommand(await extensions.commandsOf(owner), words);
+  const owner = matchCommand(commands.declared(), words)?.command.extensionId;
+  const found = owner === undefined ? null : matchCommand(await commands.of(owner), words);
   if (found === null) throw new PithError('command_unknown', `no extension offers the command '${words.join(' ')}'`);
   const lines: string[] = [];
   const values: JsonValue[] = [];

@@ -1,16 +1,15 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { canRun, type ExtensionState } from '../kernel/records/extensions-port.ts';
+import { type Agreements, canRun, type ExtensionState } from '../kernel/records/extensions-port.ts';
 import { type Diagnostic, messageOf, type Off, PithError, SkillProvider, type Toolset } from '../contract/index.ts';
 import { TOOLSET_PREFIX } from '../kernel/records/extension-data.ts';
 import type { ToolDescriptor } from '../kernel/records/extensions-port.ts';
 import { remoteOf } from '../kernel/providers/handle.ts';
-import { toolsOf } from '../kernel/providers/tool-port.ts';
+import { toolsOf } from '../kernel/providers/tools.ts';
 import type { Declaration } from '../kernel/discovery/declaration.ts';
 import { recorded, type Lifecycle } from '../kernel/lifecycle/lifecycle.ts';
 import { wantedOf, type Slot } from '../kernel/lifecycle/slot.ts';
 import type { ProcessTier } from '../kernel/lifecycle/tier.ts';
-import type { Agreements } from '../kernel/host-options.ts';
 import { isToolsetId, TOOLSET_INVALID } from './toolset-declaration.ts';
 import { isUnchanged, type ToolsetSources } from './toolset-sources.ts';
 

@@ -2,9 +2,16 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path';
 import type { ExtensionContext } from '../../core/contract/index.ts';
 import { type Manifest, manifestSchema } from '../../core/trust/index.ts';
-import { constructClass, type Declaration, type HostOptions, systemClock } from '../../core/kernel/index.ts';
+import {
+  constructClass,
+  createHost,
+  type Declaration,
+  type HostOptions,
+  systemClock,
+  type TierKernel,
+  type Version,
+} from '../../core/kernel/index.ts';
 import { orderOf } from '../../core/kernel/discovery/order.ts';
-import { createHostShell } from '../../core/kernel/host-shell.ts';
 import { createKernel } from '../../core/compose/index.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';
@@ -25,7 +32,7 @@ export const codeIndexing: Bench = async ({ runs, quick }) =>
         unit: 'ms',
         ...memory,
         ...(judged && { must: 10, aim: 0.6 }),
-        note: 'order, host, construct, initialise; classes at hand',
+        note: 'order, host, construct, initialise, stop; classes at hand',
       });
 
       const sandbox = await extensionSandbox(path.join(folder, `boot-${count}`), count);
@@ -93,23 +100,20 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     source: { discover: async () => discovery, watched: [] },
     clock: systemClock,
     secrets: { env: {} },
+    calls: { isolation: 'process' },
+    processes: ({ runtime }: TierKernel) => ({
+      construct: (version: Version, number: number) => constructClass(runtime, version, number, { Class: Trivial as never, shipped: true }),
+      endOrphans: async () => 0,
+    }),
     configOf: () => ({ enabled: true, config: {}, secrets: [], where: () => '' }),
     index: { surface: () => undefined, putSurface: () => undefined },
     loader: { isShipped: () => true },
     services,
     toolsets: { packageRoot: folder },
   } as unknown as HostOptions;
-  const shell = createHostShell(options, discovery);
-  for (const id of discovery.order) {
-    const candidate = await constructClass(
-      shell.lifecycle.runtime,
-      { declaration: declarations.get(id)!, config: options.configOf(declarations.get(id)!) },
-      1,
-      { Class: Trivial as never, shipped: true },
-    );
-    await candidate.initialize();
-  }
-  await shell.close();
+  const host = await createHost(options);
+  await host.extensions.activateAll();
+  await host.stop();
 }
 
 /** Reads rows that it wrote before, each verified by the stamps of its two files. */

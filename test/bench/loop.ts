@@ -71,8 +71,7 @@ function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
   const queue: ThreadQueue = { acquire: async () => hold, run: (_thread, task) => task(hold) };
   const threads = memoryThreads(kernel.clock, () => true);
   return createAgents({
-    extensions: kernel.extensions,
-    declarations: () => kernel.extensions.agents(),
+    host: kernel.host,
     models: kernel.router,
     stores: () => ({ threads, approvals: noApprovals, queue }),
     events: kernel.events,

@@ -96,9 +96,13 @@ function callOf(kernel: Kernel): () => Promise<unknown> {
 }
 
 /** As a turn calls it, once the agent's tools are known. */
-function directOf({ extensions }: Kernel): () => Promise<unknown> {
+function directOf({
+  host: {
+    providers: { tools },
+  },
+}: Kernel): () => Promise<unknown> {
   const signal = new AbortController().signal;
-  return async () => extensions.callTool('mine', 'pid', {}, { turn: {} as never, idempotencyKey: 'bench' }, signal);
+  return async () => tools.call('mine', 'pid', {}, { turn: {} as never, idempotencyKey: 'bench', signal });
 }
 
 async function each(call: () => Promise<unknown>): Promise<number> {

@@ -100,7 +100,7 @@ describe('building in a conversation', () => {
     server.script(call('get_city_time', { city: 'Tokyo' }), (body) => ({ text: `It says ${told(body)}` }));
     const used = await test.run('What time is it in Tokyo?');
     expect(used).toMatchObject({ reason: 'done', text: expect.stringMatching(/It says .*"city":"Tokyo","time":"\d\d:\d\d:\d\d"/) });
-    expect(test.kernel.extensions.show('city_time')).toMatchObject({ state: 'active', tier: 'process' });
+    expect(test.kernel.host.extensions.show('city_time')).toMatchObject({ state: 'active', tier: 'process' });
   }, 120_000);
 
   // What ends its process, or reaches for the kernel: test/core/probe.

@@ -1,3 +1,4 @@
+import { SkillProvider } from 'pith';
 import { fakeClock, scriptedModel, testKernel, type FakeClock, type ScriptedModel, type TestKernel, type TurnOutcome } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { agentFile, extensionFiles, skillFile, toolExtension } from './sandbox-files.ts';
@@ -49,7 +50,7 @@ describe('skills while a conversation runs', () => {
     expect(system).toContain('`beta`');
     const body = await pith!.kernel.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' });
     expect(JSON.stringify(body)).toMatch(/note: the file is broken now; this is the last good version.*GOOD-BODY/);
-    const skills = await (await pith!.kernel.extensions.skills())!.listSkills();
+    const skills = await (await pith!.kernel.host.providers.active(SkillProvider))[0]!.listSkills();
     const diagnostics = skills.find(({ id }) => id === 'alpha')!.diagnostics;
     expect(diagnostics).toContainEqual(expect.objectContaining({ code: 'last_good_used' }));
     expect(diagnostics).toContainEqual(expect.objectContaining({ line: expect.any(Number), file: expect.stringContaining('alpha') }));
@@ -99,7 +100,7 @@ describe('agents and extensions while a conversation runs', () => {
     ...extensionFiles('greeter', {
       provides: ['tool'],
       main: [
-        "import { defineTool, z } from 'pith';",
+        "import { SkillProvider, defineTool, z } from 'pith';",
         "import { greeting } from './greeting.ts';",
         'export default class {',
         "  getTools() { return [defineTool({ name: 'greet', description: 'Greets.', input: z.object({}), effect: 'read', execute: async () => greeting })]; }",

@@ -286,7 +286,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     const body = await sent('hello');
     expect(systemOf(body)).toContain('CONTEXT-GOOD');
     expect(JSON.stringify(body)).not.toContain('boom-of-context');
-    const failures = pith!.kernel.extensions.failures().map(({ extensionId, phase }) => `${extensionId} ${phase}`);
+    const failures = pith!.kernel.host.extensions.failures().map(({ extensionId, phase }) => `${extensionId} ${phase}`);
     expect(failures).toEqual(expect.arrayContaining(['throws getContext', 'hangs getContext', 'odd getContext']));
   });
 });

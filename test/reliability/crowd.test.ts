@@ -53,7 +53,7 @@ describe('a crowd', () => {
       });
       await pith.kernel.start();
       expect((await pith.run('hello')).results[0]).toMatchObject({ ok: true });
-      await pith.kernel.extensions.reload('bells');
+      await pith.kernel.host.extensions.reload('bells');
       await pith.stop();
     };
     await once(); // what is loaded once stays

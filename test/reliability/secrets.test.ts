@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import type { CommandIO } from 'pith';
 import { recordEvents, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSecrets } from '../../core/kernel/index.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { agentFile, extensionFiles } from '../journeys/sandbox-files.ts';
 
@@ -110,7 +111,7 @@ beforeAll(async () => {
   server.script({ calls: [{ id: 'c9', name: 'call_command', input: {} }] }, { text: 'ok' });
   const bound = await pith.run('hello', { agent: 'bound', threadId: 'bound' });
   seen.set('turn events', JSON.stringify([turn.events, failed, bound.events]));
-  const [command] = await pith.kernel.extensions.commandsOf('leaky');
+  const [command] = await pith.kernel.host.providers.commands.of('leaky');
   const thrown = await Promise.resolve(command?.run({ arguments: {}, options: {} }, {} as CommandIO, new AbortController().signal)).catch(
     (error: unknown) => error,
   );
@@ -120,7 +121,7 @@ beforeAll(async () => {
   seen.set('requests', JSON.stringify(server.requests.map(({ body }) => body)));
   seen.set('bus events', JSON.stringify(events.events));
   seen.set('doctor', JSON.stringify(await pith.kernel.doctor()));
-  seen.set('failures', JSON.stringify(pith.kernel.extensions.failures()));
+  seen.set('failures', JSON.stringify(pith.kernel.host.extensions.failures()));
   seen.set('preview', JSON.stringify(await pith.kernel.preview({ agent: 'orchestrator', input: 'x', channelId: 'cli' })));
   await pith.kernel.stop();
   for (const file of await readdir(pith.sandbox, { recursive: true, withFileTypes: true })) {
@@ -164,7 +165,7 @@ describe('a secret that the model server repeats', () => {
       files: { 'agents/orchestrator/manifest.yaml': agentFile('orchestrator') },
       model: scriptedModel([{ text: ['a', 'b'] }]),
     });
-    expect(plain.kernel.extensions.cleaning.stream()).toBeNull();
+    expect(createSecrets({}).stream()).toBeNull();
     expect((await plain.run('hello')).events.filter(({ type }) => type === 'text-delta')).toHaveLength(2);
   });
 });

@@ -1,13 +1,5 @@
-import {
-  type AgentSpec,
-  codeOf,
-  type Diagnostic,
-  messageOf,
-  type Remote,
-  type SkillContent,
-  type SkillProvider,
-} from '../../contract/index.ts';
-import type { ExtensionsPort } from '../../kernel/index.ts';
+import { type AgentSpec, codeOf, type Diagnostic, messageOf, type Remote, type SkillContent, SkillProvider } from '../../contract/index.ts';
+import type { Cleaning, ExtensionFacts, Providers } from '../../kernel/index.ts';
 
 /** One entry of `uses_skills` as it is now: its content, or why there is none. */
 export interface BoundSkill {
@@ -23,12 +15,19 @@ export interface BoundSkills {
   read(agent: Pick<AgentSpec, 'id' | 'usesSkills'>, signal?: AbortSignal): Promise<readonly BoundSkill[]>;
 }
 
-export function createBoundSkills(extensions: Pick<ExtensionsPort, 'skills' | 'keepsNames'>): BoundSkills {
+/** What skills are read from; bodies stand in prompts, and hold no secrets. */
+export interface SkillHost {
+  readonly extensions: Pick<ExtensionFacts, 'keepsNames'>;
+  readonly providers: Pick<Providers, 'active'>;
+  readonly secrets: Pick<Cleaning, 'redactJson'>;
+}
+
+export function createBoundSkills({ extensions, providers, secrets }: SkillHost): BoundSkills {
   const lastGood = new Map<string, SkillContent>();
 
   async function readOne(provider: Remote<SkillProvider>, name: string, signal?: AbortSignal): Promise<BoundSkill> {
     try {
-      const content = await provider.getSkillContent(name, signal);
+      const content = secrets.redactJson(await provider.getSkillContent(name, signal));
       if (content.stale !== undefined) return { name, content, note: staleNote(name, content.stale) };
       lastGood.set(name, content);
       return { name, content, note: null };
@@ -50,15 +49,15 @@ export function createBoundSkills(extensions: Pick<ExtensionsPort, 'skills' | 'k
   return {
     async read({ id, usesSkills: names }, signal) {
       if (names.length === 0) return [];
-      let provider: Remote<SkillProvider> | null = null;
+      let provider: Remote<SkillProvider> | undefined;
       let why = 'no running extension provides skills';
       try {
-        provider = await extensions.skills();
+        [provider] = await providers.active(SkillProvider);
       } catch (error) {
         why = messageOf(error);
       }
       const found = provider;
-      if (found === null) return names.map((name) => ({ name, content: null, note: offNote(`skill '${name}' is left out: ${why}`) }));
+      if (found === undefined) return names.map((name) => ({ name, content: null, note: offNote(`skill '${name}' is left out: ${why}`) }));
       const read = await Promise.all(names.map((name) => readOne(found, name, signal)));
       // A person who keeps a skill back from an agent that ships broke nothing.
       const isTheirs = (note: Diagnostic) => note.code === 'skill_not_offered' && extensions.keepsNames(id);

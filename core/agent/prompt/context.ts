@@ -1,9 +1,80 @@
-import { codeOf, type ContextDocument, type ContextParts, messageOf, type TurnInfo } from '../../contract/index.ts';
-import type { ContextSource } from '../../kernel/index.ts';
+import { codeOf, type ContextDocument, type ContextParts, ContextProvider, messageOf, type TurnInfo } from '../../contract/index.ts';
+import { type Cleaning, Problem, type Providers } from '../../kernel/index.ts';
 import { cutToTokens, countTokens } from './tokens.ts';
 
 /** The most that one provider may put beside a user's message. */
 export const TURN_PART_TOKENS = 400;
+
+/** A context provider as a turn uses it. */
+export interface ContextSource {
+  readonly extensionId: string;
+  readonly placement: 'system' | 'turn';
+  /** Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
+  getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<string | ContextParts | null>;
+}
+
+export interface ContextHost {
+  readonly providers: Pick<Providers, 'active' | 'record'>;
+  readonly secrets: Pick<Cleaning, 'redact'>;
+}
+
+/** All context providers that can run now, sorted by priority, then id. What they say is checked, and holds no secrets. */
+export async function contextSources(host: ContextHost): Promise<readonly ContextSource[]> {
+  const found = await host.providers.active(ContextProvider);
+  return found
+    .map((provider) => ({ provider, priority: Number(provider.contextPriority), id: provider.extensionId }))
+    .sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
+    .map(({ provider, id }) => ({
+      extensionId: id,
+      placement: provider.placement === 'turn' ? 'turn' : 'system',
+      getContext: async (prompt, turn, signal) => checked(host, id, await provider.getContext(prompt, turn, signal)),
+    }));
+}
+
+function checked({ providers, secrets: { redact } }: ContextHost, id: string, found: unknown): string | ContextParts | null {
+  if (found === null || found === undefined) return null;
+  if (typeof found === 'string') return redact(found);
+  const { system, turn, documents } = found as ContextParts;
+  const isText = (part: unknown) => part === undefined || typeof part === 'string';
+  if (typeof found === 'object' && isText(system) && isText(turn) && areDocuments(documents)) {
+    return {
+      ...(system === undefined ? {} : { system: redact(system) }),
+      ...(turn === undefined ? {} : { turn: redact(turn) }),
+      ...(documents === undefined ? {} : { documents: documents.map((each) => cleanDocument(each, redact)) }),
+    };
+  }
+  const message = `getContext of '${id}' returned neither text nor { system?, turn?, documents? } nor null`;
+  const problem = new Problem('getContext', 'provider_failed', message);
+  providers.record(id, problem);
+  throw problem;
+}
+
+function cleanDocument({ key, digest, text, instead, line }: ContextDocument, redact: (text: string) => string): ContextDocument {
+  return {
+    key,
+    digest,
+    text: redact(text),
+    ...(instead === undefined ? {} : { instead: redact(instead) }),
+    ...(line === undefined ? {} : { line: redact(line) }),
+  };
+}
+
+const MOST_DOCUMENTS = 100;
+
+function areDocuments(value: unknown): boolean {
+  if (value === undefined) return true;
+  const isDocument = (each: unknown): boolean => {
+    const {
+      key,
+      digest,
+      text,
+      instead = '',
+      line = '',
+    } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
+    return [key, digest, text, instead, line].every((part) => typeof part === 'string');
+  };
+  return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
+}
 
 export interface ContextPart {
   readonly extensionId: string;
@@ -11,7 +82,7 @@ export interface ContextPart {
 }
 
 export interface GatheredContext {
-  /** In order of priority, then id. */
+  /** In the order of the sources. */
   readonly system: readonly ContextPart[];
   readonly turn: readonly ContextPart[];
   /** Whole, as many as were given. */
@@ -20,15 +91,14 @@ export interface GatheredContext {
   readonly skipped: readonly { readonly extensionId: string; readonly code: string; readonly message: string }[];
 }
 
-/** Asks all providers side by side. One that fails is left out of this turn; nothing here rejects. */
+/** Asks all side by side. One that fails is left out of this turn; nothing here rejects. */
 export async function gatherContext(
   sources: readonly ContextSource[],
   prompt: string,
   turn: TurnInfo,
   signal: AbortSignal,
 ): Promise<GatheredContext> {
-  const ordered = [...sources].sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1));
-  const answers = await Promise.all(ordered.map((source) => ask(source, prompt, turn, signal)));
+  const answers = await Promise.all(sources.map((source) => ask(source, prompt, turn, signal)));
   return {
     system: answers.flatMap(({ extensionId, system }) => (system ? [{ extensionId, text: system }] : [])),
     turn: answers.flatMap(({ extensionId, turn: text }) => (text ? [{ extensionId, text }] : [])),

@@ -1,9 +1,9 @@
 import { type AgentSpec, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import { deepFreeze, type AgentDeclaration, type ExtensionsPort } from '../../kernel/index.ts';
+import { deepFreeze, type AgentDeclaration, type DeclaredAgents } from '../../kernel/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import { checkPrompt } from '../prompt/prompt.ts';
-import { resolveTools } from '../tools/tools.ts';
+import { resolveTools, type ToolHost } from '../tools/tools.ts';
 
 /** An agent and whether it can run now. `spec` is null only when its file is broken. */
 export interface AgentStatus {
@@ -15,8 +15,8 @@ export interface AgentStatus {
 }
 
 export interface AdmissionOptions {
-  readonly declarations: () => readonly AgentDeclaration[];
-  readonly extensions: ExtensionsPort;
+  /** Its agents are those of now; read on every use. */
+  readonly host: ToolHost & { readonly agents: Pick<DeclaredAgents, 'declared' | 'checkKeys'> };
   readonly skills: BoundSkills;
 }
 
@@ -25,18 +25,18 @@ export const EVERY_AGENT = '*';
 
 /** Every check that an agent passes before it runs, side by side: a plan of its turns without a turn. Never rejects. */
 export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
-  const declarations = options.declarations();
+  const declarations = options.host.agents.declared();
   const at = placesOf(spec, declarations);
   let { keys } = spec;
   const checks = await Promise.all([
     guarded('uses_tools and uses_skills', async () => {
-      const [tools, skills] = await Promise.all([resolveTools(spec, options.extensions), options.skills.read(spec)]);
+      const [tools, skills] = await Promise.all([resolveTools(spec, options.host), options.skills.read(spec)]);
       const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
       return [...tools.notes.map(at('uses_tools', spec.usesTools)), ...skillNotes.map(at('uses_skills', spec.usesSkills))];
     }),
     guarded('prompt', async () => (spec.prompt === null ? [] : checkPrompt(spec.prompt, spec.promptFile, spec.usesSkills))),
     guarded('agent keys', async () => {
-      const found = await options.extensions.checkAgentKeys(spec);
+      const found = await options.host.agents.checkKeys(spec);
       keys = found.keys;
       return found.notes;
     }),

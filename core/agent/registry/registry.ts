@@ -1,8 +1,7 @@
 import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, type Off, PithError } from '../../contract/index.ts';
-import { deepFreeze, type AgentDeclaration, type ExtensionsPort } from '../../kernel/index.ts';
+import { deepFreeze, type AgentDeclaration } from '../../kernel/index.ts';
 import type { ModelRouter } from '../../models/index.ts';
-import { admit, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
-import type { BoundSkills } from '../prompt/bound-skills.ts';
+import { admit, type AdmissionOptions, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
 
 export type { AgentStatus } from './admission.ts';
 
@@ -24,11 +23,7 @@ export interface AgentRegistry {
   stop(): void;
 }
 
-export interface RegistryOptions {
-  /** As they are now; read on every use. */
-  readonly declarations: () => readonly AgentDeclaration[];
-  readonly extensions: ExtensionsPort;
-  readonly skills: BoundSkills;
+export interface RegistryOptions extends AdmissionOptions {
   readonly events: Events;
 }
 
@@ -81,7 +76,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
 
   function current(): ReadonlyMap<string, AgentDeclaration> {
     const found = new Map<string, AgentDeclaration>();
-    for (const declaration of options.declarations()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
+    for (const declaration of options.host.agents.declared()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
     for (const id of published.keys()) {
       if (found.has(id)) continue;
       published.delete(id);

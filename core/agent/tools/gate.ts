@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type ToolDescriptor, type ExtensionsPort } from '../../kernel/index.ts';
+import { canonicalJson, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
 import type { AgentLimits, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 
 /** `ask`: a person decides. */
@@ -66,7 +66,7 @@ export function digestOf(input: JsonValue): string {
 }
 
 export interface ApprovalRules {
-  readonly extensions: Pick<ExtensionsPort, 'needsApproval'>;
+  readonly host: { readonly providers: { readonly tools: Pick<Tools, 'needsApproval'> } };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways(): readonly string[];
 }
@@ -85,7 +85,7 @@ export interface Ask {
 
 /** Whether a person must be asked before this call. A tool that cannot say is asked about. */
 export async function needsApproval(
-  { extensions, askAlways }: ApprovalRules,
+  { host, askAlways }: ApprovalRules,
   { extensionId, descriptor }: { readonly extensionId: string; readonly descriptor: ToolDescriptor },
   input: JsonValue,
   turn: TurnInfo,
@@ -94,7 +94,7 @@ export async function needsApproval(
   const bySettings = isNamed(askAlways(), extensionId, name);
   if (says !== 'maybe') return (bySettings || says === 'always') && ofTool(descriptor);
   try {
-    const said = await extensions.needsApproval(extensionId, name, input, turn);
+    const said = await host.providers.tools.needsApproval(extensionId, name, input, turn);
     return said === false ? bySettings && ofTool(descriptor) : ofInput(said, input);
   } catch {
     return UNSAID; // fail closed: the host has recorded why

@@ -1,5 +1,5 @@
 import { type AgentSpec, codeOf, type Diagnostic, type JsonValue, messageOf, type TurnPolicy } from '../../contract/index.ts';
-import { canRun, type ExtensionsPort, type ToolDescriptor, TOOLSET_PREFIX } from '../../kernel/index.ts';
+import { canRun, type ExtensionFacts, type ToolDescriptor, type Tools, TOOLSET_PREFIX } from '../../kernel/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { permits } from './gate.ts';
 import { createHash } from 'node:crypto';
@@ -22,21 +22,28 @@ export interface ResolvedTools {
   readonly notes: readonly Diagnostic[];
 }
 
+/** Where tools are found. */
+export interface ToolHost {
+  readonly extensions: ExtensionFacts;
+  readonly providers: { readonly tools: Tools };
+}
+
 /** What `uses_tools` means at this moment, narrowed by the policy; `callees` are the agents that it may call. Never rejects. */
 export async function resolveTools(
   spec: AgentSpec,
-  extensions: ExtensionsPort,
+  host: ToolHost,
   policy: TurnPolicy = {},
   callees: readonly AgentSpec[] = [],
 ): Promise<ResolvedTools> {
+  const { extensions } = host;
   const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
   const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
   const asked = spec.usesTools.filter((entry) => entry !== '*' && !entry.startsWith(TOOLSET_PREFIX)); // toolsets are brought turn by turn
   const entries = [...new Set([...asked, ...everything])];
   const [answers, reserved] = await Promise.all([
-    Promise.all(entries.map((entry) => resolveEntry(entry, extensions))),
-    reservedNames(spec, extensions),
+    Promise.all(entries.map((entry) => resolveEntry(entry, host))),
+    reservedNames(spec, host),
   ]);
   answers.forEach((answer, index) => {
     // What "*" brings may fail without a word: the agent did not ask for it by name.
@@ -53,7 +60,7 @@ export function toolIds(tools: readonly OfferedTool[]): readonly string[] {
 }
 
 /** `; 'x' failed, and its tools are missing: see 'pith doctor'` where an extension that an agent uses cannot run, else nothing. For the end of a message. */
-export function missingTools({ usesTools }: AgentSpec, extensions: Pick<ExtensionsPort, 'ids' | 'state'>): string {
+export function missingTools({ usesTools }: AgentSpec, extensions: Pick<ExtensionFacts, 'ids' | 'state'>): string {
   const named = usesTools.map((entry) => entry.split('/', 1)[0] as string);
   const wanted = new Set(named.includes('*') ? [...named, ...extensions.ids()] : named);
   const broken = [...wanted].filter((id) => ['failed', 'blocked'].includes(extensions.state(id) ?? '')).sort();
@@ -62,14 +69,14 @@ export function missingTools({ usesTools }: AgentSpec, extensions: Pick<Extensio
   return `; ${names} failed, and ${broken.length === 1 ? 'its' : 'their'} tools are missing: see 'pith doctor'`;
 }
 
-async function reservedNames(spec: AgentSpec, extensions: ExtensionsPort): Promise<ReadonlySet<string>> {
-  const shipped = (await extensions.turnToolProviders(spec)).filter((id) => extensions.keepsNames(id));
-  const lists = await Promise.all(shipped.map((id) => extensions.tools(id).catch(() => []))); // what fails brings nothing
-  return new Set(lists.flatMap((tools) => tools.filter(({ yields }) => !yields).map(({ name }) => name)));
+async function reservedNames(spec: AgentSpec, { extensions, providers: { tools } }: ToolHost): Promise<ReadonlySet<string>> {
+  const shipped = (await tools.turnProviders(spec)).filter((id) => extensions.keepsNames(id));
+  const lists = await Promise.all(shipped.map((id) => tools.of(id).catch(() => []))); // what fails brings nothing
+  return new Set(lists.flatMap((list) => list.filter(({ yields }) => !yields).map(({ name }) => name)));
 }
 
 /** A tool as its extension describes it, before its name is settled. */
-export function unnamed(extensions: Pick<ExtensionsPort, 'keepsNames'>, extensionId: string, descriptor: ToolDescriptor): UnnamedTool {
+export function unnamed(extensions: Pick<ExtensionFacts, 'keepsNames'>, extensionId: string, descriptor: ToolDescriptor): UnnamedTool {
   return { extensionId, descriptor, keeps: extensions.keepsNames(extensionId) && descriptor.yields !== true };
 }
 
@@ -78,7 +85,7 @@ interface Entry {
   readonly notes: readonly Diagnostic[];
 }
 
-async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<Entry> {
+async function resolveEntry(entry: string, { extensions, providers: { tools } }: ToolHost): Promise<Entry> {
   const slash = entry.indexOf('/');
   const extensionId = slash < 0 ? entry : entry.slice(0, slash);
   const toolName = slash < 0 ? null : entry.slice(slash + 1);
@@ -92,12 +99,12 @@ async function resolveEntry(entry: string, extensions: ExtensionsPort): Promise<
   }
   if (!canRun(state)) {
     // In the words of the attempt that failed, so that both are one notice.
-    const why = await extensions.tools(extensionId).then(() => `the extension is ${state}`, messageOf);
+    const why = await tools.of(extensionId).then(() => `the extension is ${state}`, messageOf);
     return degraded(`the tools of '${entry}' are missing: ${why}`, extensionId);
   }
   let offered: readonly ToolDescriptor[];
   try {
-    offered = await extensions.tools(extensionId);
+    offered = await tools.of(extensionId);
   } catch (error) {
     return degraded(`the tools of '${entry}' are missing: ${messageOf(error)}`, extensionId, codeOf(error, 'provider_unavailable'));
   }
@@ -131,7 +138,7 @@ const AGENT = 'agent_id';
 export function toolsOfAgents(
   tools: readonly UnnamedTool[],
   callees: readonly AgentSpec[],
-  extensions: Pick<ExtensionsPort, 'keepsNames'>,
+  extensions: Pick<ExtensionFacts, 'keepsNames'>,
 ): readonly UnnamedTool[] {
   const runners = tools.filter(({ descriptor }) => descriptor.agentTools);
   const runner = runners.find(({ keeps }) => keeps) ?? runners[0]; // agents are handed to no stranger while one that ships is there

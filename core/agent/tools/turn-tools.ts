@@ -1,12 +1,16 @@
 import { within } from '@pith/promises';
 import { type Clock, codeOf, messageOf, type Toolset, type TurnInfo, type TurnPolicy, type TurnTool } from '../../contract/index.ts';
 import { TOOLSET_PREFIX } from '../../kernel/index.ts';
-import type { ToolDescriptor, ExtensionsPort } from '../../kernel/index.ts';
+import type { Host, ToolDescriptor } from '../../kernel/index.ts';
 import { permits } from './gate.ts';
-import { namedBeside, type UnnamedTool, unnamed, type OfferedTool } from './tools.ts';
+import { namedBeside, type ToolHost, type UnnamedTool, unnamed, type OfferedTool } from './tools.ts';
+
+export interface TurnToolHost extends ToolHost {
+  readonly toolsets: Pick<Host['toolsets'], 'open'>;
+}
 
 export interface TurnToolsQuestion {
-  readonly extensions: ExtensionsPort;
+  readonly host: TurnToolHost;
   readonly clock: Clock;
   /** Extensions that are asked, in this order. */
   readonly providers: readonly string[];
@@ -66,12 +70,13 @@ interface Answer extends Pick<ToolsOfTurn, 'notices'> {
 }
 
 async function ask(question: TurnToolsQuestion, extensionId: string, signal: AbortSignal): Promise<Answer> {
-  const { extensions, turn } = question;
+  const { turn } = question;
+  const { tools } = question.host.providers;
   try {
     await question.hooks?.begin(extensionId, turn);
-    const brought = await extensions.turnTools(extensionId, turn, signal);
+    const brought = await tools.ofTurn(extensionId, turn, signal);
     if (brought.length === 0) return NOTHING;
-    const own = brought.some((each) => 'tool' in each) ? await extensions.tools(extensionId) : [];
+    const own = brought.some((each) => 'tool' in each) ? await tools.of(extensionId) : [];
     return merged(await Promise.all(distinct(brought).map((each) => resolve(question, extensionId, own, each))));
   } catch (error) {
     return failed(codeOf(error, 'provider_failed'), `'${extensionId}' brings no tools to this turn: ${messageOf(error)}`);
@@ -98,13 +103,13 @@ async function resolve(
   if ('toolset' in brought) return open(question, extensionId, brought.toolset);
   const { tool, ...told } = brought;
   const descriptor = own.find(({ name }) => name === tool);
-  if (descriptor) return { tools: [unnamed(question.extensions, extensionId, { ...descriptor, ...told })], notices: [] };
+  if (descriptor) return { tools: [unnamed(question.host.extensions, extensionId, { ...descriptor, ...told })], notices: [] };
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 
-async function open({ extensions, clock }: TurnToolsQuestion, providerId: string, toolset: Toolset): Promise<Answer> {
+async function open({ host, clock }: TurnToolsQuestion, providerId: string, toolset: Toolset): Promise<Answer> {
   try {
-    const opened = await openInTime(extensions, clock, providerId, toolset);
+    const opened = await openInTime(host, clock, providerId, toolset);
     if (opened === null) {
       const why = 'it is still being opened, and comes with a later step or message once it is';
       return { ...failed('provider_timeout', `the tools of the toolset '${toolset.id}' are missing: ${why}`), late: true };
@@ -142,21 +147,21 @@ const NOTHING: Answer = { tools: [], notices: [] };
 /** Turns wait so long for a toolset in all, counted from the first that asked: most are there in less than one second. */
 const PATIENCE_MS = 3000;
 
-type Opened = Awaited<ReturnType<ExtensionsPort['openToolset']>>;
+type Opened = Awaited<ReturnType<TurnToolHost['toolsets']['open']>>;
 
 interface Opening {
   readonly since: number;
   readonly result: Promise<Opened>;
 }
 
-const underWay = new WeakMap<ExtensionsPort, Map<string, Opening>>();
+const underWay = new WeakMap<TurnToolHost, Map<string, Opening>>();
 
 /** null: it is not open in time. It goes on, and is there for a later step or turn. Rejects with the reason why it cannot be opened. */
-async function openInTime(extensions: ExtensionsPort, clock: Clock, providerId: string, toolset: Toolset): Promise<Opened | null> {
-  const openings = underWay.get(extensions) ?? new Map<string, Opening>();
-  underWay.set(extensions, openings);
+async function openInTime(host: TurnToolHost, clock: Clock, providerId: string, toolset: Toolset): Promise<Opened | null> {
+  const openings = underWay.get(host) ?? new Map<string, Opening>();
+  underWay.set(host, openings);
   const key = `${providerId} ${toolset.id} ${toolset.directory}`;
-  const opening = openings.get(key) ?? { since: clock.now(), result: extensions.openToolset(providerId, toolset) };
+  const opening = openings.get(key) ?? { since: clock.now(), result: host.toolsets.open(providerId, toolset) };
   if (!openings.has(key)) {
     openings.set(key, opening);
     const settled = (): unknown => openings.delete(key);

@@ -61,7 +61,7 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };
   if (needed === false) return RUNS;
   // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
-  const refused = await deps.extensions.refusal(extensionId, tool, input);
+  const refused = await deps.host.providers.tools.refusal(extensionId, tool, input);
   return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
 }
 
@@ -111,7 +111,7 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
       : names.length > 0
         ? `; there are ${names.slice(0, 20).join(', ')}`
         : '; this agent has no tools';
-  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.plan.spec, turn.deps.extensions)}`);
+  return toolError('tool_unknown', `there is no tool '${name}'${hint}${missingTools(turn.plan.spec, turn.deps.host.extensions)}`);
 }
 
 /** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */
@@ -198,7 +198,7 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     details: asking.text,
     subject: asking.subject,
     always: coveredBy(asking, startersOfPath(path)),
-    source: turn.deps.extensions.sourceOf(extensionId),
+    source: turn.deps.host.extensions.sourceOf(extensionId),
     path,
     channelId,
     userId,

@@ -1,6 +1,6 @@
 import {
   codeOf,
-  type CompactionProvider,
+  CompactionProvider,
   type Message,
   messageOf,
   PithError,
@@ -59,6 +59,12 @@ const COMPACT_AT = 0.8;
 /** How far a prompt must have grown before compaction is tried again that gained nothing. */
 const WORTH_ANOTHER_TRY = 1.1;
 
+/** null when no extension that can run provides it. */
+async function compactorOf({ host: { extensions, providers } }: TurnDependencies): Promise<Remote<CompactionProvider> | null> {
+  const found = await providers.active(CompactionProvider);
+  return found.find(({ extensionId }) => !extensions.isForeign(extensionId)) ?? found[0] ?? null;
+}
+
 /**
  * Shortens the thread of a turn that has come too near to the model's window; with `force` whatever its size. Returns whether the prompt is
  * shorter now. Throws `model_context_too_long` when the prompt does not fit and no extension can shorten it.
@@ -72,7 +78,7 @@ export async function* compactIfNeeded(turn: RunningTurn, { force = false } = {}
     if ((await measure(turn)) < Math.max(contextWindow * COMPACT_AT, meter.incompressible * WORTH_ANOTHER_TRY)) return false;
   }
   const measured = meter.tokens;
-  const provider = await deps.extensions.compaction();
+  const provider = await compactorOf(deps);
   if (provider === null) {
     if (!force && contextWindow !== null && measured < contextWindow) return false;
     throw unavailable('model_context_too_long', 'the conversation is longer than the model can take');
@@ -115,7 +121,7 @@ export async function compactByHand(
   if (loaded === null)
     throw new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
   const { spec } = await deps.registry.resolve(loaded.thread.agentId);
-  const provider = await deps.extensions.compaction();
+  const provider = await compactorOf(deps);
   if (provider === null) throw unavailable('provider_unavailable', `the thread '${threadId}' cannot be compacted`);
   return deps.queue.run(
     threadId,

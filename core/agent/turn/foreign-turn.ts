@@ -50,7 +50,7 @@ export function inheritedPolicy(
  * stranger declares, may name it for no more.
  */
 export function withOwnModel(
-  { models, extensions }: Pick<TurnDependencies, 'models' | 'extensions'>,
+  { models, host: { extensions } }: Pick<TurnDependencies, 'models' | 'host'>,
   { id, model, origin }: AgentSpec,
   policy: TurnPolicy,
   parent: RunningTurn | null,

@@ -166,11 +166,11 @@ async function appendTools(turn: RunningTurn, providers: readonly string[]): Pro
   const { deps, plan, signal, offer } = turn;
   const offered = [...offer.toolsByName.values()];
   const info: TurnInfo = { ...offer.info, tools: plan.tools.own };
-  const { extensions } = deps;
+  const { host } = deps;
   const { policy } = plan;
   const { reserved } = plan.tools;
   const question = {
-    extensions,
+    host,
     clock: deps.clock,
     providers,
     turn: info,

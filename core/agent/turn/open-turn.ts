@@ -41,7 +41,7 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
   const unfinished = await deps.threads.unfinished(request.threadId);
   if (request.resume && unfinished) return yield* continueTurn(opening, unfinished);
   if (request.input !== undefined && request.input.trim() !== '')
-    return yield* beginTurn(opening, deps.extensions.cleaning.redact(request.input), unfinished); // a person may paste one
+    return yield* beginTurn(opening, deps.host.secrets.redact(request.input), unfinished); // a person may paste one
   if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
   if ((await deps.threads.load(request.threadId)) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });

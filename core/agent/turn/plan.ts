@@ -12,11 +12,10 @@ import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/index.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
-import { fittingDocuments, gatherContext } from '../prompt/context.ts';
+import { contextSources, type ContextSource, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { userTexts, assemble, heldIn, sentHistory, userMessage } from '../prompt/messages.ts';
-import type { ContextSource } from '../../kernel/index.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
 import type { FunctionTool, Notice, TurnPlan, TurnDependencies, NamedText } from './running-turn.ts';
@@ -48,19 +47,19 @@ export async function planTurn(deps: TurnDependencies, request: PlanRequest, sig
 async function planned(deps: TurnDependencies, request: PlanRequest, signal: AbortSignal): Promise<TurnPlan> {
   const { turn, thread, text } = request;
   const { agent: spec, policy, channelId, userId } = turn;
-  const { extensions } = deps;
+  const { host } = deps;
   const [model, resolved, skills, gathered, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
-    resolveTools(spec, extensions, policy, deps.registry.callees(spec)),
+    resolveTools(spec, host, policy, deps.registry.callees(spec)),
     deps.skills.read(spec, signal),
-    contextSources(deps, policy),
+    servingContexts(deps, policy),
     turnToolProviders(deps, spec, policy),
   ]);
   if (text !== null) refuseUnusable(spec, skills);
   const { reserved } = resolved;
   const asked = infoOf(request, model, toolIds(resolved.tools));
   const question = {
-    extensions,
+    host,
     clock: deps.clock,
     providers,
     turn: asked,
@@ -71,7 +70,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     hooks: deps.hooks,
   };
   const variables = { sandbox_dir: deps.sandboxDir, date: thread.date, channel: channelId, user: userId };
-  const instructing = instructionsOf(spec, skills, variables, (id, prompt) => extensions.renderPrompt(id, prompt, signal));
+  const instructing = instructionsOf(spec, skills, variables, (id, prompt) => host.agents.renderPrompt(id, prompt, signal));
   instructing.catch(() => undefined); // awaited below
   const { tools, notices, late } =
     providers.length === 0 ? { tools: resolved.tools, notices: [], late: [] } : await withTurnTools(question, signal);
@@ -130,17 +129,17 @@ function infoOf({ turn, thread, text }: PlanRequest, model: ResolvedModel, tools
 
 const MOST_TEXTS = 5;
 
-async function turnToolProviders({ extensions }: TurnDependencies, spec: AgentSpec, policy: TurnPolicy): Promise<readonly string[]> {
-  return (await extensions.turnToolProviders(spec)).filter((id) => mayServe(policy, id));
+async function turnToolProviders({ host }: TurnDependencies, spec: AgentSpec, policy: TurnPolicy): Promise<readonly string[]> {
+  return (await host.providers.tools.turnProviders(spec)).filter((id) => mayServe(policy, id));
 }
 
 /** What a stranger begins is answered to the stranger: it is told nothing that other extensions say. */
-async function contextSources(
+async function servingContexts(
   deps: TurnDependencies,
   policy: TurnPolicy,
 ): Promise<{ sources: readonly ContextSource[]; notices: readonly Notice[] }> {
   try {
-    const sources = await deps.extensions.contexts();
+    const sources = await contextSources(deps.host);
     const serving = sources.filter(({ extensionId }) => mayServe(policy, extensionId));
     return { sources: serving.map((source) => withHooks(source, deps.hooks)), notices: [] };
   } catch (error) {

@@ -45,7 +45,7 @@ async function finish(turn: RunningTurn, record: CallRecord, result: ToolResult,
   if (record.state !== 'finished') store(writer.finishCall(record, result));
   if (!wasShown(turn, record)) {
     const { extensionId, tool } = record;
-    const line = extensionId === '' ? undefined : await turn.deps.extensions.presentTool(extensionId, tool, result);
+    const line = extensionId === '' ? undefined : await turn.deps.host.providers.tools.present(extensionId, tool, result);
     turn.events.push(resultEvent(turn, record, result, line));
   }
   return { record, result };
@@ -74,15 +74,15 @@ export function keyOf({ turnId, step, index }: Pick<CallRecord, 'turnId' | 'step
 
 async function callTool(turn: RunningTurn, record: CallRecord, approved: string | undefined): Promise<ToolResult> {
   if (turn.signal.aborted) return toolError('aborted', 'not run: the turn was ended');
-  const { clock, extensions } = turn.deps;
+  const { clock, host } = turn.deps;
   const name = `${record.extensionId}/${record.tool}`;
   turn.progress.called.set(name, (turn.progress.called.get(name) ?? 0) + 1);
   const startedAt = clock.now();
   const { correlationId } = turn.offer.info;
   const idempotencyKey = keyOf(record);
-  const about = approved === undefined ? { turn: turn.offer.info, idempotencyKey } : { turn: turn.offer.info, idempotencyKey, approved };
+  const about = { turn: turn.offer.info, idempotencyKey, signal: turn.signal, ...(approved === undefined ? {} : { approved }) };
   await turn.deps.hooks?.begin(record.extensionId, turn.offer.info);
-  const call = () => extensions.callTool(record.extensionId, record.tool, record.input, about, turn.signal);
+  const call = () => host.providers.tools.call(record.extensionId, record.tool, record.input, about);
   const span = startSpan({
     name: `execute_tool ${record.name}`,
     correlationId,

@@ -21,15 +21,23 @@ import type { ApprovalStore, ThreadQueue, Delegated, Threads, ThreadWriter, Turn
 import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
 import type { OfferedDocument } from '../prompt/context.ts';
-import type { ExtensionsPort } from '../../kernel/index.ts';
+import type { Cleaning, DeclaredAgents, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool } from '../tools/tools.ts';
+import type { TurnToolHost } from '../tools/turn-tools.ts';
+
+/** What agents take of the kernel. */
+export interface AgentHost extends TurnToolHost {
+  readonly providers: Pick<Providers, 'tools' | 'active' | 'running' | 'remote' | 'record'>;
+  readonly agents: DeclaredAgents;
+  readonly secrets: Cleaning;
+}
 
 /** What turns are made from. */
 export interface TurnDependencies {
   readonly registry: AgentRegistry;
   readonly skills: BoundSkills;
-  readonly extensions: ExtensionsPort;
+  readonly host: AgentHost;
   readonly threads: Threads;
   readonly approvals: ApprovalStore;
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */

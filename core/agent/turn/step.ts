@@ -39,7 +39,7 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const span = spanOf(turn);
   const { model } = plan.model;
   const asked: Pick<LanguageModel, 'doStream'> = { doStream: (options) => span.run(() => model.doStream(options)) };
-  const gathered = new Gathering(deps.extensions.cleaning);
+  const gathered = new Gathering(deps.host.secrets);
   let cut: StepOutcome['cut'] = null;
   try {
     const options = { prompt, tools: tools.length === 0 ? undefined : tools };
@@ -55,7 +55,7 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const { inputTokens, outputTokens, finish } = outcome;
   span.end(
     { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens, 'gen_ai.response.finish_reasons': finish },
-    cut === null ? undefined : cut.kind === 'aborted' ? cut.kind : deps.extensions.cleaning.redact(messageOf(cut.error)),
+    cut === null ? undefined : cut.kind === 'aborted' ? cut.kind : deps.host.secrets.redact(messageOf(cut.error)),
   );
   return outcome;
 }

@@ -28,19 +28,20 @@ export interface ToolQuestion {
   readonly details?: string;
 }
 
-type Dependencies = Pick<TurnDependencies, 'registry' | 'extensions' | 'clock' | 'askAlways'>;
+type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways'>;
 
 export function createToolCaller(dependencies: Dependencies): ToolCaller {
-  const { registry, extensions, clock } = dependencies;
+  const { registry, host, clock } = dependencies;
+  const { tools: ofExtensions } = host.providers;
   const offered = async (agentId: string, signal: AbortSignal) => {
     const { spec } = await registry.resolve(agentId);
     const [{ tools: own, reserved }, providers] = await Promise.all([
-      resolveTools(spec, extensions, {}, registry.callees(spec)),
-      extensions.turnToolProviders(spec),
+      resolveTools(spec, host, {}, registry.callees(spec)),
+      ofExtensions.turnProviders(spec),
     ]);
     const turn = turnOf(spec, ulid(clock.now()), toolIds(own));
     if (providers.length === 0) return { spec, tools: own, turn };
-    const question = { extensions, clock, providers, turn, policy: {}, reserved, offered: own, mayRedescribe: true };
+    const question = { host, clock, providers, turn, policy: {}, reserved, offered: own, mayRedescribe: true };
     const { tools } = await withTurnTools(question, signal);
     return { spec, tools, turn: { ...turn, tools: toolIds(tools) } };
   };
@@ -60,7 +61,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         const close = nearest(name, names);
         const cure =
           names.length === 0 ? `give '${agentId}' tools by uses_tools` : `use one of ${(close.length > 0 ? close : names).join(', ')}`;
-        throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'${missingTools(spec, extensions)}`, {
+        throw new PithError('tool_unknown', `the agent '${agentId}' has no tool '${name}'${missingTools(spec, host.extensions)}`, {
           where: name,
           cure,
         });
@@ -85,15 +86,15 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
         };
-        const refused = await extensions.refusal(extensionId, descriptor.name, whole);
+        const refused = await ofExtensions.refusal(extensionId, descriptor.name, whole);
         if (refused !== null) return toolError('tool_input_invalid', refused);
         if (approve === null)
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
         if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
       }
       const subject = asking === false ? null : asking.subject;
-      const about = { turn, idempotencyKey: `${turn.id}/0/0`, ...(subject === null ? {} : { approved: subject }) };
-      return extensions.callTool(extensionId, descriptor.name, whole, about, signal);
+      const about = { turn, idempotencyKey: `${turn.id}/0/0`, signal, ...(subject === null ? {} : { approved: subject }) };
+      return ofExtensions.call(extensionId, descriptor.name, whole, about);
     },
   };
 }

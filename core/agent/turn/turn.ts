@@ -46,7 +46,7 @@ export function createTurns({ dependencies, cleaned = (event) => event }: TurnOp
     let thread: HeldThread | null = null;
     try {
       const deps = await dependencies();
-      thread = await holdThread({ ...deps, hooks: new TurnHooks(deps.extensions) }, shared, request, stop);
+      thread = await holdThread({ ...deps, hooks: new TurnHooks(deps.host.providers) }, shared, request, stop);
       end = yield* turn(thread, shared.tree, stop);
     } catch (error) {
       end = neverBegan(error, stop.signal);

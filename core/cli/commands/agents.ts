@@ -1,6 +1,6 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { didYouMean, findingLine } from '@pith/plain-text';
-import type { Kernel } from '../../compose/index.ts';
+import { type Kernel, ownFindings } from '../../compose/index.ts';
 import { paintState, printFields, printTable } from './text.ts';
 import type { AgentStatus } from '../../agent/index.ts';
 
@@ -28,7 +28,7 @@ export async function listAgents(kernel: Kernel, _input: CommandInput, io: Comma
 
 export async function showAgent(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const found = await findAgent(kernel, String(input.arguments['id']));
-  const own = found.spec === null ? [] : (await kernel.extensions.findings()).filter(({ file }) => file === found.spec?.origin);
+  const own = found.spec === null ? [] : (await ownFindings(kernel.host)).filter(({ file }) => file === found.spec?.origin);
   const agent = { ...found, notes: [...found.notes, ...own] };
   io.json(jsonOf(agent, kernel.settings.default_agent));
   const { spec } = agent;

@@ -6,7 +6,7 @@ import type { Kernel } from '../../compose/index.ts';
 import { paintState, printFields, printTable } from './text.ts';
 
 export async function listExtensions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
-  const extensions = kernel.extensions.list();
+  const extensions = kernel.host.extensions.list();
   io.json(extensions.map(jsonOf));
   printTable(
     io,
@@ -82,7 +82,7 @@ function asksOf(manifest: Manifest | null): readonly (readonly [string, string |
 /** Exit code 1 when the new version did not load; the old one then still runs. */
 export async function reloadExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const id = String(input.arguments['id']);
-  const status = await kernel.extensions.reload(id); // it looks at the disk first: what was added a moment ago is found
+  const status = await kernel.host.extensions.reload(id); // it looks at the disk first: what was added a moment ago is found
   const ok = (status.state === 'active' || status.state === 'idle') && status.phase !== 'reload';
   io.json({ ok, ...jsonOf(status) });
   if (!ok) io.error(`pith: ${id} was not reloaded: ${findingLine(status)}`);
@@ -91,9 +91,9 @@ export async function reloadExtension(kernel: Kernel, input: CommandInput, io: C
 }
 
 function findExtension(kernel: Kernel, id: string): ExtensionStatus {
-  const found = kernel.extensions.show(id);
+  const found = kernel.host.extensions.show(id);
   if (found) return found;
-  const extensions = kernel.extensions.list();
+  const extensions = kernel.host.extensions.list();
   throw new PithError(
     'not_found',
     `no extension '${id}': nothing declares it${didYouMean(
@@ -158,7 +158,8 @@ function allowNamed({ trust }: Kernel, id: string, asks: readonly string[], io: 
 /** Code that a skill brings, where nothing holds it: these very bytes may run. */
 async function allowToolset(kernel: Kernel, skillId: string, input: CommandInput, io: CommandIO): Promise<number> {
   const id = TOOLSET_PREFIX + skillId;
-  const waiting = await kernel.extensions.waitingToolset(skillId);
+  await kernel.host.extensions.activateAll(); // opens toolsets, too
+  const waiting = kernel.host.toolsets.unconfined().get(skillId) ?? null;
   if (waiting === null) {
     io.json({ ok: true, id, granted: [] });
     if (!io.quiet) io.print(`No toolset of a skill '${printableLine(skillId)}' waits for your answer`);

@@ -5,7 +5,7 @@ import { printTable } from './text.ts';
 
 /** Names and recipients only. */
 export async function listSecrets(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
-  const secrets = kernel.extensions.setup.secrets();
+  const secrets = kernel.host.setup.secrets();
   io.json(secrets.map((secret) => ({ ...secret, extensions: [...secret.extensions], for: secret.for && [...secret.for] })));
   printTable(
     io,
@@ -23,7 +23,7 @@ export async function listSecrets(kernel: Kernel, _input: CommandInput, io: Comm
 /** Asks without showing what is typed; takes the first line of what is piped in. The value is never an argument. */
 export async function setSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const name = String(input.arguments['name']);
-  const { setup } = kernel.extensions;
+  const { setup } = kernel.host;
   if (!setup.secrets().some((secret) => secret.name === name)) await setup.setSecret(name, null); // says why not, before anybody types
   const recipients = await recipientsOf(kernel, input, name);
   if (io.interactive) io.print(`${name} will be given to ${recipients.join(', ')} and to nobody else.`);
@@ -43,14 +43,14 @@ export async function setSecret(kernel: Kernel, input: CommandInput, io: Command
 export async function allowSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const name = String(input.arguments['name']);
   const recipients = await recipientsOf(kernel, input, name);
-  const { for: given } = await kernel.extensions.setup.allowSecret(name, recipients);
+  const { for: given } = await kernel.host.setup.allowSecret(name, recipients);
   io.json({ ok: true, name, for: [...(given ?? [])] });
   if (!io.quiet) io.print(`${name} is given for ${(given ?? []).map(inWords).join(', ')}`);
 }
 
 export async function removeSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const name = String(input.arguments['name']);
-  const { from } = await kernel.extensions.setup.setSecret(name, null);
+  const { from } = await kernel.host.setup.setSecret(name, null);
   io.json({ ok: true, name, from });
   if (!io.quiet) io.print(from === null ? `Removed ${name}` : `Removed ${name}; the environment still has it`);
 }
@@ -59,7 +59,7 @@ export async function removeSecret(kernel: Kernel, input: CommandInput, io: Comm
 async function recipientsOf(kernel: Kernel, { options }: CommandInput, name: string): Promise<readonly string[]> {
   const named = ((options['for'] ?? []) as readonly string[]).map(recipientOf);
   if (named.length > 0) return named;
-  const users = await kernel.extensions.setup.secretUsers(name);
+  const users = await kernel.host.setup.secretUsers(name);
   if (users.length > 0) return users;
   throw new PithError('not_declared', `nobody says that it uses '${name}' now`, {
     cure: `name who shall have it: pith secrets set ${name} --for extension:ID`,

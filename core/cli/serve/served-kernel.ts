@@ -23,7 +23,7 @@ export async function serveKernel(
   const alive = setInterval(() => void tell({ type: 'alive' }), ALIVE_MS);
   const kernel = await open();
   const dataDirectory = kernel.settings.data_dir;
-  const running = () => [...kernel.extensions.discovery.declarations.values()].filter(({ id }) => mayRun(kernel, id));
+  const running = () => [...kernel.host.extensions.discovery.declarations.values()].filter(({ id }) => mayRun(kernel, id));
   const good = lastGoodIn(dataDirectory, running, Date.now);
   const suspects = good
     .changed()
@@ -47,14 +47,14 @@ export async function serveKernel(
 }
 
 function mayRun(kernel: Kernel, id: string): boolean {
-  const state = kernel.extensions.show(id)?.state;
+  const state = kernel.host.extensions.show(id)?.state;
   return state === 'active' || state === 'idle';
 }
 
 async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
-  const quarantined = kernel.extensions.list().filter(({ code }) => code === 'quarantined');
+  const quarantined = kernel.host.extensions.list().filter(({ code }) => code === 'quarantined');
   for (const { id, message = '', cure = '' } of quarantined) {
-    kernel.extensions.logger('serve').warn(`${id} was not started`, { message, cure });
+    kernel.host.logger('serve').warn(`${id} was not started`, { message, cure });
   }
   const problems = new Problems(kernel, io);
   problems.follow();

@@ -1,4 +1,5 @@
 import { lacksRoom } from '@pith/held-process';
+import { didYouMean } from '@pith/plain-text';
 import { setMaxListeners } from 'node:events';
 import { within, untilAborted } from '@pith/promises';
 import { canRun, type ExtensionState } from '../records/extensions-port.ts';
@@ -67,6 +68,15 @@ export class Lifecycle {
 
   get stopped(): boolean {
     return this.#end.signal.aborted;
+  }
+
+  /** Throws `not_found`. */
+  slotOf(extensionId: string): Slot {
+    const slot = this.slots.get(extensionId);
+    if (slot) return slot;
+    const ids = [...this.slots.values()].filter(({ declaration }) => !declaration.toolset).map(({ id }) => id);
+    const message = `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, ids.sort())}`;
+    throw new PithError('not_found', message, { cure: 'see: pith extensions list' });
   }
 
   stateOf(slot: Slot): ExtensionState {

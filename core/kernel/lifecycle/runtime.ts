@@ -56,8 +56,8 @@ export interface Rights {
   isForeign(declaration: Declaration): boolean;
 }
 
-/** The other extensions. */
-export interface Providers {
+/** What extensions reach of each other. */
+export interface OtherExtensions {
   use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T>;
   find<T extends object>(user: Declaration, protocol: Protocol<T>): readonly Remote<T>[];
 }
@@ -70,7 +70,7 @@ export interface Runtime extends Reports {
   readonly secrets: Secrets;
   readonly services: Services;
   readonly rights: Rights;
-  readonly providers: Providers;
+  readonly others: OtherExtensions;
 }
 
 /** Where extensions run: as they are granted, or all of them in one tier. */

@@ -7,7 +7,8 @@ import type { ExtensionStatus } from './status.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 import { askerOf, concerns } from '../records/recipients.ts';
-import type { SecretsFile, StoredSecret } from '../records/secrets-file.ts';
+import type { SecretSources } from '../records/secrets.ts';
+import type { StoredSecret } from '../records/secrets-file.ts';
 import { runOutside } from '../records/stray-errors.ts';
 
 /** A declared secret, without its value. */
@@ -42,24 +43,13 @@ export interface SetupPort {
 
 export function createSetupPort(
   lifecycle: Lifecycle,
-  { env, stored: file }: { readonly env: Readonly<Record<string, string | undefined>>; readonly stored?: SecretsFile | undefined },
+  { env, stored: file }: SecretSources,
   reload: (extensionId: string) => Promise<ExtensionStatus>,
 ): SetupPort {
   const { secrets } = lifecycle.runtime;
-  const slotOf = (extensionId: string): Slot => {
-    const slot = lifecycle.slots.get(extensionId);
-    if (slot) return slot;
-    throw new PithError(
-      'not_found',
-      `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, lifecycle.slots.keys())}`,
-      {
-        cure: 'see: pith extensions list',
-      },
-    );
-  };
   const port: SetupPort = {
     configure: (extensionId, changes, wish = 'person') =>
-      configure(lifecycle, slotOf(extensionId), changes, wish, () => reload(extensionId)),
+      configure(lifecycle, lifecycle.slotOf(extensionId), changes, wish, () => reload(extensionId)),
     stored() {
       const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
       const isForModels = (recipient: string): boolean =>

@@ -1,12 +1,11 @@
 import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
-import type { Diagnostic, Failure } from '../../contract/index.ts';
-import { canRun, type AgentDeclaration, type DeclaredModel, type ExtensionState } from '../records/extensions-port.ts';
-import { agentSpecOf } from '../discovery/agent-spec.ts';
-import { keepsNames, type Declaration, type Discovery } from '../discovery/declaration.ts';
+import { type Diagnostic, type Failure, messageOf, PithError } from '../../contract/index.ts';
+import type { Confinement, ProcessTier } from '../lifecycle/tier.ts';
+import type { ExtensionState } from '../records/extensions-port.ts';
+import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
-import { runnable, type Slot } from '../lifecycle/slot.ts';
-import { isExtension } from '../discovery/declaration.ts';
+import type { Slot } from '../lifecycle/slot.ts';
 import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */
@@ -62,58 +61,6 @@ function asksIn({ manifest, shipped, withheld = [] }: Declaration): ExtensionSta
     ...manifestAsks(manifest).map((ask) => ({ ask, withheld: false, never: null })),
     ...withheld.map((each) => ({ ...each, withheld: true })),
   ];
-}
-
-export function declaredModels(lifecycle: Lifecycle): readonly DeclaredModel[] {
-  return runnable(lifecycle.slots).flatMap(({ id, declaration }) =>
-    (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, shipped: keepsNames(declaration), ...model })),
-  );
-}
-
-/** Every enabled agent, the same value while nothing changed; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
-export function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly AgentDeclaration[] {
-  return [...discovery.declarations.values()]
-    .filter((declaration) => isAgent(lifecycle, declaration))
-    .map((declaration) => {
-      const { id, file, positions } = declaration;
-      const found = [...declaration.diagnostics, ...blockersOf(lifecycle, discovery, declaration)];
-      const broken = declaration.manifest === null || found.some(({ severity }) => severity === 'error');
-      return lasting(declaration, { id, file, positions, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) });
-    });
-}
-
-const lastDeclared = new WeakMap<Declaration, AgentDeclaration>();
-
-/** The value that was given out before, while it still holds: whoever checked it need not check again. */
-function lasting(declaration: Declaration, next: AgentDeclaration): AgentDeclaration {
-  const last = lastDeclared.get(declaration);
-  if (last && last.spec === next.spec && JSON.stringify(last.diagnostics) === JSON.stringify(next.diagnostics)) return last;
-  lastDeclared.set(declaration, next);
-  return next;
-}
-
-function isAgent(lifecycle: Lifecycle, declaration: Declaration): boolean {
-  const isOne = declaration.manifest === null ? !isExtension(declaration) : declaration.manifest.agent !== undefined;
-  return isOne && lifecycle.runtime.rights.configOf(declaration).enabled;
-}
-
-function blockersOf(lifecycle: Lifecycle, discovery: Discovery, declaration: Declaration): readonly Diagnostic[] {
-  const failure = discovery.failures.get(declaration.id);
-  if (failure && declaration.manifest !== null)
-    return [{ severity: 'error', ...pickDiagnostic(failure), file: failure.file ?? declaration.file }];
-  return (declaration.manifest?.depends_on ?? []).flatMap((id): Diagnostic[] => {
-    const slot = lifecycle.slots.get(id);
-    if (!slot || slot.pending || canRun(lifecycle.stateOf(slot))) return [];
-    return [
-      {
-        severity: 'error',
-        code: 'dependency_failed',
-        message: `needs '${id}', which cannot run: ${lifecycle.reason(slot) ?? 'it failed'}`,
-        file: declaration.file,
-        cure: `fix '${id}'; see: pith doctor`,
-      },
-    ];
-  });
 }
 
 function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
@@ -174,6 +121,33 @@ function pick({ phase, code, message, file, line, cure }: Failure, declaration: 
   return { phase, code, message, file: file ?? declaration.file, ...(line === undefined ? {} : { line }), cure: cure ?? general };
 }
 
-function pickDiagnostic({ code, message, line, cure }: Failure) {
-  return { code, message, ...(line === undefined ? {} : { line, column: 1 }), ...(cure === undefined ? {} : { cure }) };
+/** What `pith doctor` says of processes that run without the sandbox that the settings want. */
+export async function notesOnSandbox(
+  processes: Pick<ProcessTier, 'confinement'> | undefined,
+  extensions: readonly ExtensionStatus[],
+): Promise<readonly Diagnostic[]> {
+  try {
+    return sandboxNotes((await processes?.confinement()) ?? null, extensions);
+  } catch (error) {
+    const message = `Pith cannot tell whether bubblewrap works here, so it starts no extension in a process: ${messageOf(error)}`;
+    return [
+      {
+        severity: 'error',
+        code: 'process_not_started',
+        message,
+        ...(error instanceof PithError && error.cure ? { cure: error.cure } : {}),
+      },
+    ];
+  }
+}
+
+/** One note for all extensions that run in processes without a sandbox, though the settings want one. */
+export function sandboxNotes(
+  sandboxing: Confinement | null,
+  extensions: readonly Pick<ExtensionStatus, 'id' | 'tier' | 'state'>[],
+): readonly Diagnostic[] {
+  const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);
+  if (sandboxing === null || sandboxing.available || open.length === 0) return [];
+  const message = `extensions in separate processes (${open.join(', ')}) can read files and use the network as you can, whatever their manifests ask for: ${sandboxing.why}`;
+  return [{ severity: 'info', code: 'sandbox_unavailable', message, cure: sandboxing.cure }];
 }

@@ -1,25 +1,5 @@
 import type { TemplateVariables } from '@pith/guarded-templates';
-import type {
-  AgentsApi,
-  AgentSpec,
-  ApprovalQuestion,
-  CompactionProvider,
-  ContextParts,
-  Diagnostic,
-  JsonValue,
-  LanguageModel,
-  ModelProvider,
-  Remote,
-  SkillProvider,
-  Tool,
-  ToolCall,
-  ToolResult,
-  Toolset,
-  TurnEndReason,
-  TurnInfo,
-  TurnRequest,
-  TurnTool,
-} from '../../contract/index.ts';
+import type { AgentsApi, AgentSpec, Diagnostic, LanguageModel, ModelProvider, Tool, TurnRequest } from '../../contract/index.ts';
 
 /** What the kernel keeps of a tool: plain data. */
 export interface ToolDescriptor {
@@ -45,13 +25,9 @@ export function canRun(state: ExtensionState | undefined): boolean {
   return state === 'active' || state === 'idle';
 }
 
-/** A context provider as a turn uses it: timed and isolated by the host. */
-export interface ContextSource {
-  readonly extensionId: string;
-  readonly priority: number;
-  readonly placement: 'system' | 'turn';
-  /** Rejects `provider_timeout` or `provider_failed`, which the host has recorded already. */
-  getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<string | ContextParts | null>;
+export interface Agreements {
+  /** `unconfined`: the code with this digest may run where nothing holds it. */
+  isAgreed(kind: 'unconfined', key: string): boolean;
 }
 
 /** A text that comes in pieces, cleaned of secrets. */
@@ -67,6 +43,8 @@ export interface Cleaning {
   redact(text: string): string;
   /** null while there is nothing to hide. */
   stream(): CleanStream | null;
+  /** `value` with every text in it clean; itself where there is nothing to hide. */
+  redactJson<T>(value: T): T;
 }
 
 /** The prompt template of an agent that an extension brought, and the plain values for it. */
@@ -74,56 +52,6 @@ export interface BroughtPrompt {
   readonly text: string;
   readonly file: string | null;
   readonly variables: TemplateVariables;
-}
-
-/** What agents need of extensions; the host implements it. */
-export interface ExtensionsPort {
-  readonly cleaning: Cleaning;
-  /** Ids of all declared extensions, sorted. */
-  ids(): readonly string[];
-  /** undefined: nothing declares this id. */
-  state(extensionId: string): ExtensionState | undefined;
-  /** Whether its code is neither shipped nor let into the kernel by a person. */
-  isForeign(extensionId: string): boolean;
-  /** Whether what it names, an agent or an extension, ships under this id: an equal name of others gives way. */
-  keepsNames(id: string): boolean;
-  /** Digest of the sources that run, or would; null: nothing declares this id. */
-  sourceOf(extensionId: string): string | null;
-  /** From the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */
-  tools(extensionId: string): Promise<readonly ToolDescriptor[]>;
-  /** Ids of those that this agent names and that have tools of one turn, sorted. Loads none that is known to have no such tools. */
-  turnToolProviders(agent: AgentSpec): Promise<readonly string[]>;
-  /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which the host has recorded already. */
-  turnTools(extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<readonly TurnTool[]>;
-  /**
-   * The tools of a toolset, loaded where it is not yet; `extensionId` is `toolset:<id>`. `notes` say which of its modules bring none, and
-   * why. Rejects with the reason where none does.
-   */
-  openToolset(
-    providerId: string,
-    toolset: Toolset,
-  ): Promise<{ readonly extensionId: string; readonly tools: readonly ToolDescriptor[]; readonly notes?: readonly Diagnostic[] }>;
-  /** Never fails: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
-  callTool(extensionId: string, tool: string, input: JsonValue, call: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult>;
-  /** A text or a question means yes, and is for the person who is asked. */
-  needsApproval(extensionId: string, tool: string, input: JsonValue, turn: TurnInfo): Promise<boolean | string | ApprovalQuestion>;
-  /** Why the tool's schema refuses this input; null when it takes it, or could not be asked. */
-  refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
-  /** The tool's own line for a terminal; undefined where it has none or throws. */
-  presentTool(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
-  /** All context providers that can run now, sorted by priority, then id. Those that fail to load are recorded and left out. */
-  contexts(): Promise<readonly ContextSource[]>;
-  /** Tells an extension that provides `turn`; nothing else is asked. Never rejects: what fails is recorded. */
-  beginTurn(extensionId: string, turn: TurnInfo): Promise<void>;
-  endTurn(extensionId: string, turn: TurnInfo, reason: TurnEndReason): Promise<void>;
-  /** null when no extension that can run provides it. */
-  compaction(): Promise<Remote<CompactionProvider> | null>;
-  /** null when no extension that can run provides skills. */
-  skills(): Promise<Remote<SkillProvider> | null>;
-  /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`. */
-  renderPrompt(extensionId: string, prompt: BroughtPrompt, signal: AbortSignal): Promise<string>;
-  /** Checks `agent.keys` with the extensions that own them; `keys`: without what is wrong in them. */
-  checkAgentKeys(spec: AgentSpec): Promise<{ readonly notes: readonly Diagnostic[]; readonly keys: AgentSpec['keys'] }>;
 }
 
 /** An agent as a file declares it. `spec` is null when the file is broken; then `diagnostics` say why. */

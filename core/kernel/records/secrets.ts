@@ -22,6 +22,13 @@ export interface Secrets {
   redactError(error: unknown): unknown;
 }
 
+/** Where the values of secrets are. */
+export interface SecretSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Those that the environment does not have. */
+  readonly stored?: SecretsFile | undefined;
+}
+
 /** A secret as it is handed to a process. */
 export interface SharedSecret {
   /** null: it was given for others only. */

@@ -1,4 +1,4 @@
-import type { ContextSource, ExtensionsPort, ExtensionState, ToolDescriptor } from '../../../core/kernel/index.ts';
+import { type ExtensionState, renderPrompt, type ToolDescriptor } from '../../../core/kernel/index.ts';
 import {
   type ApprovalQuestion,
   type CompactionProvider,
@@ -9,6 +9,7 @@ import {
   type Message,
   messageOf,
   PithError,
+  type Protocol,
   type Remote,
   type SkillContent,
   type SkillProvider,
@@ -19,7 +20,7 @@ import {
   type TurnTool,
 } from '../../../core/contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { renderPrompt } from '../../../core/kernel/index.ts';
+import type { AgentHost } from '../../../core/agent/index.ts';
 
 export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
   readonly run?: (input: JsonValue, call: ToolCall) => unknown;
@@ -45,7 +46,7 @@ export interface FakeExtension {
 }
 
 /** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. A toolset is declared as `toolset:<id>`. */
-export interface FakeExtensions extends ExtensionsPort {
+export interface FakeExtensions extends AgentHost {
   readonly declared: Map<string, FakeExtension>;
   /** Bodies by skill id; null switches skills off, as a declared but disabled provider would. */
   readonly skillBodies: Map<string, string>;
@@ -85,62 +86,77 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     hooks: [],
     keyFindings: [],
     compactor: summariseAll,
-    compaction: async () => (port.compactor === null ? null : { extensionId: 'compactor', compact: port.compactor }),
-    cleaning: { redact: (text) => text, stream: () => null },
-    ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
-    isForeign: (id) => declared.get(id)?.foreign ?? false,
-    keepsNames: (id) => declared.get(id)?.keepsNames ?? false,
-    sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
-    state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
-    async tools(id) {
-      return Object.entries(declared.get(id)?.tools ?? {}).map(([name, tool]) => descriptorOf(name, tool));
+    secrets: { redact: (text) => text, stream: () => null, redactJson: (value) => value },
+    extensions: {
+      ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
+      isForeign: (id) => declared.get(id)?.foreign ?? false,
+      keepsNames: (id) => declared.get(id)?.keepsNames ?? false,
+      sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
+      state: (id) => (declared.has(id) ? (declared.get(id)?.state ?? 'active') : undefined),
     },
-    turnToolProviders: async ({ usesTools }) =>
-      port.ids().filter((id) => declared.get(id)?.turnTools && usesTools.some((entry) => entry === '*' || entry.split('/', 1)[0] === id)),
-    turnTools: async (id, turn) => (await declared.get(id)?.turnTools?.(turn)) ?? [],
-    async openToolset(_, { id }) {
-      const extensionId = `toolset:${id}`;
-      if (!declared.has(extensionId)) throw new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: it is broken`);
-      await declared.get(extensionId)?.opening;
-      return { extensionId, tools: await port.tools(extensionId) };
+    providers: {
+      tools: {
+        of: async (id) => Object.entries(declared.get(id)?.tools ?? {}).map(([name, tool]) => descriptorOf(name, tool)),
+        known: () => [],
+        turnProviders: async ({ usesTools }) =>
+          port.extensions
+            .ids()
+            .filter((id) => declared.get(id)?.turnTools && usesTools.some((entry) => entry === '*' || entry.split('/', 1)[0] === id)),
+        ofTurn: async (id, turn) => (await declared.get(id)?.turnTools?.(turn)) ?? [],
+        async call(id, name, input, call) {
+          const tool = declared.get(id)?.tools?.[name];
+          if (!tool) return toolError('tool_gone', `${id}/${name} is gone`);
+          port.calls.push({ tool: `${id}/${name}`, input, key: call.idempotencyKey });
+          try {
+            const output = await tool.run?.(input, call);
+            return isToolResult(output) ? output : toolResult((output ?? 'ok') as JsonValue);
+          } catch (error) {
+            return call.signal.aborted ? toolError('aborted', 'the turn was ended') : toolError('tool_failed', messageOf(error));
+          }
+        },
+        needsApproval: async (id, name, input) => declared.get(id)?.tools?.[name]?.asks?.(input) ?? false,
+        refusal: async () => null,
+        present: async () => undefined,
+      },
+      active: async (protocol) => port.providers.running(protocol),
+      running: <T extends object>({ id }: Protocol<T>) => remotes(port, id) as unknown as readonly Remote<T>[],
+      remote: (id, protocol) => port.providers.running(protocol).find(({ extensionId }) => extensionId === id) ?? null,
+      record: () => undefined,
     },
-    async callTool(id, name, input, call, signal) {
-      const tool = declared.get(id)?.tools?.[name];
-      if (!tool) return toolError('tool_gone', `${id}/${name} is gone`);
-      port.calls.push({ tool: `${id}/${name}`, input, key: call.idempotencyKey });
-      try {
-        const output = await tool.run?.(input, { ...call, signal });
-        return isToolResult(output) ? output : toolResult((output ?? 'ok') as JsonValue);
-      } catch (error) {
-        return signal.aborted ? toolError('aborted', 'the turn was ended') : toolError('tool_failed', messageOf(error));
-      }
+    toolsets: {
+      async open(_, { id }) {
+        const extensionId = `toolset:${id}`;
+        if (!declared.has(extensionId)) throw new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: it is broken`);
+        await declared.get(extensionId)?.opening;
+        return { extensionId, tools: await port.providers.tools.of(extensionId), notes: [] };
+      },
     },
-    needsApproval: async (id, name, input) => declared.get(id)?.tools?.[name]?.asks?.(input) ?? false,
-    refusal: async () => null,
-    presentTool: async () => undefined,
-    async contexts() {
-      return [...declared].flatMap(([extensionId, { context }]): ContextSource[] =>
-        context
-          ? [
-              {
-                extensionId,
-                priority: context.priority,
-                placement: context.placement ?? 'system',
-                getContext: async (prompt, turn) => context.get(prompt, turn),
-              },
-            ]
-          : [],
-      );
+    agents: {
+      declared: () => [],
+      checkKeys: async ({ keys }) => ({ notes: port.keyFindings, keys }),
+      renderPrompt: (_, prompt) => renderPrompt(prompt),
     },
-    beginTurn: async (id, { held }) => void port.hooks.push(['begin', id, held.map(({ key }) => key)]),
-    endTurn: async (id, { held }, reason) => void port.hooks.push([reason, id, held.map(({ key }) => key)]),
-    async skills() {
-      return port.skillsState === 'off' ? null : provider(port);
-    },
-    renderPrompt: (_, prompt) => renderPrompt(prompt),
-    checkAgentKeys: async ({ keys }) => ({ notes: port.keyFindings, keys }),
   };
   return port;
+}
+
+/** What the declared extensions provide of one protocol. */
+function remotes(port: FakeExtensions, protocol: string): readonly object[] {
+  if (protocol === 'compaction') return port.compactor === null ? [] : [{ extensionId: 'compactor', compact: port.compactor }];
+  if (protocol === 'skill') return port.skillsState === 'off' ? [] : [provider(port)];
+  return [...port.declared].flatMap(([extensionId, { context }]): readonly object[] => {
+    if (protocol === 'turn')
+      return [
+        {
+          extensionId,
+          beginTurn: async ({ held }: TurnInfo) => void port.hooks.push(['begin', extensionId, held.map(({ key }) => key)]),
+          endTurn: async ({ held }: TurnInfo, reason: string) => void port.hooks.push([reason, extensionId, held.map(({ key }) => key)]),
+        },
+      ];
+    if (protocol !== 'context' || context === undefined) return [];
+    const { priority: contextPriority, placement, get } = context;
+    return [{ extensionId, contextPriority, placement, getContext: async (prompt: string, turn: TurnInfo) => get(prompt, turn) }];
+  });
 }
 
 function provider(port: FakeExtensions): Remote<SkillProvider> {

@@ -42,9 +42,9 @@ describe('the gate', () => {
       extensionId: 'ext',
       descriptor: { name: 't', description: 'Does.', inputSchema: {}, effect: 'write', needsApproval } as ToolDescriptor,
     });
-    const extensions = { needsApproval: async () => false };
+    const saying = (needsApproval: () => Promise<boolean>) => ({ providers: { tools: { needsApproval } } });
     const asks = (askAlways: readonly string[], says: 'never' | 'always' = 'never') =>
-      needsApproval({ extensions, askAlways: () => askAlways }, tool(says), {}, TURN);
+      needsApproval({ host: saying(async () => false), askAlways: () => askAlways }, tool(says), {}, TURN);
     const whole = { text: null, subject: null, always: expect.stringMatching(/^tool:[0-9a-f]{64}$/) };
     expect(await Promise.all(['ext', 'ext/t', '*', 'other', 'ext/u'].map((entry) => asks([entry])))).toEqual([
       whole,
@@ -54,10 +54,10 @@ describe('the gate', () => {
       false,
     ]);
     expect(await asks([], 'always')).toEqual(whole);
-    const broken = { needsApproval: () => Promise.reject(new Error('broken')) };
+    const broken = saying(() => Promise.reject(new Error('broken')));
     const maybe = { extensionId: 'ext', descriptor: { name: 't', needsApproval: 'maybe' } as ToolDescriptor };
     const unsaid = { text: null, subject: null, always: null }; // whoever cannot say what it does is not allowed it for always
-    expect(await needsApproval({ extensions: broken, askAlways: () => [] }, maybe, {}, TURN)).toEqual(unsaid);
+    expect(await needsApproval({ host: broken, askAlways: () => [] }, maybe, {}, TURN)).toEqual(unsaid);
   });
 
   it('K50 one tool called as an agent is refused where nobody can be asked, and runs only when the person says so', async () => {

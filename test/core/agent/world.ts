@@ -66,8 +66,7 @@ export async function createWorld(options: WorldOptions = {}) {
     check: () => undefined,
   };
   const setup: AgentsOptions = {
-    extensions,
-    declarations: () => declarations,
+    host: { ...extensions, agents: { ...extensions.agents, declared: () => declarations } },
     models,
     stores: () => ({ threads, approvals, queue }),
     events,

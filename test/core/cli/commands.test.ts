@@ -7,7 +7,7 @@ import { cli, fakeOpen, fakeKernel } from './fakes.ts';
 describe("the kernel's commands", () => {
   it('extensions reload: exit code 1 when the version before the edit goes on', async () => {
     const old = { id: 'kv', state: 'active', phase: 'reload', message: 'bundle failed', provides: [], asks: [], notes: [] };
-    const kernel = { extensions: { show: () => old, reload: async () => old } };
+    const kernel = { host: { extensions: { show: () => old, reload: async () => old } } };
     expect(await cli(['extensions', 'reload', 'kv'], { openKernel: fakeOpen({ kernel }) })).toEqual({
       code: 1,
       out: '',

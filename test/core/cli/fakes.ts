@@ -61,19 +61,20 @@ export interface FakeKernel {
 
 export function fakeOpen({ declared = [], commands = [], kernel = {}, log = [], targets = [] }: FakeKernel = {}): OpenKernel {
   const made = { ...fakeKernel(), ...kernel } as Kernel;
-  const extensions: unknown = {
-    ...made.extensions,
-    commands: () => (log.push('declared'), declared),
-    commandContext: () => ({}),
-    importCommandEntry: async () => (log.push('entry'), async () => commands),
-    commandsOf: async (id: string) => (log.push(`activate ${id}`), commands),
+  const providers: unknown = {
+    commands: {
+      declared: () => (log.push('declared'), declared),
+      contextOf: () => ({}),
+      importEntry: async () => (log.push('entry'), async () => commands),
+      of: async (id: string) => (log.push(`activate ${id}`), commands),
+    },
   };
   return async (target) => {
     targets.push(target);
     log.push('kernel');
     return {
       ...made,
-      extensions: extensions as Kernel['extensions'],
+      host: { ...made.host, providers: providers as Kernel['host']['providers'] },
       start: async () => void log.push('start'),
       startUsed: async () => void log.push('start used'),
       stop: async () => void log.push('stop'),
@@ -94,7 +95,7 @@ export function fakeKernel(): Kernel {
     findings: () => [],
     problems: async () => [],
     events: { handle: () => () => undefined },
-    extensions: { list: () => [] },
+    host: { extensions: { list: () => [] } },
     agents: { list: async () => [{ id: 'main', state: 'active', spec: { id: 'main', name: 'main', model: 'default' }, notes: [] }] },
     doctor: async () => ({
       ok: true,

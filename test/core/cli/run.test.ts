@@ -218,7 +218,7 @@ describe('running a command line', () => {
       { id: 'singer', state: 'disabled', manifest: { commands: [{ path: 'sing' }] } },
       { id: 'dancer', state: 'failed', message: 'it has no feet', manifest: { commands: [{ path: 'dance' }] } },
     ];
-    const openKernel = fakeOpen({ kernel: { extensions: { list: () => withheld } } });
+    const openKernel = fakeOpen({ kernel: { host: { extensions: { list: () => withheld } } } });
     expect(await cli(['sing', 'loudly'], { openKernel })).toMatchObject({
       code: 2,
       err: "pith: no command 'sing': its extension 'singer' is switched off; switch it on in pith.yaml: extensions.singer.enabled\n",

@@ -10,7 +10,11 @@ it('a command of an extension that the kernel has as well is noted, with the one
     entry: undefined,
     description: '',
   });
-  const host = { list: () => [], tools: async () => [], keepsNames: () => false, commands: () => [command('doctor'), command('greet')] };
+  const declared = () => [command('doctor'), command('greet')];
+  const host = {
+    extensions: { list: () => [], keepsNames: () => false },
+    providers: { tools: { of: async () => [] }, commands: { declared } },
+  } as unknown as Parameters<typeof clashes>[0];
   expect(await clashes(host, [{ path: 'doctor' }, { path: 'tools list' }])).toEqual([
     expect.objectContaining({
       code: 'name_clash',

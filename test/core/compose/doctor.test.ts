@@ -136,7 +136,7 @@ it('problems do not name an extension that runs, although its service threw once
   const main = "export default class { async runBackground() { throw new Error('boom'); } }\n";
   await using pith = await testKernel({ files: extensionFiles('mine', { provides: ['service'], main }) });
   await pith.kernel.start();
-  await expect.poll(() => pith.kernel.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'background' });
+  await expect.poll(() => pith.kernel.host.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'background' });
   expect(await pith.kernel.problems()).toEqual([]);
 });
 

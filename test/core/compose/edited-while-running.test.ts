@@ -60,11 +60,11 @@ describe('an edit that breaks something while Pith runs', () => {
       await kernel.start();
       await kernel.problems();
       expect(await world.run('one', { threadId: 'other' })).toMatchObject({ reason: 'done' });
-      expect(kernel.extensions.show('hello_tool')?.generation).toBe(wasUsed ? 1 : 0);
+      expect(kernel.host.extensions.show('hello_tool')?.generation).toBe(wasUsed ? 1 : 0);
       await world.write(file, text);
-      await kernel.extensions.refresh();
+      await kernel.host.extensions.refresh();
       await expect.poll(() => told).toEqual([expect.stringMatching(message)]);
-      await kernel.extensions.refresh();
+      await kernel.host.extensions.refresh();
       await clock.advance(11_000);
       expect(told).toHaveLength(1);
     },
@@ -79,7 +79,7 @@ describe('an edit that breaks something while Pith runs', () => {
     const told = messagesOf(world);
     for (const text of ['export default class {', FILES['extensions/hello_tool/main.ts']!]) {
       await world.write('extensions/hello_tool/main.ts', text);
-      await world.kernel.extensions.refresh();
+      await world.kernel.host.extensions.refresh();
     }
     expect(told).toHaveLength(1);
     expect(told[0]).not.toContain('descripton');
@@ -94,7 +94,7 @@ describe('an edit that breaks something while Pith runs', () => {
     ]);
     const told = messagesOf(world);
     await world.write('pith.yaml', 'default_agent: me\nlogs: 1\nskills: { disabled: [helo], sources: [missing] }\n');
-    await world.kernel.extensions.refresh();
+    await world.kernel.host.extensions.refresh();
     await expect.poll(() => told).toEqual([expect.stringContaining("'logs'")]);
   });
 
@@ -103,10 +103,10 @@ describe('an edit that breaks something while Pith runs', () => {
     expect(await world.kernel.problems()).toHaveLength(1);
     const told = messagesOf(world);
     await world.write('pith.yaml', 'default_agent: me\nlog: 1\n');
-    await world.kernel.extensions.refresh();
+    await world.kernel.host.extensions.refresh();
     await world.kernel.start();
     await world.write('pith.yaml', 'default_agent: me\nlogs: 1\n');
-    await world.kernel.extensions.refresh();
+    await world.kernel.host.extensions.refresh();
     expect(told).toEqual([expect.stringContaining("'logs'")]);
   });
 });

@@ -21,7 +21,7 @@ it('conversations and the log can be read by their owner only', async () => {
   const mode = async (file: string) => ((await stat(path.join(pith.sandbox, 'data', file))).mode & 0o777).toString(8);
   expect(await mode('pith.db')).toBe('600');
   expect(await mode('pith.db-wal')).toBe('600');
-  pith.kernel.extensions.logger('test').info('said');
+  pith.kernel.host.logger('test').info('said');
   await pith.kernel.stop();
   expect(await mode('logs/pith.log')).toBe('600');
 });
@@ -65,8 +65,8 @@ it('an agent is checked again when an extension that it uses has gone, although 
   expect(await stateOf()).toEqual([{ id: 'plain', state: 'active' }]);
   await pith.restart();
   expect(await stateOf()).toEqual([{ id: 'plain', state: 'active' }]);
-  expect(pith.kernel.extensions.state('side')).toBe('idle');
+  expect(pith.kernel.host.extensions.state('side')).toBe('idle');
   await pith.remove('extensions/side');
-  await pith.kernel.extensions.refresh();
+  await pith.kernel.host.extensions.refresh();
   expect(await stateOf()).toEqual([{ id: 'plain', state: 'degraded' }]);
 });

@@ -76,8 +76,10 @@ describe('names in a kernel', () => {
     const said = notes.filter(({ code }) => code === 'name_clash').map(({ message }) => message);
     expect(said).toContainEqual(expect.stringContaining("the command 'skills list' of 'cmd' is reached as 'pith cmd:skills list'"));
     expect(said).toContainEqual(expect.stringContaining("the command 'both' of 'one' is reached as 'pith one:both'"));
-    expect(test.kernel.extensions.commands().map((each) => each.path)).toEqual(expect.arrayContaining(['one:both', 'two:both', 'mine']));
-    const paths = (await test.kernel.extensions.commandsOf('cmd')).map((each) => each.path);
+    expect(test.kernel.host.providers.commands.declared().map((each) => each.path)).toEqual(
+      expect.arrayContaining(['one:both', 'two:both', 'mine']),
+    );
+    const paths = (await test.kernel.host.providers.commands.of('cmd')).map((each) => each.path);
     expect(paths).toEqual(['cmd:skills list', 'cmd:skills', 'cmd:mcp list', 'cmd:doctor deep', 'cmd:chat', 'mine', 'deploy']);
   }, 60_000);
 

@@ -52,8 +52,8 @@ describe('settings that change while Pith runs', () => {
     const told: unknown[] = [];
     kernel.events.handle('problem.found', (problem) => void told.push(problem));
     await world.write('pith.yaml', 'default_agent: you\nmodels:\n\tdefault: x\n');
-    await kernel.extensions.refresh();
-    await kernel.extensions.refresh();
+    await kernel.host.extensions.refresh();
+    await kernel.host.extensions.refresh();
     expect(told).toMatchObject([{ message: expect.stringContaining('keeping the previous settings') }]);
     expect(kernel.settings.default_agent).toBe('me');
     expect((await world.run('go')).reason).toBe('awaiting_approval');
@@ -67,15 +67,15 @@ describe('settings that change while Pith runs', () => {
     const told: unknown[] = [];
     kernel.events.handle('problem.found', (problem) => void told.push(problem));
     await world.write('pith.yaml', '');
-    await kernel.extensions.refresh();
-    await kernel.extensions.refresh();
+    await kernel.host.extensions.refresh();
+    await kernel.host.extensions.refresh();
     expect(told).toMatchObject([{ message: 'sandbox/pith.yaml is empty; keeping the previous settings' }]);
     expect((await world.run('go')).reason).toBe('awaiting_approval');
     await world.write('pith.yaml', '# none\n');
-    await kernel.extensions.refresh();
+    await kernel.host.extensions.refresh();
     expect(kernel.settings.approvals.tools).toEqual([]);
     await world.write('pith.yaml', '');
-    await kernel.extensions.refresh();
+    await kernel.host.extensions.refresh();
     expect(told).toHaveLength(1); // nothing was there
     await world.stop();
   });
@@ -104,7 +104,7 @@ describe('settings that change while Pith runs', () => {
   it('K7 approvals that cannot be read mean that every tool asks, also while Pith runs', async () => {
     const { world } = await kernelWith('default_agent: me\n', [CALL[0]]);
     await world.write('pith.yaml', 'default_agent: me\napprovals: { tool: [it] }\n');
-    await world.kernel.extensions.refresh();
+    await world.kernel.host.extensions.refresh();
     expect((await world.run('go')).reason).toBe('awaiting_approval');
     await world.stop();
   });

@@ -48,10 +48,10 @@ describe('the data directory', () => {
   it('K7 takes all that a kernel and a command without one write', async () => {
     const { root, sandbox, home, env } = given({ yaml: 'data_dir: state\n' });
     const kernel = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
-    await kernel.extensions.activateAll();
+    await kernel.host.extensions.activateAll();
     await kernel.stop();
     const quiet = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
-    quiet.extensions.commandContext('one').logger.info('here');
+    quiet.host.providers.commands.contextOf('one').logger.info('here');
     await quiet.stop();
     expect(fs.readdirSync(path.join(root, 'sandbox')).sort()).toEqual(['extensions', 'pith.yaml', 'state']);
     expect(fs.readFileSync(path.join(sandbox, 'state/.cache/index.json'), 'utf8')).toContain('extensions/one');
@@ -74,17 +74,17 @@ describe('a kernel that nothing was asked of', () => {
     declare('blocked', 'depends_on: [off]\n');
     declare('further', 'depends_on: [blocked]\n');
     const kernel = await createKernel({ accepts: true, sandbox, env });
-    const commands = kernel.extensions.commands();
+    const commands = kernel.host.providers.commands.declared();
     expect(commands.map(({ path: words }) => words)).toEqual(expect.arrayContaining(['well', 'skills', 'chat']));
     for (const id of ['off', 'broken', 'blocked', 'further']) expect(commands.map(({ extensionId }) => extensionId)).not.toContain(id);
-    expect(kernel.extensions.show('further')).toMatchObject({ state: 'blocked' });
+    expect(kernel.host.extensions.show('further')).toMatchObject({ state: 'blocked' });
     await kernel.stop();
   });
 
   it('K62 logs as much as PITH_LOG says', async () => {
     const { sandbox } = given();
     const kernel = await createKernel({ accepts: true, sandbox, env: { PITH_LOG: 'debug' } });
-    kernel.extensions.commandContext('one').logger.debug('a detail');
+    kernel.host.providers.commands.contextOf('one').logger.debug('a detail');
     await kernel.stop();
     expect(fs.readFileSync(path.join(sandbox, 'data/logs/pith.log'), 'utf8')).toContain('a detail');
   });

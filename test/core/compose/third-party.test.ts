@@ -25,16 +25,16 @@ describe('a protocol and a topic of a third party, of which no line of core know
       await using pith = await testKernel({ shipped: false, ...options, files: { ...FILES, ...AGENT, ...options.files } });
       const sort = () => pith.kernel.callTool('asker', 'sort_words', { text: 'c a b' });
       await pith.kernel.start();
-      await pith.kernel.extensions.activate('acme_rank');
+      await pith.kernel.host.extensions.activate('acme_rank');
       expect(await sort()).toEqual({ ok: true, output: { language: 'plain', words: ['a', 'b', 'c'], version: 'first' } });
       await until(async () => expect(await pith.kernel.callTool('asker', 'heard', {})).toEqual({ ok: true, output: 'a' }));
 
       await pith.write('extensions/acme_rank/main.ts', text('acme_rank/main.ts').replace('.sort()', '.sort().reverse()'));
-      await pith.kernel.extensions.refresh();
+      await pith.kernel.host.extensions.refresh();
       await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'first' } }));
 
       await pith.write('extensions/acme/contract.ts', text('acme/contract.ts').replace("'first'", "'second'"));
-      await pith.kernel.extensions.refresh();
+      await pith.kernel.host.extensions.refresh();
       await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'second' } }));
     },
     60_000,
@@ -81,7 +81,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
     ],
   ])('says what is wrong: %s', async (_, file, [from = '', to = ''], message) => {
     await using pith = await testKernel({ shipped: false, files: { ...FILES, [`extensions/${file}`]: text(file).replace(from, to) } });
-    expect((await pith.kernel.extensions.activate('acme_rank')).message).toMatch(message);
+    expect((await pith.kernel.host.extensions.activate('acme_rank')).message).toMatch(message);
   });
 
   it('refuses an id that `pith/<id>` has already, and an import of what is not depended on', async () => {
@@ -95,8 +95,8 @@ describe('a protocol and a topic of a third party, of which no line of core know
       'extensions/stranger/main.ts': main,
     };
     await using pith = await testKernel({ shipped: false, files });
-    expect((await pith.kernel.extensions.activate('testing')).message).toMatch(/the id 'testing' is reserved/);
-    expect(await pith.kernel.extensions.activate('stranger')).toMatchObject({
+    expect((await pith.kernel.host.extensions.activate('testing')).message).toMatch(/the id 'testing' is reserved/);
+    expect(await pith.kernel.host.extensions.activate('stranger')).toMatchObject({
       code: 'import_forbidden',
       message: expect.stringContaining("'pith/acme' is the contract of no extension that this one depends on"),
       cure: expect.stringContaining("add acme to 'depends_on'"),

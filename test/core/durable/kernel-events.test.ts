@@ -86,7 +86,7 @@ describe('handlers of manifests', () => {
     const report = await pith.kernel.doctor();
     expect(report.extensions.find(({ id }) => id === 'listener')).toMatchObject({ state: 'failed', code: 'provides_mismatch' });
     expect(report.extensions.find(({ id }) => id === 'listener')?.message).toContain("'remember(payload, delivery)'");
-    const found = ['ear', 'timer'].flatMap((id) => pith.kernel.extensions.discovery.declarations.get(id)?.diagnostics ?? []);
+    const found = ['ear', 'timer'].flatMap((id) => pith.kernel.host.extensions.discovery.declarations.get(id)?.diagnostics ?? []);
     expect(found.map(({ code, line, message }) => [code, line, message])).toEqual([
       ['name_unknown', 4, expect.stringContaining("did you mean 'user.message'")],
       ['manifest_invalid', 4, "'* * * * * *' has 6 fields, not five"],
@@ -186,7 +186,7 @@ describe('handlers of manifests', () => {
     ]);
     await pith.kernel.events.publish(taskChanged, task('waits'), { at: clock.now() + 3_600_000 });
     for (const [file, text] of Object.entries(listener(SEEN('fresh'), handles('fresh')))) await pith.write(file, text);
-    await pith.kernel.extensions.refresh();
+    await pith.kernel.host.extensions.refresh();
     const gone = (await pith.kernel.doctor()).notes.filter(({ message }) => message.includes('no enabled extension'));
     expect(gone.map(({ message }) => message)).toEqual(["1 event waits for 'listener/old', which no enabled extension declares any more"]);
     await pith.kernel.events.publish(taskChanged, task('late'));

@@ -56,7 +56,7 @@ it('K31 notices wait until a channel opens; then it is said how many came, those
   await notify('stale');
   await clock.advance(2 * DAY);
   await kernel.start();
-  await kernel.extensions.activate('loft');
+  await kernel.host.extensions.activate('loft');
   await notify('first');
   await notify('second', 'pigeon');
   await clock.advance(20_000);
@@ -96,7 +96,7 @@ it('K50 a question is shown by channels while it is open and nobody is about to 
   const { kernel } = pith;
   open();
   await kernel.start();
-  await kernel.extensions.activate('loft');
+  await kernel.host.extensions.activate('loft');
   kernel.events.publish('channel.opened', { extensionId: 'loft' });
   const seconds = async (count: number): Promise<void> => {
     for (let second = 0; second < count; second++) await clock.advance(1000);
@@ -134,7 +134,7 @@ it('K31 two processes show each notice once, whoever published it', async () => 
   const kernels = [one.kernel, two.kernel];
   for (const kernel of kernels) {
     await kernel.start();
-    await kernel.extensions.activate('loft');
+    await kernel.host.extensions.activate('loft');
     kernel.events.publish('channel.opened', { extensionId: 'loft' });
   }
   const texts = Array.from({ length: 40 }, (_, index) => `n${index}`);

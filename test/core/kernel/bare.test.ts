@@ -7,7 +7,8 @@ import {
   createEvents,
   discover,
   enabledBy,
-  ExtensionHost,
+  createHost,
+  type Host,
   loadSettings,
   packageRoot,
   systemClock,
@@ -44,7 +45,7 @@ async function bare({ clock = systemClock, looks = async () => undefined as void
   const index = indexIn(directory);
   const kv = memory();
   const events = createEvents({ onListenerError: absent });
-  const host = await ExtensionHost.create({
+  const host = await createHost({
     places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
     source: {
       async discover(at) {
@@ -70,7 +71,7 @@ async function bare({ clock = systemClock, looks = async () => undefined as void
     calls: { isolation: 'in_process' },
     toolsets: { packageRoot: packageRoot() },
   });
-  return { directory, write, events, host, work: () => host.callTool('it', 'work', {}, CALL, NEVER) };
+  return { directory, write, events, host, work: () => host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER }) };
 }
 
 it('the kernel alone boots, reloads and stops: without a database, processes, agents or durable events', async () => {
@@ -81,14 +82,14 @@ it('the kernel alone boots, reloads and stops: without a database, processes, ag
       'constructor({ kv }) { this.kv = kv; }',
     );
   counter(1);
-  await host.refresh();
+  await host.extensions.refresh();
   expect(await work()).toEqual({ ok: true, output: 1 });
   counter(10);
-  expect(await host.refresh()).toEqual(new Set(['it']));
+  expect(await host.extensions.refresh()).toEqual(new Set(['it']));
   expect(await work()).toEqual({ ok: true, output: 11 });
   await expect(events.publish('notify', { text: 'hello' } as never)).rejects.toThrow(/keeps no events/);
   await host.stop();
-  expect(host.failures()).toEqual([]);
+  expect(host.extensions.failures()).toEqual([]);
 });
 
 it('K20 looks again after a look that may have read the folder before an edit; those that ask meanwhile share that look', async () => {
@@ -103,10 +104,10 @@ it('K20 looks again after a look that may have read the folder before an edit; t
     },
   });
   await work();
-  const first = host.refresh();
+  const first = host.extensions.refresh();
   await expect.poll(() => looks).toBe(2);
   write('return 2;');
-  const hinted = host.refresh();
+  const hinted = host.extensions.refresh();
   await clock.advance(1000);
   const message = host.refreshIfOlderThan(1000);
   open();

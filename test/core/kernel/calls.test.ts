@@ -1,6 +1,7 @@
+import { contextSources } from '../../../core/agent/index.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CommandIO, ModelPart } from '../../../core/contract/index.ts';
-import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import type { Host } from '../../../core/kernel/index.ts';
 import { fakeClock } from 'pith/testing';
 import { NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';
 import { until } from '../../waiting.ts';
@@ -8,9 +9,9 @@ import { until } from '../../waiting.ts';
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
 
-const edit = async (host: ExtensionHost, id: string, provides: string, body: string, manifest = '') => {
+const edit = async (host: Host, id: string, provides: string, body: string, manifest = '') => {
   await sandbox.extension(id, provides, body, manifest);
-  await host.refresh();
+  await host.extensions.refresh();
 };
 
 describe('context providers', () => {
@@ -21,9 +22,9 @@ describe('context providers', () => {
     const main = `export default class { contextPriority = 1; constructor(private readonly context) {} async getContext() { ${body}; } }`;
     await sandbox.extension('failing', 'context', main);
     const host = await sandbox.host();
-    const [source] = await host.contexts();
+    const [source] = await contextSources(host);
     await expect(source!.getContext('p', TURN, NEVER)).rejects.toMatchObject({ code });
-    expect(host.failures()).toMatchObject([{ extensionId: 'failing', phase: 'getContext', code }]);
+    expect(host.extensions.failures()).toMatchObject([{ extensionId: 'failing', phase: 'getContext', code }]);
   });
 
   it('K5 does not record one that the end of its turn cut', async () => {
@@ -33,12 +34,12 @@ describe('context providers', () => {
       'export default class { contextPriority = 1; getContext() { return new Promise(() => {}); } }',
     );
     const host = await sandbox.host();
-    const [source] = await host.contexts();
+    const [source] = await contextSources(host);
     const turn = new AbortController();
     const asked = source!.getContext('p', TURN, turn.signal);
     turn.abort();
     await expect(asked).rejects.toMatchObject({ code: 'aborted' });
-    expect(host.failures()).toEqual([]);
+    expect(host.extensions.failures()).toEqual([]);
   });
 });
 
@@ -53,7 +54,7 @@ describe('models', () => {
     }
   }`;
   const says = (text: string) => model(`yield { type: 'text-delta', id: '1', delta: '${text}' };`);
-  const ask = async (host: ExtensionHost) => (await (await host.modelProvider('mine')).getModel('m', 'mine')).model;
+  const ask = async (host: Host) => (await (await host.providers.models.of('mine')).getModel('m', 'mine')).model;
   const CALL = { prompt: [] };
   const textOf = async (stream: AsyncIterable<ModelPart>) => {
     let text = '';
@@ -82,8 +83,8 @@ describe('models', () => {
     expect(await stream.next()).toMatchObject({ value: { delta: 'a' } });
     const next = stream.next();
     await sandbox.extension('mine', 'model', says('new'), DECLARED);
-    const refreshed = host.refresh();
-    await until(() => host.show('mine')?.state !== 'active');
+    const refreshed = host.extensions.refresh();
+    await until(() => host.extensions.show('mine')?.state !== 'active');
     await clock.advance(4000);
     expect(await Promise.race([next, Promise.resolve('open')])).toBe('open');
     await clock.advance(1500);
@@ -108,7 +109,7 @@ describe('models', () => {
       getModel() { throw new Error('none'); }
     }`;
     await sandbox.extension('mine', 'model', main, DECLARED);
-    const provider = await (await sandbox.host()).modelProvider('mine');
+    const provider = await (await sandbox.host()).providers.models.of('mine');
     expect(await provider.models('a', undefined)).toMatchObject([{ name: 'a true' }]);
     expect(await provider.models('a', NEVER)).toMatchObject([{ name: 'a true' }]);
     expect(await (provider.models as () => Promise<unknown>)()).toMatchObject([{ name: 'undefined true' }]);
@@ -123,7 +124,7 @@ describe('commands', () => {
     const paths = ['ENOSPC', 'EROFS', 'EINVAL'].map((code) => `{ path: kv ${code.toLowerCase()}, description: d }`);
     await sandbox.extension('kv', 'command', main, `commands: [${paths.join()}]`);
     const cures = [];
-    for (const command of await (await sandbox.host()).commandsOf('kv'))
+    for (const command of await (await sandbox.host()).providers.commands.of('kv'))
       cures.push(
         await Promise.resolve(command.run({ arguments: {}, options: {} }, {} as CommandIO, NEVER)).catch(({ cure }) => cure as string),
       );
@@ -142,7 +143,7 @@ describe('commands', () => {
     const manifest = (path: string) => `commands: [{ path: '${path}', description: d }]`;
     await sandbox.extension('mine', 'command', main('mine show', 'old'), manifest('mine show'));
     const host = await sandbox.host();
-    const [held] = await host.commandsOf('mine');
+    const [held] = await host.providers.commands.of('mine');
     const run = () => held!.run({ arguments: {}, options: {} }, io, NEVER);
     await run();
     await edit(host, 'mine', 'command', main('mine show', 'new'), manifest('mine show'));
@@ -161,6 +162,6 @@ it('K61 publishes an event without a payload while a secret is set', async () =>
   }`;
   await sandbox.extension('quiet', 'context', main, 'secrets: [QUIET_TOKEN]\ndefines: { topics: { quiet.tick: {} } }');
   const host = await sandbox.host({ env: { QUIET_TOKEN: 'canary-7f3a9d' } });
-  const [source] = await host.contexts();
+  const [source] = await contextSources(host);
   expect(await source!.getContext('p', TURN, NEVER)).toBe('published');
 });

@@ -21,9 +21,10 @@ describe('a clock that is set back by a day', () => {
     const end = `if (!input.n) return 'well'; (await import('node:fs')).writeSync(3, Buffer.alloc(8, 255)); return new Promise(() => {});`;
     await sandbox.extension('mine', 'tool', toolClass(end));
     const host = await sandbox.host({ isolation: 'process', clock });
-    for (let round = 0; round < 2; round++) expect(await host.callTool('mine', 'work', { n: 1 }, CALL, NEVER)).toMatchObject({ ok: false });
+    for (let round = 0; round < 2; round++)
+      expect(await host.providers.tools.call('mine', 'work', { n: 1 }, { ...CALL, signal: NEVER })).toMatchObject({ ok: false });
     clock.setBack(DAY_MS);
-    const answer = host.callTool('mine', 'work', {}, CALL, NEVER);
+    const answer = host.providers.tools.call('mine', 'work', {}, { ...CALL, signal: NEVER });
     for (let second = 0; second < 60; second++) {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       await clock.advance(1000);
@@ -35,11 +36,11 @@ describe('a clock that is set back by a day', () => {
     const clock = clockToSet();
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host({ clock });
-    expect(await host.callTool('it', 'work', {}, CALL, NEVER)).toMatchObject({ output: 1 });
+    expect(await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({ output: 1 });
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
     clock.setBack(DAY_MS);
     await host.refreshIfOlderThan(1000);
-    expect(await host.callTool('it', 'work', {}, CALL, NEVER)).toMatchObject({ output: 2 });
+    expect(await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({ output: 2 });
   });
 
   it('K11: what crashed a day later by the clock does not count', async () => {
@@ -51,16 +52,16 @@ describe('a clock that is set back by a day', () => {
     clock.setBack(DAY_MS);
     await clock.advance(2000);
     expect(sandbox.failures).toHaveLength(3);
-    expect(host.state('it')).toBe('active');
+    expect(host.extensions.state('it')).toBe('active');
   });
 
   it('K11: a process that is idle still ends', async () => {
     const clock = clockToSet();
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host({ isolation: 'process', clock });
-    await host.callTool('it', 'work', {}, CALL, NEVER);
-    expect(host.state('it')).toBe('active');
+    await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER });
+    expect(host.extensions.state('it')).toBe('active');
     clock.setBack(DAY_MS);
-    await passing(clock, () => host.state('it') === 'idle', 60_000);
+    await passing(clock, () => host.extensions.state('it') === 'idle', 60_000);
   });
 });

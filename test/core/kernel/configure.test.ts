@@ -40,7 +40,7 @@ describe.each(['in_process', 'process'] as const)('settings of an extension that
 
   it('B10: are checked by the schema alone: no second version begins beside the one that runs', async () => {
     const opened = await open();
-    const { setup } = opened.kernel.extensions;
+    const { setup } = opened.kernel.host;
     expect(await level(opened)).toBe(1);
     await expect(setup.configure('mine', { 'extensions.mine.level': 10 })).rejects.toMatchObject({
       code: 'config_invalid',
@@ -54,9 +54,9 @@ describe.each(['in_process', 'process'] as const)('settings of an extension that
 
   it('B10: that the schema takes and the extension cannot use leave the former ones in use, and that is said', async () => {
     const opened = await open();
-    const { extensions } = opened.kernel;
+    const { extensions, setup } = opened.kernel.host;
     expect(await level(opened)).toBe(1);
-    expect(await extensions.setup.configure('mine', { 'extensions.mine.level': 7 })).toMatchObject({
+    expect(await setup.configure('mine', { 'extensions.mine.level': 7 })).toMatchObject({
       state: 'active',
       phase: 'reload',
       message: expect.stringMatching(/New version is invalid; still running the previous one: .*seven is taken/),
@@ -64,7 +64,7 @@ describe.each(['in_process', 'process'] as const)('settings of an extension that
     expect(await level(opened)).toBe(1);
     await extensions.refresh();
     expect(await begun(opened)).toEqual([1, 7, 1]); // it is not tried again until something changes
-    await extensions.setup.configure('mine', { 'extensions.mine.level': 3 });
+    await setup.configure('mine', { 'extensions.mine.level': 3 });
     expect(await level(opened)).toBe(3);
     expect(extensions.show('mine')?.phase).toBeUndefined();
   });

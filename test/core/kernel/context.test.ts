@@ -1,3 +1,4 @@
+import { contextSources } from '../../../core/agent/index.ts';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -47,16 +48,16 @@ describe('secrets', () => {
     const host = await sandbox.host({ env: { SPY_TOKEN: CANARY, HOME_TOKEN: 'another-canary' } });
     const seen: unknown[] = [];
     for (const tool of ['throws', 'returns', 'refuses', 'logs', 'other', 'unset'])
-      seen.push(await host.callTool('spy', tool, {}, CALL, NEVER));
+      seen.push(await host.providers.tools.call('spy', tool, {}, { ...CALL, signal: NEVER }));
     expect(seen[1]).toMatchObject({ ok: true, output: { list: ['[secret SPY_TOKEN]'] } });
     expect(seen[4]).toMatchObject({
       ok: false,
       error: { message: expect.stringContaining("secret 'HOME_TOKEN', which its manifest does not declare") },
     });
     expect(seen[5]).toEqual({ ok: true, output: null });
-    for (const source of await host.contexts()) seen.push(await source.getContext('p', TURN, NEVER));
+    for (const source of await contextSources(host)) seen.push(await source.getContext('p', TURN, NEVER));
     expect(seen.at(-1)).toContain('context [secret SPY_TOKEN]');
-    seen.push(host.failures(), sandbox.failures);
+    seen.push(host.extensions.failures(), sandbox.failures);
     await host.stop();
     const log = await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8');
     expect(log).toContain('log [secret SPY_TOKEN]');
@@ -74,9 +75,9 @@ describe('secrets', () => {
       'secrets: [SPY_TOKEN]',
     );
     const host = await sandbox.host({ env: { SPY_TOKEN: CANARY }, clock });
-    await host.callTool('spy', 'work', {}, CALL, NEVER);
+    await host.providers.tools.call('spy', 'work', {}, { ...CALL, signal: NEVER });
     await clock.advance(1000);
-    await host.callTool('spy', 'work', {}, CALL, NEVER);
+    await host.providers.tools.call('spy', 'work', {}, { ...CALL, signal: NEVER });
     await host.stop();
     const log = await readFile(path.join(sandbox.directory, 'data/logs/pith.log'), 'utf8');
     expect(
@@ -114,7 +115,7 @@ describe('context', () => {
       }`,
     );
     const host = await sandbox.host();
-    const call = (tool: string) => host.callTool('owner', tool, {}, CALL, NEVER);
+    const call = (tool: string) => host.providers.tools.call('owner', tool, {}, { ...CALL, signal: NEVER });
     await call('nothing');
     expect(existsSync(path.join(sandbox.directory, 'data/extensions/owner'))).toBe(false);
     await call('write');
@@ -124,7 +125,7 @@ describe('context', () => {
     expect(sandbox.storeOpened()).toBe(true);
     await host.stop();
     expect(order).toEqual(['stop', 'second', 'first']);
-    expect(host.failures()).toMatchObject([{ extensionId: 'owner', phase: 'stop', message: 'cannot release' }]);
+    expect(host.extensions.failures()).toMatchObject([{ extensionId: 'owner', phase: 'stop', message: 'cannot release' }]);
   });
 });
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
-import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import type { Host } from '../../../core/kernel/index.ts';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 import { extension, folderWith, removeFile, writeFiles } from './sandbox-folder.ts';
@@ -17,7 +17,7 @@ export interface TestSandbox {
   /** `extensions/<id>/manifest.yaml` and `main.ts`. `manifest` is added to id and entrypoint. */
   extension(id: string, provides: string, body: string, manifest?: string): Promise<void>;
   /** The extensions of one more kernel. */
-  host(options?: TestKernelOptions): Promise<ExtensionHost>;
+  host(options?: TestKernelOptions): Promise<Host>;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function testSandbox(): TestSandbox {
       const kernel = await testKernel({ sandbox: directory, shipped: false, flags: { extensions_sandbox: 'off' }, ...options });
       kernels.push(kernel);
       kernel.kernel.events.handle('extension.failed', (failure) => void failures.push(failure));
-      return kernel.kernel.extensions;
+      return kernel.kernel.host;
     },
     close,
   };

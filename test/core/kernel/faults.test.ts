@@ -1,6 +1,7 @@
+import { contextSources } from '../../../core/agent/index.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import type { Host } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './extensions.ts';
 import { passed, until } from '../../waiting.ts';
 
@@ -62,15 +63,15 @@ function faulty(phase: (typeof PHASES)[number], fault: keyof typeof FAULTS, gene
     // ${generation}`;
 }
 
-async function drive(host: ExtensionHost, phase: (typeof PHASES)[number], fault: keyof typeof FAULTS): Promise<void> {
-  await host.activate('faulty');
+async function drive(host: Host, phase: (typeof PHASES)[number], fault: keyof typeof FAULTS): Promise<void> {
+  await host.extensions.activate('faulty');
   await host.startServices();
-  const sources = await host.contexts();
+  const sources = await contextSources(host);
   await Promise.allSettled(sources.map((source) => source.getContext('p', TURN, NEVER)));
-  await host.callTool('faulty', 'work', {}, CALL, NEVER);
+  await host.providers.tools.call('faulty', 'work', {}, { ...CALL, signal: NEVER });
   if (phase === 'reload') await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault, 2));
   if (phase === 'stop') await sandbox.write('extensions/faulty/note.txt', 'changed');
-  await host.refresh();
+  await host.extensions.refresh();
 }
 
 describe.each(PHASES)('in %s', (phase) => {
@@ -80,13 +81,13 @@ describe.each(PHASES)('in %s', (phase) => {
       await sandbox.extension('faulty', 'tool, context, service', faulty(phase, fault));
       const host = await sandbox.host({ clock });
       await passed(clock, drive(host, phase, fault));
-      expect(await host.callTool('other', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: 'fine' });
+      expect(await host.providers.tools.call('other', 'work', {}, { ...CALL, signal: NEVER })).toEqual({ ok: true, output: 'fine' });
       const harmless = (phase === 'construct' || phase === 'reload') && (fault === 'reject' || fault === 'hang');
       const waiting = phase === 'background' && fault === 'hang';
       if (harmless && fault === 'hang') return; // a promise that a constructor forgets is nobody's fault
-      if (waiting && host.state('faulty') === 'active') return; // work that never ends is what a service is
+      if (waiting && host.extensions.state('faulty') === 'active') return; // work that never ends is what a service is
       const told = await until(() => {
-        const failures = host.failures().filter(({ extensionId }) => extensionId === 'faulty');
+        const failures = host.extensions.failures().filter(({ extensionId }) => extensionId === 'faulty');
         return failures.length > 0 && failures;
       });
       const named = harmless
@@ -99,14 +100,14 @@ describe.each(PHASES)('in %s', (phase) => {
       expect(told.map((failure) => failure.phase).filter((each) => named.includes(each))).not.toEqual([]);
       const reason = fault === 'hang' ? /did not finish|longer than/ : fault.startsWith('process.') ? /refused/ : /FAULT/;
       expect(told.map(({ message }) => message).join('\n')).toMatch(reason);
-      expect(host.show('faulty')).toMatchObject({ phase: expect.any(String), message: expect.any(String) });
+      expect(host.extensions.show('faulty')).toMatchObject({ phase: expect.any(String), message: expect.any(String) });
     },
   );
 });
 
 it('leaves errors that belong to no extension to the others who listen', async () => {
   const host = await sandbox.host();
-  await host.activate('other');
+  await host.extensions.activate('other');
   const seen: unknown[] = [];
   const listener = (error: unknown): void => void seen.push(error);
   process.on('unhandledRejection', listener);
@@ -114,7 +115,7 @@ it('leaves errors that belong to no extension to the others who listen', async (
   await until(() => seen.length > 0);
   process.off('unhandledRejection', listener);
   expect(seen).toMatchObject([{ message: 'of the test' }]);
-  expect(host.failures()).toEqual([]);
+  expect(host.extensions.failures()).toEqual([]);
 });
 
 it('guards once for several kernels in a process and gives process.exit back after the last', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import type { Host } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
 
 const STEPS = [
@@ -32,29 +32,29 @@ const source = (name: string): string =>
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-async function take(sandbox: TestSandbox, host: ExtensionHost, step: Step): Promise<{ readonly work?: Promise<unknown> }> {
+async function take(sandbox: TestSandbox, host: Host, step: Step): Promise<{ readonly work?: Promise<unknown> }> {
   switch (step) {
     case 'removed': {
       await sandbox.remove('extensions/it');
-      const work = host.refresh();
-      while (host.state('it') !== undefined) await tick();
+      const work = host.extensions.refresh();
+      while (host.extensions.state('it') !== undefined) await tick();
       return { work };
     }
     case 'checked out': {
       const { work: removed } = await take(sandbox, host, 'removed');
       await sandbox.extension('it', 'tool', source('sound 1'));
-      const found = host.refresh();
-      while (host.state('it') === undefined) await tick();
-      return { work: Promise.all([removed, found, host.callTool('it', 'work', {}, CALL, NEVER)]) };
+      const found = host.extensions.refresh();
+      while (host.extensions.state('it') === undefined) await tick();
+      return { work: Promise.all([removed, found, host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })]) };
     }
     case 'look':
-      return { work: host.refresh() };
+      return { work: host.extensions.refresh() };
     case 'call':
-      return { work: host.callTool('it', 'work', {}, CALL, NEVER) };
+      return { work: host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER }) };
     case 'crash':
-      return { work: host.callTool('it', 'work', { n: 1 }, CALL, NEVER) };
+      return { work: host.providers.tools.call('it', 'work', { n: 1 }, { ...CALL, signal: NEVER }) };
     case 'reload':
-      return { work: host.reload('it').catch(() => undefined) }; // nothing may declare it then
+      return { work: host.extensions.reload('it').catch(() => undefined) }; // nothing may declare it then
     case 'tick':
       await tick();
       return {};
@@ -81,9 +81,9 @@ it('B1 B11: whatever is written, called and reloaded in any order, one version o
         for (const step of steps) open.push((await take(sandbox, host, step)).work);
         await Promise.all(open);
         await sandbox.extension('it', 'tool', source('sound 2'));
-        await host.refresh();
-        await host.reload('it'); // also after three crashes
-        expect(await host.callTool('it', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: 'sound 2' });
+        await host.extensions.refresh();
+        await host.extensions.reload('it'); // also after three crashes
+        expect(await host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER })).toEqual({ ok: true, output: 'sound 2' });
         await sandbox.close();
         expect(log).toEqual(log.map((_, index) => (index % 2 === 0 ? 'begun' : 'ended')));
         expect(log.at(-1)).toBe('ended');

@@ -28,7 +28,7 @@ export default class {
 
 async function look(flags: object): Promise<unknown> {
   await using test = await testKernel({ files, flags, isolation: 'process', commands: kernelCommands });
-  const result = await test.kernel.extensions.callTool('asker', 'look', {}, CALL, NEVER);
+  const result = await test.kernel.host.providers.tools.call('asker', 'look', {}, { ...CALL, signal: NEVER });
   expect(result).toMatchObject({ ok: true });
   return result.ok ? result.output : null;
 }

@@ -1,3 +1,5 @@
+import { SkillProvider } from '../../../core/contract/index.ts';
+import { contextSources } from '../../../core/agent/index.ts';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -17,9 +19,12 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       `import { add } from './add.ts';\nimport { ulid } from 'ulid';\n${toolClass('return { sum: add(input.n ?? 0, 1), id: ulid().length, turn: call.turn.id };')}`,
     );
     const host = await sandbox.host({ wire });
-    expect(host.state('sum')).toBe('idle');
-    expect(await host.callTool('sum', 'work', { n: 2 }, CALL, NEVER)).toEqual({ ok: true, output: { sum: 3, id: 26, turn: 't1' } });
-    expect(host.state('sum')).toBe('active');
+    expect(host.extensions.state('sum')).toBe('idle');
+    expect(await host.providers.tools.call('sum', 'work', { n: 2 }, { ...CALL, signal: NEVER })).toEqual({
+      ok: true,
+      output: { sum: 3, id: 26, turn: 't1' },
+    });
+    expect(host.extensions.state('sum')).toBe('active');
   });
 
   it('K5 answers results as values: bad input, thrown, not JSON, undefined, toolError, toolResult', async () => {
@@ -38,7 +43,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       }`),
     );
     const host = await sandbox.host({ wire });
-    const call = (n: unknown) => host.callTool('many', 'work', { n } as never, CALL, NEVER);
+    const call = (n: unknown) => host.providers.tools.call('many', 'work', { n } as never, { ...CALL, signal: NEVER });
     expect(await call('x')).toMatchObject({ ok: false, error: { code: 'tool_input_invalid', message: expect.stringContaining("'n'") } });
     expect(await call(1)).toEqual({ ok: false, error: { code: 'tool_failed', message: 'broke' } });
     expect(await call(2)).toMatchObject({
@@ -50,9 +55,9 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     expect(await call(5)).toEqual({ ok: true, output: 'text', title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } });
     expect(await call(6)).toMatchObject({ error: { code: 'not_serialisable' } });
     expect(await call(7)).toMatchObject({ error: { code: 'not_serialisable' } });
-    expect(await host.callTool('many', 'gone', {}, CALL, NEVER)).toMatchObject({ error: { code: 'tool_gone' } });
-    expect(await host.callTool('none', 'work', {}, CALL, NEVER)).toMatchObject({ error: { code: 'tool_gone' } });
-    expect(host.failures().map(({ phase, code }) => `${phase} ${code}`)).toContain('tool call tool_failed');
+    expect(await host.providers.tools.call('many', 'gone', {}, { ...CALL, signal: NEVER })).toMatchObject({ error: { code: 'tool_gone' } });
+    expect(await host.providers.tools.call('none', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({ error: { code: 'tool_gone' } });
+    expect(host.extensions.failures().map(({ phase, code }) => `${phase} ${code}`)).toContain('tool call tool_failed');
   });
 
   it('K5 reaches providers through handles: use, find, errors and functions that cannot cross', async () => {
@@ -83,7 +88,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       'depends_on: [knowing]',
     );
     const host = await sandbox.host({ wire });
-    const result = await host.callTool('asking', 'ask', {}, CALL, NEVER);
+    const result = await host.providers.tools.call('asking', 'ask', {}, { ...CALL, signal: NEVER });
     expect(result).toMatchObject({
       ok: true,
       output: {
@@ -96,7 +101,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
         ],
       },
     });
-    const skills = await host.skills();
+    const skills = (await host.providers.active(SkillProvider))[0];
     const refused = await skills?.getSkillContent((() => 1) as never).catch((error: { code: string }) => error.code);
     expect(refused).toBe(wire ? 'not_serialisable' : 'skill_not_found');
   });
@@ -108,13 +113,8 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
     await sandbox.extension('hanging', 'context', context('return new Promise(() => {});'));
     await sandbox.extension('nonsense', 'context', context('return 5 as never;'));
     const host = await sandbox.host({ wire });
-    const sources = await host.contexts();
-    expect(sources.map(({ extensionId, priority }) => [extensionId, priority])).toEqual([
-      ['good', 5],
-      ['hanging', 5],
-      ['nonsense', 5],
-      ['throwing', 5],
-    ]);
+    const sources = await contextSources(host);
+    expect(sources.map(({ extensionId }) => extensionId)).toEqual(['good', 'hanging', 'nonsense', 'throwing']);
     const answers = await Promise.allSettled(sources.map((source) => source.getContext('p', TURN, NEVER)));
     expect(answers[0]).toEqual({ status: 'fulfilled', value: { system: 's p' } });
     expect(answers.slice(1).map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual([
@@ -122,7 +122,7 @@ describe.each([{ wire: false }, { wire: true }])('loading, wire $wire', ({ wire 
       'provider_failed',
       'provider_failed',
     ]);
-    const recorded = host
+    const recorded = host.extensions
       .failures()
       .filter(({ phase }) => phase === 'getContext')
       .map(({ extensionId, code }) => `${extensionId} ${code}`);
@@ -137,16 +137,19 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('top', 'tool', toolClass('return 1;'), 'depends_on: [middle]');
     await sandbox.extension('other', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();
-    expect(host.list().map(({ id, state }) => `${id} ${state}`)).toEqual(['base idle', 'middle idle', 'other idle', 'top idle']);
-    const status = await host.activateAll();
+    expect(host.extensions.list().map(({ id, state }) => `${id} ${state}`)).toEqual(['base idle', 'middle idle', 'other idle', 'top idle']);
+    const status = await host.extensions.activateAll();
     expect(status.map(({ id, state, phase }) => `${id} ${state} ${phase ?? ''}`.trim())).toEqual([
       'base failed construct',
       'middle blocked order',
       'other active',
       'top blocked order',
     ]);
-    expect(host.show('top')?.message).toContain("needs 'middle', which cannot run: it needs 'base', which cannot run: no base");
-    await expect(host.tools('top')).rejects.toMatchObject({ code: 'provider_unavailable', message: expect.stringContaining('no base') });
+    expect(host.extensions.show('top')?.message).toContain("needs 'middle', which cannot run: it needs 'base', which cannot run: no base");
+    await expect(host.providers.tools.of('top')).rejects.toMatchObject({
+      code: 'provider_unavailable',
+      message: expect.stringContaining('no base'),
+    });
   });
 
   it('K3 names the expected signature and the misspelt method', async () => {
@@ -156,7 +159,7 @@ describe('what keeps an extension from loading', () => {
       `export default class M { contextPriority = 1; async getContxt() { return null; } getTools() { return []; } }`,
     );
     const host = await sandbox.host();
-    const status = await host.activate('misspelt');
+    const status = await host.extensions.activate('misspelt');
     expect(status).toMatchObject({ state: 'failed', code: 'provides_mismatch' });
     expect(status.message).toContain('getContext(prompt: string, turn: TurnInfo)');
     expect(status.message).toContain("'getContxt'");
@@ -164,7 +167,7 @@ describe('what keeps an extension from loading', () => {
 
   it('K3 suggests no member that has a purpose of its own', async () => {
     await sandbox.extension('other', 'tool', `export default class O { tools = []; getBulk() { return 1; } }`);
-    const { message } = await (await sandbox.host()).activate('other');
+    const { message } = await (await sandbox.host()).extensions.activate('other');
     expect(message).toContain('getTools()');
     expect(message).not.toContain('did you mean');
   });
@@ -176,7 +179,7 @@ describe('what keeps an extension from loading', () => {
       `export default class Q { contextPriority = 1; async getContext() { return null; } getTools() { return []; } }`,
     );
     const host = await sandbox.host();
-    expect(await host.activate('quiet')).toMatchObject({
+    expect(await host.extensions.activate('quiet')).toMatchObject({
       state: 'active',
       notes: expect.arrayContaining([expect.objectContaining({ code: 'provides_mismatch' })]),
     });
@@ -186,21 +189,21 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('lazy', 'tool', `globalThis.lazyLoads = (globalThis.lazyLoads ?? 0) + 1;\n${toolClass('return 1;')}`);
     const loads = () => (globalThis as { lazyLoads?: number }).lazyLoads ?? 0;
     const first = await sandbox.host();
-    const tools = await first.tools('lazy');
+    const tools = await first.providers.tools.of('lazy');
     expect(tools).toMatchObject([
       { name: 'work', effect: 'read', needsApproval: 'never', timeoutMs: 20_000, inputSchema: { type: 'object' } },
     ]);
     await sandbox.close();
     const before = loads();
     const second = await sandbox.host();
-    expect(await second.tools('lazy')).toEqual(tools);
-    expect(second.state('lazy')).toBe('idle');
+    expect(await second.providers.tools.of('lazy')).toEqual(tools);
+    expect(second.extensions.state('lazy')).toBe('idle');
     expect(loads()).toBe(before);
     await sandbox.close();
     await sandbox.write('pith.yaml', 'extensions:\n  lazy: { limit: 3 }\n');
     const third = await sandbox.host();
-    await third.tools('lazy');
-    expect(third.state('lazy')).toBe('active');
+    await third.providers.tools.of('lazy');
+    expect(third.extensions.state('lazy')).toBe('active');
   });
 
   it('K3 refuses bad and doubled tool names and tells of properties without a schema', async () => {
@@ -210,14 +213,14 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('double', 'tool', tools(['one', 'one']));
     await sandbox.extension('vague', 'tool', tools(['one']));
     const host = await sandbox.host();
-    await host.activateAll();
-    expect(host.list().map(({ id, state, code }) => `${id} ${state} ${code ?? ''}`.trim())).toEqual([
+    await host.extensions.activateAll();
+    expect(host.extensions.list().map(({ id, state, code }) => `${id} ${state} ${code ?? ''}`.trim())).toEqual([
       'bad failed tool_name_invalid',
       'double failed tool_name_invalid',
       'vague active',
     ]);
     expect(
-      host
+      host.extensions
         .show('vague')
         ?.notes.map(({ message }) => message)
         .join(),
@@ -232,7 +235,7 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('checked', 'tool', body, 'config: { limit: 3 }');
     await sandbox.write('pith.yaml', 'extensions:\n  checked:\n    limit: many\n    limitt: 4\n');
     const host = await sandbox.host();
-    const status = await host.activate('checked');
+    const status = await host.extensions.activate('checked');
     expect(status).toMatchObject({ state: 'failed', code: 'config_invalid', phase: 'validate' });
     expect(status.message).toContain('extensions.checked.limit');
     expect(status.message).toContain("did you mean 'limit'");
@@ -251,7 +254,7 @@ describe('what keeps an extension from loading', () => {
     );
     const host = await sandbox.host();
     const keys = { style: { modee: 'x' }, stile: 1 };
-    const { notes: found } = await host.checkAgentKeys({ ...TURN.agent, keys });
+    const { notes: found } = await host.agents.checkKeys({ ...TURN.agent, keys });
     expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^unknown_key unknown key 'modee' in 'agent\.style'.*did you mean 'mode'/),
@@ -270,7 +273,7 @@ describe('what keeps an extension from loading', () => {
       'agent_keys: [style]',
     );
     const host = await sandbox.host();
-    const { notes: found, keys } = await host.checkAgentKeys({ ...TURN.agent, keys: { style: { mode: 'x' } } });
+    const { notes: found, keys } = await host.agents.checkKeys({ ...TURN.agent, keys: { style: { mode: 'x' } } });
     expect(keys).toEqual({ style: { mode: 'x' } });
     expect(found).toEqual([{ severity: 'warning', code: 'later', message: "'agent.style.mode': is late", cure: 'Wait' }]);
   });
@@ -287,8 +290,8 @@ describe('what keeps an extension from loading', () => {
       await sandbox.extension(id, 'tool', `${line}\nexport const b = a;\n${toolClass('return 1;')}`);
     }
     const host = await sandbox.host();
-    await host.activateAll();
-    for (const status of host.list())
+    await host.extensions.activateAll();
+    for (const status of host.extensions.list())
       expect(status).toMatchObject({
         state: 'failed',
         code: 'import_forbidden',
@@ -302,8 +305,8 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('syntax', 'tool', 'export default class {{');
     await sandbox.extension('absent', 'tool', "import x from 'no-such-package-here';\nexport default x;");
     const host = await sandbox.host();
-    expect(await host.activate('syntax')).toMatchObject({ code: 'bundle_failed', phase: 'bundle', line: 2 });
-    expect(await host.activate('absent')).toMatchObject({
+    expect(await host.extensions.activate('syntax')).toMatchObject({ code: 'bundle_failed', phase: 'bundle', line: 2 });
+    expect(await host.extensions.activate('absent')).toMatchObject({
       code: 'bundle_failed',
       message: expect.stringContaining('no-such-package-here'),
     });
@@ -313,8 +316,8 @@ describe('what keeps an extension from loading', () => {
     const host = await sandbox.host();
     for (let version = 0; version < 7; version++) {
       await sandbox.extension('often', 'tool', toolClass(`return ${version};`));
-      await host.refresh();
-      expect(await host.callTool('often', 'work', {}, CALL, NEVER)).toEqual({ ok: true, output: version });
+      await host.extensions.refresh();
+      expect(await host.providers.tools.call('often', 'work', {}, { ...CALL, signal: NEVER })).toEqual({ ok: true, output: version });
     }
     const bundles = await readdir(path.join(sandbox.directory, 'data/.cache/bundles'));
     expect(bundles.length).toBe(5);
@@ -334,14 +337,16 @@ describe('what keeps an extension from loading', () => {
       export default (context: CommandContext) => [{ path: 'hello', description: 'Greets', async run(input, io) { io.print(context.id); return 3; } }];`,
     );
     const host = await sandbox.host();
-    expect(host.commands()).toEqual([
+    expect(host.providers.commands.declared()).toEqual([
       { extensionId: 'talker', path: 'hello', declared: 'hello', needs: 'index', entry: 'commands.ts', description: 'Greets' },
     ]);
-    const [command] = await (await host.importCommandEntry('talker', 'commands.ts'))(host.commandContext('talker'));
+    const [command] = await (
+      await host.providers.commands.importEntry('talker', 'commands.ts')
+    )(host.providers.commands.contextOf('talker'));
     const printed: string[] = [];
     expect(await command?.run({ arguments: {}, options: {} }, { print: (text: string) => printed.push(text) } as never, NEVER)).toBe(3);
     expect(printed).toEqual(['talker']);
-    expect(host.state('talker')).toBe('idle');
+    expect(host.extensions.state('talker')).toBe('idle');
     expect(sandbox.storeOpened()).toBe(false);
     const [bundle] = await readdir(path.join(sandbox.directory, 'data/.cache/bundles'));
     expect(await readFile(path.join(sandbox.directory, 'data/.cache/bundles', bundle ?? ''), 'utf8')).not.toContain('full()');
@@ -352,8 +357,10 @@ describe('what keeps an extension from loading', () => {
     await sandbox.extension('granted', 'tool', toolClass('return 1;'));
     await sandbox.write('pith.yaml', 'extensions:\n  granted: { isolation: in_process }\n');
     const host = await sandbox.host();
-    expect(host.show('mine')?.notes).toMatchObject([{ code: 'isolation_in_process', message: expect.stringContaining('not contained') }]);
-    expect(host.show('granted')?.notes).toEqual([]);
+    expect(host.extensions.show('mine')?.notes).toMatchObject([
+      { code: 'isolation_in_process', message: expect.stringContaining('not contained') },
+    ]);
+    expect(host.extensions.show('granted')?.notes).toEqual([]);
   });
 
   it('K10 warns of a phase at two seconds and cuts it at ten', async () => {
@@ -364,10 +371,10 @@ describe('what keeps an extension from loading', () => {
       toolClass('return 1;', 'initialize() { globalThis.slowBegan = true; return new Promise(() => {}); }'),
     );
     const host = await sandbox.host({ clock });
-    const activated = host.activate('slow');
+    const activated = host.extensions.activate('slow');
     await until(() => (globalThis as { slowBegan?: boolean }).slowBegan === true);
     await clock.advance(2000);
-    expect(host.show('slow')?.notes).toContainEqual({ code: 'phase_slow', message: 'initialize takes longer than 2 s' });
+    expect(host.extensions.show('slow')?.notes).toContainEqual({ code: 'phase_slow', message: 'initialize takes longer than 2 s' });
     await clock.advance(8000);
     expect(await activated).toMatchObject({
       state: 'failed',
@@ -381,16 +388,16 @@ describe('what keeps an extension from loading', () => {
     const clock = fakeClock();
     await sandbox.extension('long', 'tool', toolClass('return new Promise(() => {});'));
     const host = await sandbox.host({ clock });
-    await host.activate('long');
-    const late = host.callTool('long', 'work', {}, CALL, NEVER);
+    await host.extensions.activate('long');
+    const late = host.providers.tools.call('long', 'work', {}, { ...CALL, signal: NEVER });
     await clock.advance(20_000);
     expect(await late).toMatchObject({ ok: false, error: { code: 'tool_timeout', message: expect.stringContaining('20000 ms') } });
     const controller = new AbortController();
-    const aborted = host.callTool('long', 'work', {}, CALL, controller.signal);
+    const aborted = host.providers.tools.call('long', 'work', {}, { ...CALL, signal: controller.signal });
     await clock.advance(0);
     controller.abort();
     expect(await aborted).toMatchObject({ ok: false, error: { code: 'aborted' } });
-    expect(host.failures().map(({ code }) => code)).toEqual(['tool_timeout']);
+    expect(host.extensions.failures().map(({ code }) => code)).toEqual(['tool_timeout']);
     expect(clock.pending()).toBe(1); // the log's
   });
 });

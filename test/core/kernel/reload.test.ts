@@ -1,7 +1,8 @@
+import { contextSources } from '../../../core/agent/index.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from 'pith/testing';
-import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import type { Host } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
 import { passed, passing, until } from '../../waiting.ts';
 
@@ -9,7 +10,7 @@ let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
 
 const log = (): string[] => ((globalThis as { reloadLog?: string[] }).reloadLog ??= []);
-const work = (host: ExtensionHost, id = 'it') => host.callTool(id, 'work', {}, CALL, NEVER);
+const work = (host: Host, id = 'it') => host.providers.tools.call(id, 'work', {}, { ...CALL, signal: NEVER });
 
 describe('reload', () => {
   it('K20 takes an edit of a helper file, fresh, without a restart', async () => {
@@ -18,10 +19,10 @@ describe('reload', () => {
     const host = await sandbox.host();
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     await sandbox.write('extensions/it/value.ts', 'export const value = 2;');
-    expect([...(await host.refresh())]).toEqual(['it']);
+    expect([...(await host.extensions.refresh())]).toEqual(['it']);
     expect(await work(host)).toEqual({ ok: true, output: 2 });
-    expect(host.show('it')).toMatchObject({ state: 'active', generation: 2 });
-    expect((await host.refresh()).size).toBe(0);
+    expect(host.extensions.show('it')).toMatchObject({ state: 'active', generation: 2 });
+    expect((await host.extensions.refresh()).size).toBe(0);
   });
 
   it.each([
@@ -34,18 +35,18 @@ describe('reload', () => {
     const host = await sandbox.host();
     await work(host);
     await sandbox.extension('it', 'tool', broken);
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(log()).toEqual([]);
-    expect(host.show('it')).toMatchObject({
+    expect(host.extensions.show('it')).toMatchObject({
       state: 'active',
       phase: 'reload',
       message: expect.stringContaining('still running the previous one'),
     });
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 3 });
-    expect(host.show('it')?.phase).toBeUndefined();
+    expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
 
   it('K20 shows a reload that failed until one succeeds, whatever fails after it', async () => {
@@ -53,23 +54,23 @@ describe('reload', () => {
     const host = await sandbox.host();
     await work(host);
     await sandbox.extension('it', 'tool', 'export default class {{');
-    await host.refresh();
+    await host.extensions.refresh();
     await work(host);
-    expect(host.failures().at(-1)).toMatchObject({ code: 'tool_failed' });
-    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
+    expect(host.extensions.failures().at(-1)).toMatchObject({ code: 'tool_failed' });
+    expect(host.extensions.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await host.refresh();
-    expect(host.show('it')?.phase).toBeUndefined();
+    await host.extensions.refresh();
+    expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
 
   it('K20 keeps the old version over a broken manifest, and its dependents too', async () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     await sandbox.extension('user', 'tool', toolClass('return 2;'), 'depends_on: [it]');
     const host = await sandbox.host();
-    await host.activateAll();
+    await host.extensions.activateAll();
     await sandbox.write('extensions/it/manifest.yaml', 'id: it\nentrypointt: main.ts\n');
-    await host.refresh();
-    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
+    await host.extensions.refresh();
+    expect(host.extensions.show('it')).toMatchObject({ state: 'active', phase: 'reload' });
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(await work(host, 'user')).toEqual({ ok: true, output: 2 });
   });
@@ -82,10 +83,10 @@ describe('reload', () => {
     const host = await sandbox.host();
     await work(host);
     await sandbox.extension('it', 'tool', toolClass('return 2;', logged('new', 'throw new Error("cannot");')));
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(log()).toEqual(['init old', 'stop old', 'init new', 'stop new', 'init old']);
-    expect(host.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('cannot') });
+    expect(host.extensions.show('it')).toMatchObject({ state: 'active', phase: 'reload', message: expect.stringContaining('cannot') });
   });
 
   it('K20 gives open calls five seconds, then ends them interrupted; later calls wait for the new version', async () => {
@@ -94,11 +95,11 @@ describe('reload', () => {
       'return new Promise((resolve) => { globalThis.aborted = null; call.signal.addEventListener("abort", () => (globalThis.aborted = call.signal.reason.code)); });';
     await sandbox.extension('it', 'tool', toolClass(old));
     const host = await sandbox.host({ clock });
-    await host.activate('it');
+    await host.extensions.activate('it');
     const open = work(host);
     await sandbox.extension('it', 'tool', toolClass('return "new";'));
-    const refreshed = host.refresh();
-    await until(() => host.show('it')?.state !== 'active');
+    const refreshed = host.extensions.refresh();
+    await until(() => host.extensions.show('it')?.state !== 'active');
     const later = work(host);
     await clock.advance(4000);
     expect(await Promise.race([open, Promise.resolve('open')])).toBe('open');
@@ -114,39 +115,39 @@ describe('reload', () => {
       `export default class S { async getSkillContent() { throw new PithError('skill_not_found', '${name}'); } async listSkills() { return [{ id: '${name}' }]; } async validateSkill() { return []; } }`;
     await sandbox.extension('it', 'skill', skills('one'));
     const host = await sandbox.host();
-    const handle = await host.skills();
+    const handle = (await host.providers.active(SkillProvider))[0];
     expect(await handle?.listSkills()).toEqual([{ id: 'one' }]);
     await sandbox.extension('it', 'skill', skills('two'));
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await handle?.listSkills()).toEqual([{ id: 'two' }]);
     expect(handle?.extensionId).toBe('it');
     expect(SkillProvider.missing(handle ?? {})).toEqual([]);
     await sandbox.remove('extensions/it');
-    await host.refresh();
+    await host.extensions.refresh();
     await expect(handle?.listSkills()).rejects.toMatchObject({ code: 'stopped' });
-    expect(await host.skills()).toBeNull();
+    expect(await host.providers.active(SkillProvider)).toEqual([]);
   });
 
   it('K20 takes added, removed and disabled extensions and tells who changed', async () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();
     const changes: string[][] = [];
-    const off = host.onChange((ids) => changes.push([...ids]));
+    const off = host.extensions.onChange((ids) => changes.push([...ids]));
     await sandbox.extension('added', 'tool', toolClass('return 2;'));
     await sandbox.write('agents/someone/manifest.yaml', 'id: someone\nagent: { description: A }\n');
-    await host.refresh();
-    expect(host.ids()).toEqual(['added', 'it']);
-    expect(host.agents().map(({ id, spec }) => [id, spec?.description])).toEqual([['someone', 'A']]);
+    await host.extensions.refresh();
+    expect(host.extensions.ids()).toEqual(['added', 'it']);
+    expect(host.agents.declared().map(({ id, spec }) => [id, spec?.description])).toEqual([['someone', 'A']]);
     expect(changes).toEqual([['added', 'someone']]);
     await work(host, 'added');
     off();
     await sandbox.extension('added', 'tool', toolClass('return 2;'), 'enabled: false');
-    await host.refresh();
-    expect(host.show('added')).toMatchObject({ state: 'disabled', generation: 0 });
+    await host.extensions.refresh();
+    expect(host.extensions.show('added')).toMatchObject({ state: 'disabled', generation: 0 });
     await sandbox.remove('extensions/added');
-    await host.refresh();
-    expect(host.show('added')).toBeNull();
-    expect(host.state('added')).toBeUndefined();
+    await host.extensions.refresh();
+    expect(host.extensions.show('added')).toBeNull();
+    expect(host.extensions.state('added')).toBeUndefined();
   });
 
   it('K20 sees an edit in a turn that starts a second later, and does not look sooner', async () => {
@@ -167,7 +168,7 @@ describe('reload', () => {
     const host = await sandbox.host({ clock: fakeClock() });
     await work(host);
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    const looking = host.refresh();
+    const looking = host.extensions.refresh();
     await host.refreshIfOlderThan(1000);
     expect(await work(host)).toEqual({ ok: true, output: 2 });
     await looking;
@@ -184,10 +185,10 @@ describe('reload', () => {
     await work(running);
     await running.watch();
     const terminal = await sandbox.host();
-    expect(await terminal.reload('it')).toMatchObject({ state: 'active', generation: 1 });
-    await passing(clock, () => running.show('it')?.generation !== 1, 5000);
-    expect(running.show('it')).toMatchObject({ state: 'active', generation: 2 });
-    expect(terminal.show('it')).toMatchObject({ generation: 1 });
+    expect(await terminal.extensions.reload('it')).toMatchObject({ state: 'active', generation: 1 });
+    await passing(clock, () => running.extensions.show('it')?.generation !== 1, 5000);
+    expect(running.extensions.show('it')).toMatchObject({ state: 'active', generation: 2 });
+    expect(terminal.extensions.show('it')).toMatchObject({ generation: 1 });
   });
 
   it('K20 looks at once when a folder changes', async () => {
@@ -196,7 +197,7 @@ describe('reload', () => {
     await work(host);
     await host.watch();
     const edit = async () => {
-      if (host.show('it')?.generation !== 1) return true;
+      if (host.extensions.show('it')?.generation !== 1) return true;
       await sandbox.extension('it', 'tool', toolClass('return 2;')); // again and again: nothing tells when the watcher stands
       return false;
     };
@@ -212,9 +213,9 @@ describe('reload', () => {
     expect(await work(host)).toMatchObject({ error: { code: 'tool_gone', message: expect.stringContaining('broke') } });
     state.failIt = false;
     expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
-    expect(await host.reload('it')).toMatchObject({ state: 'active' });
+    expect(await host.extensions.reload('it')).toMatchObject({ state: 'active' });
     expect(await work(host)).toEqual({ ok: true, output: 1 });
-    await expect(host.reload('itt')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("'it'") });
+    await expect(host.extensions.reload('itt')).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("'it'") });
   });
 
   it('use 6: the last good version goes on with its tools and contexts as it declared them, until the new one is valid', async () => {
@@ -225,21 +226,21 @@ describe('reload', () => {
     const host = await sandbox.host();
     await work(host);
     await sandbox.write('extensions/it/manifest.yaml', manifest.replace('provides', 'provids'));
-    await host.refresh();
-    expect((await host.tools('it')).map(({ name }) => name)).toEqual(['work']);
-    expect((await host.contexts()).map(({ extensionId }) => extensionId)).toEqual(['it']);
+    await host.extensions.refresh();
+    expect((await host.providers.tools.of('it')).map(({ name }) => name)).toEqual(['work']);
+    expect((await contextSources(host)).map(({ extensionId }) => extensionId)).toEqual(['it']);
     expect(await work(host)).toEqual({ ok: true, output: 1 });
     expect(await work(host, 'user')).toEqual({ ok: true, output: 'used' }); // it was at rest, and what it needs runs
-    expect(host.show('it')).toMatchObject({
+    expect(host.extensions.show('it')).toMatchObject({
       state: 'active',
       provides: ['tool', 'context'],
       phase: 'reload',
       message: expect.stringContaining('New version is invalid; still running the previous one'),
     });
     await sandbox.extension('it', 'tool, context', both(2));
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 2 });
-    expect(host.show('it')?.phase).toBeUndefined();
+    expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
 
   it.each([
@@ -248,17 +249,21 @@ describe('reload', () => {
   ])('use 6: what was valid and never loaded keeps its tools over %s, with the code that an approval is bound to', async (_, broken) => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();
-    const source = host.sourceOf('it');
+    const source = host.extensions.sourceOf('it');
     await sandbox.write('extensions/it/manifest.yaml', `id: it\nentrypoint: main.ts\n${broken}\n`);
-    await host.refresh();
-    expect(host.show('it')).toMatchObject({ state: 'idle', phase: 'reload', message: expect.stringContaining('New version is invalid') });
-    expect((await host.tools('it')).map(({ name }) => name)).toEqual(['work']);
+    await host.extensions.refresh();
+    expect(host.extensions.show('it')).toMatchObject({
+      state: 'idle',
+      phase: 'reload',
+      message: expect.stringContaining('New version is invalid'),
+    });
+    expect((await host.providers.tools.of('it')).map(({ name }) => name)).toEqual(['work']);
     expect(await work(host)).toEqual({ ok: true, output: 1 });
-    expect(host.sourceOf('it')).toBe(source);
+    expect(host.extensions.sourceOf('it')).toBe(source);
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 2 });
-    expect(host.show('it')?.phase).toBeUndefined();
+    expect(host.extensions.show('it')?.phase).toBeUndefined();
   });
 
   it('use 6: what was never loaded does not stand in with other code than it was declared with, nor once its folder was gone', async () => {
@@ -267,31 +272,31 @@ describe('reload', () => {
     const host = await sandbox.host();
     await sandbox.write('extensions/it/main.ts', toolClass('return 2;'));
     await sandbox.write('extensions/it/manifest.yaml', broken);
-    await host.refresh();
-    expect(host.show('it')).toMatchObject({ state: 'failed', phase: 'validate', message: expect.stringContaining("'provids'") });
+    await host.extensions.refresh();
+    expect(host.extensions.show('it')).toMatchObject({ state: 'failed', phase: 'validate', message: expect.stringContaining("'provids'") });
     expect(await work(host)).toMatchObject({ error: { code: 'tool_gone' } });
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
-    await host.refresh();
+    await host.extensions.refresh();
     await sandbox.remove('extensions/it');
-    await host.refresh();
+    await host.extensions.refresh();
     await sandbox.extension('it', 'tool', toolClass('return 3;'));
     await sandbox.write('extensions/it/manifest.yaml', broken);
-    await host.refresh();
-    expect(host.show('it')).toMatchObject({ state: 'failed', phase: 'validate' });
+    await host.extensions.refresh();
+    expect(host.extensions.show('it')).toMatchObject({ state: 'failed', phase: 'validate' });
   });
 
   it('B4: an approval is bound to the code that runs, not to the one that failed to load', async () => {
     await sandbox.extension('it', 'tool', toolClass('return 1;'));
     const host = await sandbox.host();
     await work(host);
-    const running = host.sourceOf('it');
+    const running = host.extensions.sourceOf('it');
     await sandbox.extension('it', 'tool', 'export default class {{');
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await work(host)).toEqual({ ok: true, output: 1 });
-    expect(host.sourceOf('it')).toBe(running);
+    expect(host.extensions.sourceOf('it')).toBe(running);
     await sandbox.extension('it', 'tool', toolClass('return 2;'));
-    await host.refresh();
-    expect(host.sourceOf('it')).not.toBe(running);
+    await host.extensions.refresh();
+    expect(host.extensions.sourceOf('it')).not.toBe(running);
   });
 
   it('B11: a folder that is removed and back within the drain, as a checkout does it, leaves one version alive', async () => {
@@ -304,14 +309,14 @@ describe('reload', () => {
       );
     await sandbox.extension('it', 'tool', own(1));
     const host = await sandbox.host({ clock });
-    await host.activate('it');
-    const open = host.callTool('it', 'work', { n: 1 }, CALL, NEVER);
+    await host.extensions.activate('it');
+    const open = host.providers.tools.call('it', 'work', { n: 1 }, { ...CALL, signal: NEVER });
     await sandbox.remove('extensions/it');
-    const removed = host.refresh();
-    await until(() => host.state('it') === undefined);
+    const removed = host.extensions.refresh();
+    await until(() => host.extensions.state('it') === undefined);
     await sandbox.extension('it', 'tool', own(2));
-    const back = host.refresh();
-    await until(() => host.state('it') !== undefined);
+    const back = host.extensions.refresh();
+    await until(() => host.extensions.state('it') !== undefined);
     const later = work(host);
     await passed(clock, open, 500);
     expect(await open).toMatchObject({ error: { code: 'interrupted' } });

@@ -9,7 +9,8 @@ import {
   createEvents,
   discover,
   enabledBy,
-  ExtensionHost,
+  createHost,
+  type Host,
   loadSettings,
   openIndex,
   packageRoot,
@@ -46,7 +47,7 @@ export interface TestSandbox {
   remove(file: string): Promise<void>;
   /** `extensions/<id>/manifest.yaml` and `main.ts`. `manifest` is added to id and entrypoint. */
   extension(id: string, provides: string, body: string, manifest?: string): Promise<void>;
-  host(setup?: HostSetup): Promise<ExtensionHost>;
+  host(setup?: HostSetup): Promise<Host>;
   close(): Promise<void>;
 }
 
@@ -54,7 +55,7 @@ export async function testSandbox(): Promise<TestSandbox> {
   const root = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-host-')));
   const directory = path.join(root, 'sandbox');
   await mkdir(directory, { recursive: true });
-  const hosts: ExtensionHost[] = [];
+  const hosts: Host[] = [];
   const stores: Store[] = [];
   const failures: Failure[] = [];
 
@@ -94,7 +95,7 @@ export async function testSandbox(): Promise<TestSandbox> {
         if (!store) stores.push((store = openStore(path.join(dataDirectory, 'pith.db'), systemClock)));
         return store;
       };
-      const host = await ExtensionHost.create({
+      const host = await createHost({
         places: { sandbox: directory, dataDirectory },
         index,
         clock,
@@ -134,13 +135,12 @@ export async function testSandbox(): Promise<TestSandbox> {
           },
         },
       });
-      const stop = host.stop.bind(host);
-      host.stop = async () => {
-        await stop();
+      const stop = async () => {
+        await host.stop();
         await index.save();
       };
-      hosts.push(host);
-      return host;
+      hosts.push({ ...host, stop });
+      return hosts.at(-1) as Host;
     },
     async close() {
       for (const host of hosts) await host.stop();

@@ -53,20 +53,20 @@ describe('services', () => {
       await sandbox.extension('asleep', 'service, tool', body(started));
       const host = await sandbox.host({ isolation });
       const facts = async () => {
-        const found = await host.callTool('used', 'facts', {}, CALL, NEVER);
+        const found = await host.providers.tools.call('used', 'facts', {}, { ...CALL, signal: NEVER });
         return found.ok ? found.output : found.error;
       };
       await host.startServices('used');
       expect(await facts()).toEqual({ started: 1, serves: null });
-      expect(host.state('asleep')).toBe('idle');
+      expect(host.extensions.state('asleep')).toBe('idle');
       await host.startServices();
-      expect(host.state('asleep')).toBe('active');
+      expect(host.extensions.state('asleep')).toBe('active');
       expect(await facts()).toEqual({ started: 1, serves: true });
     });
 
   it('K11 restarts later and later, and stops the extension after three crashes in five minutes', async () => {
     const host = await sandbox.host({ clock });
-    await host.activate('worker');
+    await host.extensions.activate('worker');
     expect(state.serviceRuns).toBe(0);
     await host.startServices();
     await clock.advance(0);
@@ -75,10 +75,10 @@ describe('services', () => {
     expect(state.serviceRuns).toBe(1);
     await clock.advance(1);
     expect(state.serviceRuns).toBe(2);
-    expect(host.state('worker')).toBe('active');
+    expect(host.extensions.state('worker')).toBe('active');
     await clock.advance(2000);
     expect(state.serviceRuns).toBe(3);
-    expect(host.show('worker')).toMatchObject({
+    expect(host.extensions.show('worker')).toMatchObject({
       state: 'failed',
       code: 'breaker_open',
       phase: 'background',
@@ -86,7 +86,7 @@ describe('services', () => {
     });
     await clock.advance(600_000);
     expect(state.serviceRuns).toBe(3);
-    expect(await host.callTool('worker', 'work', {}, CALL, NEVER)).toMatchObject({
+    expect(await host.providers.tools.call('worker', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({
       error: { code: 'tool_gone', message: expect.stringContaining('3 crashes') },
     });
     expect(sandbox.failures.filter(({ code }) => code === 'background_failed')).toHaveLength(3);
@@ -97,13 +97,13 @@ describe('services', () => {
     const trip = async () => {
       state.serviceMode = 'crash';
       await host.startServices();
-      for (let round = 0; round < 6 && host.state('worker') !== 'failed'; round++) await clock.advance(10_000);
-      expect(host.state('worker')).toBe('failed');
+      for (let round = 0; round < 6 && host.extensions.state('worker') !== 'failed'; round++) await clock.advance(10_000);
+      expect(host.extensions.state('worker')).toBe('failed');
       state.serviceMode = 'wait';
     };
     await trip();
     const runs = state.serviceRuns;
-    expect(await host.reload('worker')).toMatchObject({ state: 'active' });
+    expect(await host.extensions.reload('worker')).toMatchObject({ state: 'active' });
     expect(state.serviceRuns).toBe(runs! + 1);
     await host.stop();
     expect(state.serviceStopped).toBe('AbortError');
@@ -112,12 +112,12 @@ describe('services', () => {
   it('K11 K20 runs it again when its source has been mended', async () => {
     const host = await sandbox.host({ clock });
     await host.startServices();
-    for (let round = 0; round < 6 && host.state('worker') !== 'failed'; round++) await clock.advance(10_000);
+    for (let round = 0; round < 6 && host.extensions.state('worker') !== 'failed'; round++) await clock.advance(10_000);
     expect(state.serviceRuns).toBe(3);
     state.serviceMode = 'wait';
     await sandbox.write('extensions/worker/note.txt', 'mended');
-    await host.refresh();
-    expect(host.state('worker')).toBe('active');
+    await host.extensions.refresh();
+    expect(host.extensions.state('worker')).toBe('active');
     expect(state.serviceRuns).toBe(4);
   });
 
@@ -125,13 +125,13 @@ describe('services', () => {
     state.serviceMode = 'wait';
     const host = await sandbox.host({ clock });
     await sandbox.extension('early', 'service', COUNTING);
-    await host.refresh();
-    expect([host.state('early'), state.serviceRuns]).toEqual(['idle', 0]);
+    await host.extensions.refresh();
+    expect([host.extensions.state('early'), state.serviceRuns]).toEqual(['idle', 0]);
     await host.startServices();
     expect(state.serviceRuns).toBe(2);
     await sandbox.extension('late', 'service', COUNTING);
-    await host.refresh();
-    expect([host.state('late'), state.serviceRuns]).toEqual(['active', 3]);
+    await host.extensions.refresh();
+    expect([host.extensions.state('late'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
   it('K20 runs a service again when what it depends on is back, or has been mended', async () => {
@@ -142,14 +142,14 @@ describe('services', () => {
     await host.startServices();
     expect(state.serviceRuns).toBe(2);
     await sandbox.remove('extensions/base');
-    await host.refresh();
-    expect(host.state('leaning')).toBe('blocked');
+    await host.extensions.refresh();
+    expect(host.extensions.state('leaning')).toBe('blocked');
     await sandbox.extension('base', 'tool', toolClass('return 1;', 'constructor() { throw new Error("sick"); }'));
-    await host.refresh();
-    expect([host.state('leaning'), state.serviceRuns]).toEqual(['blocked', 2]);
+    await host.extensions.refresh();
+    expect([host.extensions.state('leaning'), state.serviceRuns]).toEqual(['blocked', 2]);
     await sandbox.extension('base', 'tool', toolClass('return 1;'));
-    await host.refresh();
-    expect([host.state('leaning'), state.serviceRuns]).toEqual(['active', 3]);
+    await host.extensions.refresh();
+    expect([host.extensions.state('leaning'), state.serviceRuns]).toEqual(['active', 3]);
   });
 
   it('K11 does not count crashes that lie further apart', async () => {
@@ -161,7 +161,7 @@ describe('services', () => {
     await clock.advance(2000);
     expect(state.serviceRuns).toBe(3);
     await clock.advance(300_000);
-    expect(host.state('worker')).toBe('active');
+    expect(host.extensions.state('worker')).toBe('active');
   });
 
   it('K11 waits twice as long each time, and at most a minute', async () => {
@@ -204,7 +204,7 @@ describe('services', () => {
     );
     state.serviceMode = 'wait';
     const host = await sandbox.host();
-    if (wasActive) await host.activate('late');
+    if (wasActive) await host.extensions.activate('late');
     void host.startServices();
     await expect.poll(() => log).toEqual(['begins']);
     await host.stop();
@@ -242,9 +242,12 @@ describe('services', () => {
     await sandbox.extension('middle', 'tool', stops('middle'), 'depends_on: [base]');
     await sandbox.extension('top', 'tool', stops('top'), 'depends_on: [middle]');
     const host = await sandbox.host();
-    await host.activateAll();
+    await host.extensions.activateAll();
     await host.stop();
     expect(order).toEqual(['top', 'middle', 'base']);
-    expect(await host.callTool('top', 'work', {}, CALL, NEVER)).toMatchObject({ ok: false, error: { code: 'tool_gone' } });
+    expect(await host.providers.tools.call('top', 'work', {}, { ...CALL, signal: NEVER })).toMatchObject({
+      ok: false,
+      error: { code: 'tool_gone' },
+    });
   });
 });

@@ -26,8 +26,8 @@ export default class {
 };
 
 const call = (name: string, input: object) =>
-  test!.kernel.extensions.callTool('moving', name, input as never, { turn: {} as never, idempotencyKey: 'k' }, signal);
-const names = async () => (await test!.kernel.extensions.tools('moving')).map(({ name }) => name);
+  test!.kernel.host.providers.tools.call('moving', name, input as never, { turn: {} as never, idempotencyKey: 'k', signal: signal });
+const names = async () => (await test!.kernel.host.providers.tools.of('moving')).map(({ name }) => name);
 
 describe('provider.changed of tools', () => {
   it('the tools of a running extension are asked for again, and what is new can be called', async () => {
@@ -50,7 +50,7 @@ describe('provider.changed of tools', () => {
 
   it('a tool may carry a JSON Schema of its own, which the model is told as it is', async () => {
     test = await testKernel({ files });
-    const [, one] = await test.kernel.extensions.tools('moving');
+    const [, one] = await test.kernel.host.providers.tools.of('moving');
     expect(one?.inputSchema).toEqual({ type: 'object', properties: { deep: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } } });
   });
 });

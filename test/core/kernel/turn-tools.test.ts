@@ -64,7 +64,7 @@ describe('DESIGN 3.3 getTurnTools of an extension', () => {
     const { test: kernel, names } = await open(HIDDEN, '', [{ text: 'ok' }]);
     await kernel.run('hi');
     expect(names()).toEqual([[]]);
-    expect(kernel.kernel.extensions.state('mine')).toBe('idle');
+    expect(kernel.kernel.host.extensions.state('mine')).toBe('idle');
   });
 
   it('is known of an extension without loading it: one that has none stays idle after a restart', async () => {
@@ -72,7 +72,7 @@ describe('DESIGN 3.3 getTurnTools of an extension', () => {
     await kernel.run('hi'); // learns its tools
     await kernel.restart();
     await kernel.run('again');
-    expect(kernel.kernel.extensions.state('mine')).toBe('idle');
+    expect(kernel.kernel.host.extensions.state('mine')).toBe('idle');
   });
 
   it.each([
@@ -87,7 +87,9 @@ describe('DESIGN 3.3 getTurnTools of an extension', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'notice', message: expect.stringContaining("'mine' brings no tools to this turn") }),
     );
-    expect(kernel.kernel.extensions.failures()).toMatchObject([{ extensionId: 'mine', phase: 'getTurnTools', code: 'provider_failed' }]);
+    expect(kernel.kernel.host.extensions.failures()).toMatchObject([
+      { extensionId: 'mine', phase: 'getTurnTools', code: 'provider_failed' },
+    ]);
   });
 
   it('has one second', async () => {
@@ -137,6 +139,6 @@ describe('documents of an extension', () => {
       },
     });
     expect((await test.run('hi')).reason).toBe('done');
-    expect(test.kernel.extensions.failures()).toMatchObject([{ phase: 'getContext', code: 'provider_failed' }]);
+    expect(test.kernel.host.extensions.failures()).toMatchObject([{ phase: 'getContext', code: 'provider_failed' }]);
   });
 });

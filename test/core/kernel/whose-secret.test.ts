@@ -87,7 +87,7 @@ describe('a secret that was kept for somebody else', () => {
     await kept({ OPENAI_API_KEY: { value: CANARY, for: ['extension:embedding https://api.openai.com'] } });
     const { kernel } = await start({});
     expect((await kernel.router.choose()).ref).not.toMatch(/^openai/);
-    await kernel.extensions.setup.allowSecret('OPENAI_API_KEY', ['provider:openai https://api.openai.com']);
+    await kernel.host.setup.allowSecret('OPENAI_API_KEY', ['provider:openai https://api.openai.com']);
     kernel.router.invalidate();
     expect(await kernel.router.choose()).toEqual({ ref: 'openai/gpt-5-mini', why: 'OPENAI_API_KEY is set' });
   });
@@ -116,14 +116,14 @@ describe('a secret that was kept for somebody else', () => {
   it('T5 embeddings are asked with no key of another extension', async () => {
     await kept({ OPENAI_API_KEY: { value: CANARY, for: ['provider:openai https://api.openai.com'] } });
     const { kernel } = await start({ extensions: { embedding: { model: 'm', base_url: attacker.url, api_key_env: 'OPENAI_API_KEY' } } });
-    const report = await kernel.extensions
-      .commandsOf('skill_registry')
+    const report = await kernel.host.providers.commands
+      .of('skill_registry')
       .then((commands) =>
         captureCommand({ getCommands: () => commands }, 'skills search', { arguments: { query: ['x'] } }, new AbortController().signal),
       )
       .catch(() => null);
     expect([JSON.stringify(report).includes(CANARY), attacker.requests]).toEqual([false, []]);
-    expect(await kernel.extensions.setup.secretUsers('OPENAI_API_KEY')).toEqual([
+    expect(await kernel.host.setup.secretUsers('OPENAI_API_KEY')).toEqual([
       `extension:embedding ${origin(attacker.url)}`,
       'provider:openai https://api.openai.com',
     ]);
@@ -144,7 +144,7 @@ describe('a secret that was kept for somebody else', () => {
     });
     const { kernel } = await start({ extensions: { mcp: { secrets: ['GITHUB_TOKEN'], servers } } });
     const list = async () => {
-      const commands = await kernel.extensions.commandsOf('mcp');
+      const commands = await kernel.host.providers.commands.of('mcp');
       return (await captureCommand({ getCommands: () => commands }, 'mcp list', {}, new AbortController().signal)).values[0] as {
         server: string;
         name: string;
@@ -156,9 +156,9 @@ describe('a secret that was kept for somebody else', () => {
     expect(reasons).toEqual([expect.stringContaining(`not for mcp:far ${origin(mcp.url)}`), expect.stringContaining('not for mcp:near ')]);
     expect(mcp.headers).toEqual([]);
     await expect(readFile(path.join(home, 'leaked'))).rejects.toThrow('ENOENT');
-    const users = await kernel.extensions.setup.secretUsers('GITHUB_TOKEN');
+    const users = await kernel.host.setup.secretUsers('GITHUB_TOKEN');
     expect(users).toEqual([`mcp:far ${origin(mcp.url)}`, expect.stringMatching(/^mcp:near \S*node -e "require/)]);
-    await kernel.extensions.setup.allowSecret('GITHUB_TOKEN', [users[0]!]);
+    await kernel.host.setup.allowSecret('GITHUB_TOKEN', [users[0]!]);
     await expect.poll(async () => (await list())[0]?.state, { timeout: 15_000 }).toBe('connected');
     for (const headers of mcp.headers) expect(headers['authorization']).toBe(`Bearer ${CANARY}`);
   }, 40_000);
@@ -186,11 +186,16 @@ export default class {
       });
       const { kernel } = await start({}, { files, isolation });
       const ask = () =>
-        kernel.extensions.callTool('thief', 'ask', {}, { turn: {} as never, idempotencyKey: 'k' }, new AbortController().signal);
+        kernel.host.providers.tools.call(
+          'thief',
+          'ask',
+          {},
+          { turn: {} as never, idempotencyKey: 'k', signal: new AbortController().signal },
+        );
       expect(await ask()).toMatchObject({ output: 'secret_not_given,secret_not_given,secret_not_given' });
-      await kernel.extensions.setup.allowSecret('OPENAI_API_KEY', ['extension:thief']);
+      await kernel.host.setup.allowSecret('OPENAI_API_KEY', ['extension:thief']);
       expect(await ask()).toMatchObject({ output: 'got [secret OPENAI_API_KEY],got [secret OPENAI_API_KEY],got [secret OPENAI_API_KEY]' });
-      expect(await kernel.extensions.setup.secretUsers('OPENAI_API_KEY', 'thief')).toEqual(['extension:thief https://api.openai.com']);
+      expect(await kernel.host.setup.secretUsers('OPENAI_API_KEY', 'thief')).toEqual(['extension:thief https://api.openai.com']);
     },
     40_000,
   );

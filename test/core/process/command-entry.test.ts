@@ -28,8 +28,12 @@ async function open(source: string, fields: object = {}): Promise<TestKernel> {
   }));
 }
 
-async function commandOf({ kernel: { extensions } }: TestKernel) {
-  const [command] = await (await extensions.importCommandEntry('mine', ENTRY))(extensions.commandContext('mine'));
+async function commandOf({
+  kernel: {
+    host: { providers },
+  },
+}: TestKernel) {
+  const [command] = await (await providers.commands.importEntry('mine', ENTRY))(providers.commands.contextOf('mine'));
   if (!command) throw new Error('no command');
   return command;
 }
@@ -56,7 +60,7 @@ describe('command entries of the process tier', () => {
     const [[pid, ...rest]] = said as [[number, ...unknown[]]];
     expect(rest).toEqual([null, 'mine', '/home/nobody', 'red', 'all']);
     expect(pid).not.toBe(process.pid);
-    expect(test.kernel.extensions.state('mine')).toBe('idle');
+    expect(test.kernel.host.extensions.state('mine')).toBe('idle');
     await test.stop();
     kernel = undefined;
     expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
@@ -76,7 +80,7 @@ describe('command entries of the process tier', () => {
     await expect((await commandOf(test)).run({ arguments: { what: 'throw' }, options: {} }, terminal().io, NEVER)).rejects.toThrow(
       'failed',
     );
-    expect(test.kernel.extensions.state('mine')).toBe('idle');
+    expect(test.kernel.host.extensions.state('mine')).toBe('idle');
   });
 
   it('K10: an entry without a function, or that throws while it is imported, is refused with the place', async () => {

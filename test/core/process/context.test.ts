@@ -76,10 +76,10 @@ describe('the context of an extension in a separate process', () => {
         ...tools('other', TOOL('return 1;')),
       },
     });
-    const { events, extensions } = test.kernel;
+    const { events, host } = test.kernel;
     const seen = new Promise((resolve) => events.handle('provider.changed', resolve));
-    await extensions.activate('mine');
-    await extensions.activate('other');
+    await host.extensions.activate('mine');
+    await host.extensions.activate('other');
     expect(await seen).toMatchObject({ protocol: 'seen' });
   });
 
@@ -166,7 +166,7 @@ describe('the context of an extension in a separate process', () => {
     const test = await open({
       files: { ...manifest('mine', { provides: ['tool'] }), ...mine, 'pith.yaml': 'extensions:\n  mine:\n    limit: many\n' },
     });
-    expect(await test.kernel.extensions.activate('mine')).toMatchObject({
+    expect(await test.kernel.host.extensions.activate('mine')).toMatchObject({
       state: 'failed',
       code: 'config_invalid',
       line: 3,

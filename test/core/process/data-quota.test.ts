@@ -33,8 +33,8 @@ describe('the room of an extension', () => {
           }`,
       },
     });
-    const { extensions } = pith.kernel;
-    await extensions.callTool('hoarder', 'hoard', {}, CALL, new AbortController().signal);
+    const { extensions, providers } = pith.kernel.host;
+    await providers.tools.call('hoarder', 'hoard', {}, { ...CALL, signal: new AbortController().signal });
     const failed = extensions.failures().find(({ extensionId }) => extensionId === 'hoarder');
     expect(failed).toMatchObject({ code: 'quota_exceeded', cure: expect.stringContaining('quotas.data_mb') });
     const report = await pith.kernel.doctor();

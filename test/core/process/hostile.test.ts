@@ -60,7 +60,7 @@ describe('what the process of an extension sends', () => {
     const test = await open(`${act}; await new Promise(() => undefined)`);
     expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: false });
     await answers(test);
-    expect(test.kernel.extensions.show('mine')).toMatchObject({
+    expect(test.kernel.host.extensions.show('mine')).toMatchObject({
       code: 'process_ended',
       message: expect.stringMatching(/it (sent what|asked)/),
     });
@@ -105,14 +105,14 @@ describe('what the process of an extension sends', () => {
         ...main('mine', `getTools() { ${schema} return [${tool}]; }`),
       },
     });
-    await expect(kernel.kernel.extensions.tools('mine')).rejects.toThrow(/mine/);
-    expect(kernel.kernel.extensions.show('mine')).toMatchObject({ state: 'failed', message: expect.stringContaining('parts') });
+    await expect(kernel.kernel.host.providers.tools.of('mine')).rejects.toThrow(/mine/);
+    expect(kernel.kernel.host.extensions.show('mine')).toMatchObject({ state: 'failed', message: expect.stringContaining('parts') });
   });
 
   it('K10: a thousand long notes leave the last few, cut', async () => {
     const test = await open(`for (let at = 0; at < 1000; at += 1) send([7, 0, 'note', ['odd', at + 'x'.repeat(3000)]])`);
     expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true });
-    const notes = test.kernel.extensions.show('mine')?.notes ?? [];
+    const notes = test.kernel.host.extensions.show('mine')?.notes ?? [];
     expect(notes.length).toBeGreaterThan(0);
     expect(notes.length).toBeLessThanOrEqual(50);
     expect(JSON.stringify(notes).length).toBeLessThan(50 * 2500);
@@ -130,8 +130,8 @@ describe('what the process of an extension sends', () => {
           globalThis.before = new Promise((resolve) => setTimeout(() => { io.print('late'); resolve(); }, 50)); io.print('now'); } }];`,
       },
     });
-    const { extensions } = kernel.kernel;
-    const [command] = await (await extensions.importCommandEntry('mine', 'commands.ts'))(extensions.commandContext('mine'));
+    const { commands } = kernel.kernel.host.providers;
+    const [command] = await (await commands.importEntry('mine', 'commands.ts'))(commands.contextOf('mine'));
     const said: string[] = [];
     const io = { print: (text: string) => said.push(text) } as unknown as CommandIO;
     await command?.run({ arguments: {}, options: {} }, io, NEVER);

@@ -39,7 +39,7 @@ describe('the life of an extension’s process', () => {
     await test.restart();
     expect(isAlive(first)).toBe(false);
     expect((await test.kernel.toolsOf('asker')).map(({ modelName }) => modelName)).toEqual(['pid']);
-    expect(test.kernel.extensions.state('mine')).toBe('idle');
+    expect(test.kernel.host.extensions.state('mine')).toBe('idle');
     expect(await pidOf(test)).not.toBe(first);
   });
 
@@ -73,7 +73,7 @@ describe('the life of an extension’s process', () => {
     ['constructed', { head: '', body: "stopped = (fs.writeFileSync('began', String(process.pid)), (() => { for (;;); })());" }],
   ])('B9: a process whose code does not come to be %s is ended with Pith', async (_, { head, body }) => {
     const test = await open({ files: { ...TOOLS, ...main('mine', body, `import fs from 'node:fs';\n${head}`) } });
-    void test.kernel.extensions.activate('mine');
+    void test.kernel.host.extensions.activate('mine');
     const began = path.join(test.kernel.settings.data_dir, 'extensions/mine/began');
     await until(() => existsSync(began));
     const pid = Number(readFileSync(began, 'utf8'));
@@ -108,8 +108,8 @@ describe('the life of an extension’s process', () => {
       await until(() => failed.of('extension.failed').filter(({ code }) => code === 'process_ended').length === crash);
     }
     await expect(call(test, 'pid')).rejects.toMatchObject({ code: 'tool_unknown', message: expect.stringContaining("'mine' failed") });
-    expect(test.kernel.extensions.show('mine')).toMatchObject({ state: 'failed', code: 'breaker_open' });
-    await test.kernel.extensions.reload('mine');
+    expect(test.kernel.host.extensions.show('mine')).toMatchObject({ state: 'failed', code: 'breaker_open' });
+    await test.kernel.host.extensions.reload('mine');
     expect(await pidOf(test)).toBeGreaterThan(0);
   });
 
@@ -176,7 +176,7 @@ describe('the life of an extension’s process', () => {
     expect(isAlive(first)).toBe(true);
     await clock.advance(60_000);
     await until(() => !isAlive(first));
-    expect(test.kernel.extensions.state('mine')).toBe('idle');
+    expect(test.kernel.host.extensions.state('mine')).toBe('idle');
     expect(await pidOf(test)).not.toBe(first);
   });
 
@@ -184,11 +184,11 @@ describe('the life of an extension’s process', () => {
     const test = await open({ files: { ...TOOLS, ...tools('mine', PID) } });
     const first = await pidOf(test);
     await test.write('extensions/mine/main.ts', 'export default class { constructor() { throw new Error("broken"); } }');
-    await test.kernel.extensions.refresh();
+    await test.kernel.host.extensions.refresh();
     expect(await pidOf(test)).toBe(first);
-    expect(test.kernel.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'reload' });
+    expect(test.kernel.host.extensions.show('mine')).toMatchObject({ state: 'active', phase: 'reload' });
     for (const [file, text] of Object.entries(tools('mine', tool('pid', 'return -process.pid;')))) await test.write(file, text);
-    await test.kernel.extensions.refresh();
+    await test.kernel.host.extensions.refresh();
     expect(await pidOf(test)).toBeLessThan(0);
     expect(isAlive(first)).toBe(false);
   });
@@ -201,8 +201,8 @@ describe('the life of an extension’s process', () => {
       },
     });
     await pidOf(test);
-    await test.kernel.extensions.reload('mine');
-    expect(test.kernel.extensions.show('mine')).toMatchObject({
+    await test.kernel.host.extensions.reload('mine');
+    expect(test.kernel.host.extensions.show('mine')).toMatchObject({
       phase: 'stop',
       message: expect.stringContaining('printed more than 16 MB'),
     });

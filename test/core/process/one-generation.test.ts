@@ -22,7 +22,7 @@ it('B1: a crash of the old version while the new one is constructed leaves one s
     flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
     files: { ...manifest('mine', { provides: ['service'] }), ...main('mine', SERVICE, HEAD) },
   });
-  const { extensions, events } = kernel.kernel;
+  const { host, events } = kernel.kernel;
   const data = path.join(kernel.sandbox, 'data', 'extensions', 'mine');
   const pidsIn = (name: string) =>
     existsSync(path.join(data, name)) ? readFileSync(path.join(data, name), 'utf8').trim().split('\n').map(Number) : [];
@@ -34,16 +34,16 @@ it('B1: a crash of the old version while the new one is constructed leaves one s
   const gate = `appendFileSync(${JSON.stringify(path.join(data, 'constructing'))}, process.pid + '\\n'); while (!existsSync(${JSON.stringify(path.join(data, 'go'))})) await new Promise((resolve) => setTimeout(resolve, 5));`;
   const [[file, text]] = Object.entries(main('mine', SERVICE, `${HEAD} ${gate}`)) as [[string, string]];
   await kernel.write(file, text);
-  const refreshed = extensions.refresh();
+  const refreshed = host.extensions.refresh();
   await until(() => pidsIn('constructing').length === 1);
   process.kill(serving()[0] as number, 'SIGKILL');
   await until(() => told.of('extension.failed').some(({ code }) => code === 'process_ended'));
   await kernel.write('data/extensions/mine/go', '');
   await refreshed;
-  await until(() => extensions.state('mine') === 'active');
+  await until(() => host.extensions.state('mine') === 'active');
   await until(() => pidsIn('constructing').every((pid) => serving().includes(pid) || !isAlive(pid)));
 
   expect(serving().filter(isAlive)).toHaveLength(1);
   expect(pidsIn('constructing')).toHaveLength(1);
-  expect(extensions.show('mine')).toMatchObject({ state: 'active', generation: 2 });
+  expect(host.extensions.show('mine')).toMatchObject({ state: 'active', generation: 2 });
 }, 60_000);

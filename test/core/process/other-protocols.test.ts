@@ -43,7 +43,7 @@ describe('other protocols across processes', () => {
          for await (const line of io.input) io.print(line); io.json({ pid: process.pid }); return 4; } }]; }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
-    const [command] = await test.kernel.extensions.commandsOf('mine');
+    const [command] = await test.kernel.host.providers.commands.of('mine');
     const { said, io } = terminal(['Ada'], ['one', 'two']);
     expect(await command?.run({ arguments: { who: 'you' }, options: {} }, io, new AbortController().signal)).toBe(4);
     expect(said).toEqual(['out hello you 80 in /home/ada', 'ask name?', 'err Ada', 'out one', 'out two', { pid: expect.any(Number) }]);
@@ -57,7 +57,7 @@ describe('other protocols across processes', () => {
          run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
-    const [command] = await test.kernel.extensions.commandsOf('mine');
+    const [command] = await test.kernel.host.providers.commands.of('mine');
     expect(command).toMatchObject({ takesLine: true, yields: true });
     const sent: string[] = [];
     const session = { threadId: 't1', agentId: 'main', send: (text: string) => void sent.push(text) };
@@ -71,7 +71,7 @@ describe('other protocols across processes', () => {
       `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes' }); } }]; }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
-    const [command] = await test.kernel.extensions.commandsOf('mine');
+    const [command] = await test.kernel.host.providers.commands.of('mine');
     const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
     await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes' });
   });
@@ -86,7 +86,7 @@ describe('other protocols across processes', () => {
          return { stream: say() }; } } }; }`,
     );
     const test = await open({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
-    const provider = await test.kernel.extensions.modelProvider('mine');
+    const provider = await test.kernel.host.providers.models.of('mine');
     expect(await provider.models('mine')).toEqual([{ name: 'm', contextWindow: 100 }]);
     const { model, contextWindow } = await provider.getModel('m', 'mine');
     expect({ id: model.modelId, contextWindow }).toEqual({ id: 'm', contextWindow: 100 });
@@ -134,7 +134,7 @@ describe('other protocols across processes', () => {
         'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [asks] }\n',
       },
     });
-    await test.kernel.extensions.activate('mine');
+    await test.kernel.host.extensions.activate('mine');
     expect(await test.kernel.callTool('asker', 'page', {})).toEqual({ ok: true, output: { kinds: ['pager'], said: 'me:hi' } });
   });
 

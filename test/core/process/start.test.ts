@@ -33,23 +33,24 @@ describe('a process that cannot be started', () => {
     const clock = fakeClock();
     await sandbox.extension('mine', 'tool', TOOL('calm'));
     const host = await sandbox.host({ isolation: 'process', clock, flags: {} });
-    const failed = () => expect(host.callTool('mine', 'calm', {}, CALL, NEVER)).resolves.toMatchObject({ ok: false });
+    const failed = () =>
+      expect(host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).resolves.toMatchObject({ ok: false });
     await failed();
-    expect(host.show('mine')).toMatchObject({
+    expect(host.extensions.show('mine')).toMatchObject({
       state: 'failed',
       code: 'process_not_started',
       phase: 'import',
       message: expect.stringContaining('could not be started'),
     });
     await clock.advance(1000);
-    expect(host.show('mine')).toMatchObject({ state: 'idle' });
+    expect(host.extensions.show('mine')).toMatchObject({ state: 'idle' });
     await failed();
     await clock.advance(1000);
-    expect(host.show('mine')).toMatchObject({ state: 'failed' }); // the second time it waits two seconds
+    expect(host.extensions.show('mine')).toMatchObject({ state: 'failed' }); // the second time it waits two seconds
     appear();
     await clock.advance(1000);
-    expect(await host.callTool('mine', 'calm', {}, CALL, NEVER)).toMatchObject({ ok: true, output: 'well' });
-    expect(host.show('mine')).toMatchObject({ state: 'active' });
+    expect(await host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).toMatchObject({ ok: true, output: 'well' });
+    expect(host.extensions.show('mine')).toMatchObject({ state: 'active' });
   });
 
   it('T12 F16: a service is started by itself when there is room again', async () => {
@@ -61,20 +62,20 @@ describe('a process that cannot be started', () => {
     );
     const host = await sandbox.host({ isolation: 'process', clock, flags: {} });
     await host.startServices('all');
-    expect(host.show('works')).toMatchObject({ state: 'failed', code: 'process_not_started' });
+    expect(host.extensions.show('works')).toMatchObject({ state: 'failed', code: 'process_not_started' });
     appear();
     await clock.advance(1000);
-    await expect.poll(() => host.show('works')?.state).toBe('active');
+    await expect.poll(() => host.extensions.show('works')?.state).toBe('active');
   });
 
   it('T12 F16: what was loaded before goes on where the new version finds no room', async () => {
     appear();
     await sandbox.extension('mine', 'tool', TOOL('calm'));
     const host = await sandbox.host({ isolation: 'process', flags: {} });
-    expect(await host.callTool('mine', 'calm', {}, CALL, NEVER)).toMatchObject({ ok: true });
+    expect(await host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).toMatchObject({ ok: true });
     vanish();
-    await host.reload('mine');
-    expect(await host.callTool('mine', 'calm', {}, CALL, NEVER)).toMatchObject({ ok: true, output: 'well' });
+    await host.extensions.reload('mine');
+    expect(await host.providers.tools.call('mine', 'calm', {}, { ...CALL, signal: NEVER })).toMatchObject({ ok: true, output: 'well' });
   });
 
   it('K21 an edit for which there was no room is loaded when there is room, although the former version stands in meanwhile', async () => {
@@ -82,16 +83,19 @@ describe('a process that cannot be started', () => {
     appear();
     await sandbox.extension('mine', 'tool', TOOL('calm'));
     const host = await sandbox.host({ isolation: 'process', flags: {}, clock });
-    const call = (tool: string) => host.callTool('mine', tool, {}, CALL, NEVER);
+    const call = (tool: string) => host.providers.tools.call('mine', tool, {}, { ...CALL, signal: NEVER });
     expect(await call('calm')).toMatchObject({ ok: true });
     vanish();
     await sandbox.extension('mine', 'tool', TOOL('newer'));
-    await host.refresh();
+    await host.extensions.refresh();
     expect(await call('calm')).toMatchObject({ ok: true });
-    expect(host.show('mine')).toMatchObject({ phase: 'reload', message: expect.stringContaining('still running the previous one') });
+    expect(host.extensions.show('mine')).toMatchObject({
+      phase: 'reload',
+      message: expect.stringContaining('still running the previous one'),
+    });
     appear();
     await passing(clock, async () => (await call('newer')).ok);
-    expect(host.show('mine')?.phase).toBeUndefined();
+    expect(host.extensions.show('mine')?.phase).toBeUndefined();
   });
 
   it('T12 F16: says which program, and ends nothing where nobody listens', async () => {

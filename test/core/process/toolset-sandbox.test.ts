@@ -49,8 +49,8 @@ describe.runIf(sandboxing.available)(`the toolset of a skill in bubblewrap${why}
       } })];`,
     );
     const host = await sandbox.host({ sandboxing: async () => sandboxing });
-    await host.openToolset('skills', { id: 'sky 天', directory: skill, modules: ['index:list'] });
-    const result = await host.callTool('toolset:sky 天', 'look', {}, CALL, NEVER);
+    await host.toolsets.open('skills', { id: 'sky 天', directory: skill, modules: ['index:list'] });
+    const result = await host.providers.tools.call('toolset:sky 天', 'look', {}, { ...CALL, signal: NEVER });
     server.close();
     expect(result).toMatchObject({
       ok: true,

@@ -35,7 +35,7 @@ describe('the toolset of a skill where nothing confines', () => {
       sandboxing: async () => NOTHING_HOLDS,
       agreements: { isAgreed: (kind, key) => kind === 'unconfined' && agreed.has(key) },
     });
-    const first = await refusal(host.openToolset('skills', toolset()));
+    const first = await refusal(host.toolsets.open('skills', toolset()));
     expect(first).toMatchObject({ code: 'sandbox_unavailable', message: expect.stringMatching(/'dice'.*not sandboxed on this system/) });
     expect(await host.sandboxNotes()).toContainEqual(
       expect.objectContaining({ message: first.message, cure: expect.stringContaining('install') }),
@@ -43,19 +43,19 @@ describe('the toolset of a skill where nothing confines', () => {
     expect(existsSync(ran)).toBe(false);
 
     agreed.add(digestIn(first.message));
-    expect((await host.openToolset('skills', toolset())).tools.map(({ name }) => name)).toEqual(['roll']);
+    expect((await host.toolsets.open('skills', toolset())).tools.map(({ name }) => name)).toEqual(['roll']);
     expect(existsSync(ran)).toBe(true);
 
     await sandbox.write('skills/dice/index.ts', code('other'));
-    const second = await refusal(host.openToolset('skills', toolset()));
+    const second = await refusal(host.toolsets.open('skills', toolset()));
     expect(second).toMatchObject({ code: 'sandbox_unavailable' });
     expect(digestIn(second.message)).not.toBe(digestIn(first.message));
   });
 
   it('T16 F9: without any agreement is refused; where a person chose no sandbox, it is opened', async () => {
     const asking = await sandbox.host({ sandboxing: async () => NOTHING_HOLDS });
-    expect(await refusal(asking.openToolset('skills', toolset()))).toMatchObject({ code: 'sandbox_unavailable' });
+    expect(await refusal(asking.toolsets.open('skills', toolset()))).toMatchObject({ code: 'sandbox_unavailable' });
     const off = await sandbox.host({ sandboxing: async () => null });
-    expect((await off.openToolset('skills', toolset())).tools).toHaveLength(1);
+    expect((await off.toolsets.open('skills', toolset())).tools).toHaveLength(1);
   });
 });

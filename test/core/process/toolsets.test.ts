@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ExtensionHost } from '../../../core/kernel/index.ts';
+import type { Host } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, TURN, type HostSetup, type TestSandbox } from '../kernel/sandbox.ts';
 import { fakeClock } from 'pith/testing';
 import { stampsHold, until } from '../../waiting.ts';
@@ -27,15 +27,16 @@ async function write(file: string, text: string): Promise<void> {
 
 const directoryOf = (id: string): string => path.join(sandbox.directory, 'skills', id);
 
-function open(host: ExtensionHost, id: string, ...modules: readonly string[]) {
-  return host.openToolset('skills', { id, directory: directoryOf(id), modules });
+function open(host: Host, id: string, ...modules: readonly string[]) {
+  return host.toolsets.open('skills', { id, directory: directoryOf(id), modules });
 }
 
-async function host(setup: HostSetup = {}): Promise<ExtensionHost> {
+async function host(setup: HostSetup = {}): Promise<Host> {
   return sandbox.host(setup);
 }
 
-const call = (of: ExtensionHost, id: string, tool: string, input = {}) => of.callTool(`toolset:${id}`, tool, input, CALL, NEVER);
+const call = (of: Host, id: string, tool: string, input = {}) =>
+  of.providers.tools.call(`toolset:${id}`, tool, input, { ...CALL, signal: NEVER });
 
 describe('the toolset of a skill', () => {
   it('S70: brings the tools of an array, of a class with getTools() and of Tool.define, from a separate process', async () => {
@@ -57,9 +58,9 @@ describe('the toolset of a skill', () => {
     expect(output).toMatchObject({ word: 'hi', cwd: path.join(sandbox.directory, 'data', 'toolsets', 'hello') });
     expect(output.pid).not.toBe(process.pid);
     expect(await call(of, 'hello', 'old')).toMatchObject({ ok: true, output: 'old', title: 'T' });
-    expect(await of.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
-    expect(of.show('toolset:hello')).toMatchObject({ state: 'active', tier: 'process' });
-    expect(of.ids()).not.toContain('toolset:hello'); // '*' does not mean what a skill brings
+    expect(await of.providers.tools.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
+    expect(of.extensions.show('toolset:hello')).toMatchObject({ state: 'active', tier: 'process' });
+    expect(of.extensions.ids()).not.toContain('toolset:hello'); // '*' does not mean what a skill brings
   });
 
   it('S70: what is wrong with one module is told with its name and the cure, and the others load', async () => {
@@ -109,8 +110,8 @@ describe('the toolset of a skill', () => {
     for (const spec of ['data:text/javascript,1:x', 'node:fs:x', 'node:fs', 'file:///etc/x.js:x', 'http://h/x.js:x'])
       expect(said.get(spec)).toContain('code from elsewhere');
     expect(said.get('gone:list')).toContain("there is no file 'gone'");
-    expect(of.show('toolset:mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
-    expect(of.show('toolset:mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'exit_refused' });
+    expect(of.extensions.show('toolset:mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
+    expect(of.extensions.show('toolset:mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'exit_refused' });
     const all = notes?.map(({ message }) => message).join('\n');
     expect(all).toContain("tool 'odd' lacks input: a zod schema");
     expect(all).toContain('cannot be the name of a tool');
@@ -124,7 +125,7 @@ describe('the toolset of a skill', () => {
     await expect(open(of, 'none', 'index:list', 'gone:x')).rejects.toThrow(
       /toolset 'index:list' of the skill 'none': 'list' is neither[^]*toolset 'gone:x'[^]*add the file/,
     );
-    expect(of.show('toolset:none')).toMatchObject({
+    expect(of.extensions.show('toolset:none')).toMatchObject({
       state: 'failed',
       code: 'toolset_invalid',
       file: path.join(directoryOf('none'), 'SKILL.md'),
@@ -137,7 +138,7 @@ describe('the toolset of a skill', () => {
     expect(broken.notes?.[0]?.message).toContain('still running the previous one');
     await expect(open(of, 'away')).rejects.toThrow("the folder of the toolset 'away' cannot be read");
     for (const id of ['', '..', 'a/b', 'a\0', 'x'.repeat(300)])
-      await expect(of.openToolset('skills', { id, directory: directoryOf('none'), modules: [] })).rejects.toThrow(
+      await expect(of.toolsets.open('skills', { id, directory: directoryOf('none'), modules: [] })).rejects.toThrow(
         'cannot be the id of a toolset',
       );
   });
@@ -166,8 +167,8 @@ describe('the toolset of a skill', () => {
     const loop = call(of, 'wild', 'loop');
     expect(await loop).toMatchObject({ ok: false, error: { code: 'tool_timeout' } });
     process.kill(wild, 'SIGKILL');
-    await until(() => of.show('toolset:wild')?.state !== 'active');
-    expect(of.show('toolset:wild')).toMatchObject({ code: 'process_ended' });
+    await until(() => of.extensions.show('toolset:wild')?.state !== 'active');
+    expect(of.extensions.show('toolset:wild')).toMatchObject({ code: 'process_ended' });
     expect(await call(of, 'calm', 'fine')).toMatchObject({ output: calm });
     const { output: again } = (await call(of, 'wild', 'fine')) as unknown as { output: number };
     expect(again).not.toBe(wild);
@@ -181,7 +182,7 @@ describe('the toolset of a skill', () => {
     const of = await host();
     const ids = ['wetter-ünö', 'My Skill', '天气', 'toolset'];
     for (const id of ids) await open(of, id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
-    expect(of.show('toolset:toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
+    expect(of.extensions.show('toolset:toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
     for (const id of ids)
       expect(await call(of, id, 'same')).toMatchObject({ output: [id, path.join(sandbox.directory, 'data', 'toolsets', id)] });
   });
@@ -203,13 +204,13 @@ describe('the toolset of a skill', () => {
     await write('hello/word.ts', `export const word = 'two';`);
     await open(of, 'hello', 'index:list');
     expect((await greet())[0]).toBe('two');
-    await of.refresh(); // a look at the folders of extensions does not end it
+    await of.extensions.refresh(); // a look at the folders of extensions does not end it
     expect((await greet())[0]).toBe('two');
     await of.stop();
 
     const later = await host();
     expect((await open(later, 'hello', 'index:list')).tools.map(({ name }) => name)).toEqual(['greet']);
-    expect(later.show('toolset:hello')?.state).toBe('idle');
+    expect(later.extensions.show('toolset:hello')?.state).toBe('idle');
   });
 
   it('S70: a change is seen wherever the code lies: hidden, found before another, or not there before', async () => {
@@ -284,7 +285,7 @@ describe('the toolset of a skill', () => {
     expect((await open(of, 'hello', 'index:list')).tools).toHaveLength(1);
     await mkdir(path.join(sandbox.directory, 'data'), { recursive: true });
     for (const directory of [tmpdir(), path.join(sandbox.directory, 'data')]) {
-      const asked = of.openToolset('skills', { id: 'other', directory, modules: ['index:list'] });
+      const asked = of.toolsets.open('skills', { id: 'other', directory, modules: ['index:list'] });
       await expect(asked).rejects.toThrow("'skills' runs in a separate process and may not read");
     }
   });
@@ -296,7 +297,7 @@ describe('the toolset of a skill', () => {
     await open(of, 'a', 'index:list');
     await clock.advance(31 * 60_000);
     await open(of, 'b', 'index:list');
-    expect(of.show('toolset:a')).toBeNull();
-    expect(of.show('toolset:b')).not.toBeNull();
+    expect(of.extensions.show('toolset:a')).toBeNull();
+    expect(of.extensions.show('toolset:b')).not.toBeNull();
   });
 });

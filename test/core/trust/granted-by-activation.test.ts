@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const asking = { ...CITY_TIME, 'manifest.yaml': `${CITY_TIME['manifest.yaml']}secrets: [CITY_KEY]\npermissions: { network: true }\n` };
 const open = (id: string) =>
-  made?.test.kernel.extensions
+  made?.test.kernel.host.extensions
     .show(id)
     ?.asks.filter(({ withheld }) => withheld)
     .map(({ ask }) => ask);
@@ -40,18 +40,18 @@ describe('what a person agreed to', () => {
 
     await made.test.write('extensions/dropped/manifest.yaml', asking['manifest.yaml'].replaceAll('city_time', 'dropped'));
     await made.test.write('extensions/dropped/main.ts', asking['main.ts']);
-    await made.test.kernel.extensions.refresh();
+    await made.test.kernel.host.extensions.refresh();
     expect(open('dropped')).toEqual(['network', 'secret CITY_KEY']);
-    const status = made.test.kernel.extensions.show('dropped');
+    const status = made.test.kernel.host.extensions.show('dropped');
     expect(status).toMatchObject({ state: 'idle', manifest: { secrets: [], permissions: { network: false } } });
     expect(status?.notes).toContainEqual(
       expect.objectContaining({ code: 'not_agreed', message: expect.stringContaining('pith extensions allow dropped') }),
     );
 
     made.test.kernel.trust.allow('dropped', ['network', 'secret CITY_KEY']);
-    await made.test.kernel.extensions.refresh();
+    await made.test.kernel.host.extensions.refresh();
     expect(open('dropped')).toEqual([]);
-    expect(made.test.kernel.extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
+    expect(made.test.kernel.host.extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
   }, 60_000);
 
   it('T10: what is taken back is taken from a version that stands in for a broken manifest, too', async () => {
@@ -60,21 +60,21 @@ describe('what a person agreed to', () => {
     await made.stage('city_time', asking);
     await made.call('activate_extension', { id: 'city_time', digest: await passed(made) });
     await made.test.write('extensions/city_time/manifest.yaml', asking['manifest.yaml'].replace('provides', 'provids'));
-    await kernel.extensions.refresh();
-    expect(kernel.extensions.show('city_time')).toMatchObject({ state: 'active', phase: 'reload' });
+    await kernel.host.extensions.refresh();
+    expect(kernel.host.extensions.show('city_time')).toMatchObject({ state: 'active', phase: 'reload' });
     openTrustFile(home).change((record) => ({ ...record, grants: {} }));
-    await kernel.extensions.refresh();
-    expect(kernel.extensions.show('city_time')).toMatchObject({ state: 'failed', phase: 'validate' });
-    await expect(kernel.extensions.tools('city_time')).rejects.toMatchObject({ code: 'provider_unavailable' });
+    await kernel.host.extensions.refresh();
+    expect(kernel.host.extensions.show('city_time')).toMatchObject({ state: 'failed', phase: 'validate' });
+    await expect(kernel.host.providers.tools.of('city_time')).rejects.toMatchObject({ code: 'provider_unavailable' });
   }, 60_000);
 
   it('T10: an ordinary extension that is dropped in needs no question, and its edits are live', async () => {
     made = await bench({ sandbox, home, accepts: false });
     await made.test.write('extensions/city_time/manifest.yaml', CITY_TIME['manifest.yaml']);
     await made.test.write('extensions/city_time/main.ts', CITY_TIME['main.ts']);
-    await made.test.kernel.extensions.refresh();
+    await made.test.kernel.host.extensions.refresh();
     expect(open('city_time')).toEqual([]);
-    expect(made.test.kernel.extensions.show('city_time')?.notes).not.toContainEqual(expect.objectContaining({ code: 'not_agreed' }));
+    expect(made.test.kernel.host.extensions.show('city_time')?.notes).not.toContainEqual(expect.objectContaining({ code: 'not_agreed' }));
     expect(await made.use('city_time', 'city_time', { city: 'Rome' })).toMatchObject({ ok: true });
   }, 60_000);
 });

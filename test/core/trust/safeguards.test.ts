@@ -144,6 +144,6 @@ describe('a person with settings of their own', () => {
     theirs({ skills: { enabled: true } });
     test = await testKernel({ sandbox, home, accepts: false });
     expect(test.kernel.settings.skills).toMatchObject({ enabled: false });
-    expect(await test.kernel.extensions.tools('skill_registry')).toEqual([]);
+    expect(await test.kernel.host.providers.tools.of('skill_registry')).toEqual([]);
   }, 60_000);
 });

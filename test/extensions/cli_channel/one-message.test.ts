@@ -46,7 +46,7 @@ it('chat -p starts what its turn uses and no more; what it publishes durably is 
   expect(await chat(pith, 'go')).toBe(0);
   expect(JSON.stringify(model.requests.at(-1))).toContain('"started"');
   for (const id of ['extension_builder', 'mcp', 'recipes', 'scheduler', 'hearer'])
-    expect(pith.kernel.extensions.state(id), id).toBe('idle');
+    expect(pith.kernel.host.extensions.state(id), id).toBe('idle');
   expect(seen).not.toHaveProperty('speakerServes');
   expect(seen).not.toHaveProperty('heard');
   await pith.restart();
@@ -56,7 +56,7 @@ it('chat -p starts what its turn uses and no more; what it publishes durably is 
 });
 
 async function chat({ kernel }: TestKernel, prompt: string): Promise<number | void> {
-  const command = (await kernel.extensions.commandsOf('cli_channel')).find(({ path }) => path === 'chat') as Command;
+  const command = (await kernel.host.providers.commands.of('cli_channel')).find(({ path }) => path === 'chat') as Command;
   expect(command.unservedWith).toContain('prompt');
   const io = { print: () => undefined, error: () => undefined, interactive: false, wantsJson: false, quiet: true } as unknown as CommandIO;
   return command.run({ arguments: {}, options: { prompt } }, io, new AbortController().signal);

@@ -46,13 +46,11 @@ afterEach(async () => {
 });
 
 const call = async (extension: string, tool: string, input: JsonValue): Promise<ToolResult> =>
-  kernel.extensions.callTool(
-    extension,
-    tool,
-    input,
-    { turn: { threadId: 't1', userId: 'ada', agent: { id: 'main' } } as never, idempotencyKey: 'k' },
-    signal,
-  );
+  kernel.host.providers.tools.call(extension, tool, input, {
+    turn: { threadId: 't1', userId: 'ada', agent: { id: 'main' } } as never,
+    idempotencyKey: 'k',
+    signal: signal,
+  });
 const core = (tool: string, input: JsonValue) => call('core_tools', tool, input);
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
 
@@ -79,7 +77,9 @@ describe('extensions_doctor', () => {
     await clock.advance(1100); // what was listed a second ago is listed again
     const asked = async (agent: object) => {
       const turn = { threadId: 't1', userId: 'ada', agent: { id: 'main', usesSkills: [], ...agent } } as never;
-      return JSON.stringify(await kernel.extensions.callTool('core_tools', 'extensions_doctor', {}, { turn, idempotencyKey: 'k' }, signal));
+      return JSON.stringify(
+        await kernel.host.providers.tools.call('core_tools', 'extensions_doctor', {}, { turn, idempotencyKey: 'k', signal: signal }),
+      );
     };
     expect(await asked({ keys: {} })).toContain('vault');
     const confined = await asked({ keys: { skills: { allow: ['apples'] } } });
@@ -100,7 +100,7 @@ describe('request_reload and request_restart', () => {
   });
 
   it('K21 a restart needs approval, reaches what supervises the kernel, and says how to go on where nothing does', async () => {
-    const tools = await kernel.extensions.tools('core_tools');
+    const tools = await kernel.host.providers.tools.of('core_tools');
     expect(tools.find(({ name }) => name === 'request_restart')?.needsApproval).toBe('always');
     expect(await core('request_restart', { reason: 'native' })).toMatchObject({
       ok: false,
@@ -119,10 +119,10 @@ describe('configure_extension', () => {
     expect(await core('configure_extension', { extension_id: 'greeter', values: { name: 'Grace', times: 2 } })).toMatchObject({ ok: true });
     expect(await settings()).toBe('# mine\nextensions:\n  greeter:\n    # who is greeted\n    name: Grace # for now\n    times: 2\n');
     expect(await call('greeter', 'greet', {})).toMatchObject({ output: { text: 'hello Grace' } });
-    const tools = await kernel.extensions.tools('core_tools');
+    const tools = await kernel.host.providers.tools.of('core_tools');
     expect(tools.find(({ name }) => name === 'configure_extension')?.needsApproval).toBe('maybe');
     const asked = { extension_id: 'greeter', values: { name: 'Grace' } };
-    expect(await kernel.extensions.needsApproval('core_tools', 'configure_extension', asked, TURN)).toMatchObject({
+    expect(await kernel.host.providers.tools.needsApproval('core_tools', 'configure_extension', asked, TURN)).toMatchObject({
       text: expect.stringContaining("changes name of the extension 'greeter'"),
       once: true,
     });
@@ -170,9 +170,9 @@ describe('configure_extension of a model provider', () => {
     });
     expect(await settings()).toBe(before);
     await expect(
-      kernel.extensions.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' }, 'agent'),
+      kernel.host.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' }, 'agent'),
     ).rejects.toMatchObject({ code: 'not_allowed', cure: 'a person can: pith setup openai_compatible' });
-    await kernel.extensions.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' });
+    await kernel.host.setup.configure('openai_compatible', { 'providers.openai.api_key_env': 'OTHER_KEY' });
     expect(await settings()).toContain('OTHER_KEY');
   });
 });
@@ -194,7 +194,7 @@ describe('request_secret', () => {
     ]);
     expect(await core('request_secret', { name: 'GREETER_KEYS' })).toMatchObject({ ok: false, error: { code: 'not_declared' } });
     await call('greeter', 'greet', {});
-    await kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] });
+    await kernel.host.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] });
     expect(await core('request_secret', { name: 'GREETER_KEY' })).toMatchObject({ ok: true, output: { name: 'GREETER_KEY', set: true } });
     expect(asked.of('notify')).toHaveLength(1); // it is there: nobody is asked
     asked.stop();
@@ -211,12 +211,12 @@ describe('request_secret', () => {
   });
 
   it('K61 the environment wins, and a name that nobody declares cannot be kept', async () => {
-    await expect(kernel.extensions.setup.setSecret('SOMETHING', { value: CANARY, for: [] })).rejects.toMatchObject({
+    await expect(kernel.host.setup.setSecret('SOMETHING', { value: CANARY, for: [] })).rejects.toMatchObject({
       code: 'not_declared',
     });
     await kernel.stop();
     await using again = await testKernel({ sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home });
-    expect(await again.kernel.extensions.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
+    expect(await again.kernel.host.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({
       from: 'environment',
     });
   });

@@ -58,14 +58,19 @@ describe('a yes to an activation is for those very files', () => {
     const made = await building(scriptedModel([]));
     await made.stage('city_time', CITY_TIME);
     const input = { id: 'city_time', digest: await passed(made) };
-    const { extensions } = made.test.kernel;
+    const { tools } = made.test.kernel.host.providers;
     const turn = { agent: { id: 'builder_agent' }, threadId: 't', userId: 'ann' } as never;
-    const question = await extensions.needsApproval('extension_builder', 'activate_extension', input, turn);
+    const question = await tools.needsApproval('extension_builder', 'activate_extension', input, turn);
     await made.test.write('extensions/city_time/manifest.yaml', 'id: city_time\n');
     const subject = typeof question === 'object' ? question.subject : undefined;
-    const about = { turn, idempotencyKey: 'k', ...(subject === undefined ? {} : { approved: subject }) };
+    const about = {
+      turn,
+      idempotencyKey: 'k',
+      signal: new AbortController().signal,
+      ...(subject === undefined ? {} : { approved: subject }),
+    };
     expect(subject).toMatch(/^[0-9a-f]{64}$/);
-    expect(await extensions.callTool('extension_builder', 'activate_extension', input, about, new AbortController().signal)).toMatchObject({
+    expect(await tools.call('extension_builder', 'activate_extension', input, about)).toMatchObject({
       ok: false,
       error: { code: 'approval_needed' },
     });
@@ -103,6 +108,6 @@ describe('a yes to an activation is for those very files', () => {
       error: { code: 'not_allowed', message: expect.stringContaining("'main.ts' is not text at byte 3") },
     });
     expect(isActive(made, 'city_time')).toBe(false);
-    await expect(made.test.kernel.extensions.tools('dropped')).rejects.toThrow(/main\.ts:1: is not text at byte 3/);
+    await expect(made.test.kernel.host.providers.tools.of('dropped')).rejects.toThrow(/main\.ts:1: is not text at byte 3/);
   }, 60_000);
 });

@@ -50,11 +50,11 @@ export async function bench(options: TestKernelOptions = {}): Promise<Bench> {
   const use = async (extension: string, tool: string, input: JsonValue) => {
     const spec = (await test.kernel.agents.list()).find(({ id }) => id === 'builder_agent')?.spec;
     const turn = { agent: spec, threadId: 'building', userId: 'tester' } as never;
-    const { extensions } = test.kernel;
-    const asks = (await extensions.tools(extension)).find(({ name }) => name === tool)?.needsApproval === 'maybe';
-    const said = asks && (await extensions.needsApproval(extension, tool, input, turn));
+    const { tools } = test.kernel.host.providers;
+    const asks = (await tools.of(extension)).find(({ name }) => name === tool)?.needsApproval === 'maybe';
+    const said = asks && (await tools.needsApproval(extension, tool, input, turn));
     const approved = typeof said === 'object' ? { approved: said.subject } : {};
-    return extensions.callTool(extension, tool, input, { turn, idempotencyKey: 'k', ...approved }, new AbortController().signal);
+    return tools.call(extension, tool, input, { turn, idempotencyKey: 'k', signal: new AbortController().signal, ...approved });
   };
   return {
     test,

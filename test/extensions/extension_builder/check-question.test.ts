@@ -7,14 +7,16 @@ describe('check_extension where nothing confines', () => {
 
   /** What the gate would show a person of that conversation; false: it asks nothing. */
   const question = (id: string, threadId: string) =>
-    made?.test.kernel.extensions.needsApproval('extension_builder', 'check_extension', { id }, { threadId, userId: 'tester' } as never);
+    made?.test.kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id }, {
+      threadId,
+      userId: 'tester',
+    } as never);
   const check = (id: string, threadId: string) =>
-    made?.test.kernel.extensions.callTool(
+    made?.test.kernel.host.providers.tools.call(
       'extension_builder',
       'check_extension',
       { id },
-      { turn: { threadId, userId: 'tester' } as never, idempotencyKey: `${threadId} ${id}` },
-      new AbortController().signal,
+      { turn: { threadId, userId: 'tester' } as never, idempotencyKey: `${threadId} ${id}`, signal: new AbortController().signal },
     );
 
   it('T13 F3: asks before it runs anything, once for each conversation and extension', async () => {

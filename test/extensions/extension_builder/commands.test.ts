@@ -55,7 +55,7 @@ describe('new from templates', () => {
   it('K72 without a former version rollback says so', async () => {
     await using test = await testKernel({ sandbox, commands: kernelCommands });
     await test.write('extensions/only_one/manifest.yaml', 'id: only_one\n');
-    const source = { getCommands: () => test.kernel.extensions.commandsOf('extension_builder') };
+    const source = { getCommands: () => test.kernel.host.providers.commands.of('extension_builder') };
     const back = captureCommand(source, 'extensions rollback', { arguments: { id: 'only_one' } }, new AbortController().signal);
     await expect(back).rejects.toThrow("'only_one' has no former version to go back to");
   });
@@ -77,7 +77,7 @@ describe('new from templates', () => {
 it('K71 a typo in the id of an extension to check is told with the nearest one', async () => {
   await run('extensions new', 'hello');
   await using test = await testKernel({ sandbox, commands: kernelCommands });
-  const found = (await test.kernel.extensions.commandsOf('extension_builder')).find(({ path }) => path === 'extensions validate');
+  const found = (await test.kernel.host.providers.commands.of('extension_builder')).find(({ path }) => path === 'extensions validate');
   const provider = { getCommands: () => (found === undefined ? [] : [found]) };
   const validate = (what: string) =>
     captureCommand(provider, 'extensions validate', { arguments: { what }, options: {} }, new AbortController().signal);

@@ -37,7 +37,7 @@ describe('the tools of the builder', () => {
 
   it('K60 K72 a person is asked before a check where nothing holds the code that it runs', async () => {
     const ask = (kernel: Bench['test']['kernel']) =>
-      kernel.extensions.needsApproval('extension_builder', 'check_extension', { id: 'city_time' }, TURN);
+      kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id: 'city_time' }, TURN);
     await using open = await testKernel({ commands: kernelCommands, files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
     expect(await ask(open.kernel)).toMatch(
       /runs the code and the tests in \.staging\/extensions\/city_time as you.*the settings say extensions_sandbox: off/,
@@ -61,7 +61,7 @@ describe('the tools of the builder', () => {
     await made.stage('city_time', CITY_TIME);
     const digest = await checked(made);
     const asks = (input: object) =>
-      made.test.kernel.extensions.needsApproval('extension_builder', 'activate_extension', input as never, TURN);
+      made.test.kernel.host.providers.tools.needsApproval('extension_builder', 'activate_extension', input as never, TURN);
     const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
     expect(question).toMatchObject({
       once: true,

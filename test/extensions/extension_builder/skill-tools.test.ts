@@ -31,7 +31,7 @@ describe('the tools for skills', () => {
     await write('release-notes', SKILL('release-notes'));
     const { ok, digest } = await check('release-notes');
     expect(ok).toBe(true);
-    const asks = await made.test.kernel.extensions.needsApproval(
+    const asks = await made.test.kernel.host.providers.tools.needsApproval(
       'extension_builder',
       'activate_skill',
       { id: 'release-notes', digest },

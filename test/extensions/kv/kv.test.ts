@@ -56,7 +56,7 @@ describe('kv', () => {
   });
 
   it('K95 says of each tool what a resumed turn may repeat', async () => {
-    const tools = await pith.kernel.extensions.tools('kv');
+    const tools = await pith.kernel.host.providers.tools.of('kv');
     expect(tools.map((tool) => [tool.name, tool.effect])).toEqual([
       ['kv_set', 'idempotent'],
       ['kv_get', 'read'],

@@ -20,9 +20,9 @@ async function start(
   test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: more.env, model: more.model });
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
-  test.kernel.extensions.callTool('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k' }, signal);
-const asks = (tool: string) => test.kernel.extensions.needsApproval('mcp', tool, {}, {} as never);
-const tools = () => test.kernel.extensions.tools('mcp');
+  test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: signal });
+const asks = (tool: string) => test.kernel.host.providers.tools.needsApproval('mcp', tool, {}, {} as never);
+const tools = () => test.kernel.host.providers.tools.of('mcp');
 const names = async () => (await tools()).map(({ name }) => name);
 
 describe('MCP servers', () => {
@@ -112,7 +112,7 @@ describe('MCP servers', () => {
     });
     const { subject } = question as { readonly subject: string };
     const agreed = { turn: {} as never, idempotencyKey: 'k', approved: subject };
-    expect(await test.kernel.extensions.callTool('mcp', 'fix_safe', {}, agreed, signal)).toMatchObject({ ok: true });
+    expect(await test.kernel.host.providers.tools.call('mcp', 'fix_safe', {}, { ...agreed, signal })).toMatchObject({ ok: true });
     expect(await asks('fix_safe')).toBe(false);
     await test.restart(); // the server says the first again, which is another than what was agreed to last
     expect(await asks('fix_safe')).toMatchObject({ text: expect.stringContaining('\nReads.') });
@@ -163,7 +163,7 @@ describe('MCP servers', () => {
 
   it('use.md 3: leaves out a server whose settings say something else, as a whole, and says so', async () => {
     await start({ fix: { command: 'x', argz: [] }, strict: { command: 'x', approvals: 'alwys' } });
-    const { state, notes } = await test.kernel.extensions.activate('mcp');
+    const { state, notes } = await test.kernel.host.extensions.activate('mcp');
     expect(state).toBe('active');
     expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('argz'), cure: 'correct the setting' });
     expect(notes).toContainEqual({ code: 'config_invalid', message: expect.stringContaining('approvals'), cure: 'correct the setting' });

@@ -27,10 +27,10 @@ async function start(remote: object): Promise<void> {
   test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
 }
 const call = async (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
-  test!.kernel.extensions.callTool('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k' }, cancel);
-const names = async () => (await test!.kernel.extensions.tools('mcp')).map(({ name }) => name);
+  test!.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: cancel });
+const names = async () => (await test!.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
 async function state(): Promise<{ readonly state: string; readonly reason: string | null }> {
-  const commands = await test!.kernel.extensions.commandsOf('mcp');
+  const commands = await test!.kernel.host.providers.commands.of('mcp');
   const { values } = await captureCommand({ getCommands: () => commands }, 'mcp list', {}, signal);
   return (values[0] as never)[0];
 }

@@ -54,7 +54,7 @@ describe('a turn with a model behind HTTP', () => {
     kernel = await testKernel({ env: { ANTHROPIC_API_KEY: KEY }, flags });
     expect((await kernel.kernel.router.choose()).ref).toMatch(/^anthropic\//);
     expect(server.requests).toHaveLength(asked);
-    expect(kernel.kernel.extensions.list().find(({ id }) => id === 'openai_compatible')?.state).toBe('idle');
+    expect(kernel.kernel.host.extensions.list().find(({ id }) => id === 'openai_compatible')?.state).toBe('idle');
   });
 
   it('takes the model that PITH_MODEL names at the address that is set', async () => {

@@ -107,7 +107,7 @@ describe('recipes in a conversation', () => {
     opened.push({ stop: fake.dispose });
     const find = () => [
       { extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) },
-      { extensionId: 'recipes', getCommands: () => pith.kernel.extensions.commandsOf('recipes') },
+      { extensionId: 'recipes', getCommands: () => pith.kernel.host.providers.commands.of('recipes') },
     ];
     const agents = { list: async () => [], run: pith.kernel.runTurn };
     const chat: Chat = { ...fake, context: { ...fake.context, clock: pith.kernel.clock, agents, find } as unknown as ChatContext };
@@ -119,7 +119,7 @@ describe('recipes in a conversation', () => {
 
     await pith.write('recipes/skills.md', '---\ndescription: d\n---\nMine');
     await pith.write('recipes/broken.md', 'No head');
-    const { out, json } = await run(await pith.kernel.extensions.commandsOf('recipes'), ['recipes', 'list']);
+    const { out, json } = await run(await pith.kernel.host.providers.commands.of('recipes'), ['recipes', 'list']);
     expect(out).toMatch(/! .*recipes\/skills\.md:1:1: warning: \/skills is a command already/);
     expect((json as { name: string; state: string }[]).map(({ name, state }) => `${name} ${state}`)).toEqual([
       'check-it usable',

@@ -1,3 +1,4 @@
+import { SkillProvider } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { afterEach, expect, it } from 'vitest';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
@@ -102,7 +103,7 @@ it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest valu
     ),
   });
   const { kernel } = world.pith;
-  const provider = (await kernel.extensions.skills())!;
+  const provider = (await kernel.host.providers.active(SkillProvider))[0]!;
   const found = (await kernel.agents.list()).filter(({ id }) => id in slips);
   const seen = async (id: string) => provider.readableSkills!((await kernel.agents.resolve(id)).spec);
   for (const { id, state, notes } of found) {

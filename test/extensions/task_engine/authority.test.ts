@@ -70,7 +70,7 @@ describe('what tasks may do', () => {
 
   it('K91: a call that is repeated after a crash submits nothing twice', async () => {
     await using kernel = await taskKernel(() => text('done'), { start: false });
-    const { extensions, agents } = kernel.test.kernel;
+    const { host, agents } = kernel.test.kernel;
     const { spec } = await agents.resolve('boss');
     const turn = {
       threadId: 'talk',
@@ -81,12 +81,11 @@ describe('what tasks may do', () => {
       depth: 0,
     } as unknown as TurnInfo;
     const submit = () =>
-      extensions.callTool(
+      host.providers.tools.call(
         'task_engine',
         'submit_task',
         { goal: 'once' },
-        { turn, idempotencyKey: 'turn/0/0' },
-        new AbortController().signal,
+        { turn, idempotencyKey: 'turn/0/0', signal: new AbortController().signal },
       );
     const first = await submit();
     expect(await submit()).toEqual(first);

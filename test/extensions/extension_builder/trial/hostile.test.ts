@@ -36,7 +36,7 @@ async function errorsOf(provides: string, main: string) {
 async function isTold(provides: string, main: string, check: string) {
   const errors = await errorsOf(provides, main);
   expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(/./) }));
-  expect(test.kernel.extensions.ids().filter((id) => id.startsWith('hostile'))).toEqual([]);
+  expect(test.kernel.host.extensions.ids().filter((id) => id.startsWith('hostile'))).toEqual([]);
 }
 
 describe('what is loaded for trial', () => {

@@ -9,8 +9,8 @@ export function trialKernel(files?: TestKernelOptions['files']): Promise<TestKer
 
 /** What `pith extensions probe` says of a folder. */
 export async function probe({ kernel }: TestKernel, folder: string): Promise<TrialReport & { readonly ok: boolean }> {
-  const builder = { getCommands: () => kernel.extensions.commandsOf('extension_builder') };
-  await kernel.extensions.activate('extension_builder');
+  const builder = { getCommands: () => kernel.host.providers.commands.of('extension_builder') };
+  await kernel.host.extensions.activate('extension_builder');
   const { values } = await captureCommand(builder, 'extensions probe', { arguments: { dir: folder } }, AbortSignal.timeout(120_000));
   return values.at(-1) as never;
 }

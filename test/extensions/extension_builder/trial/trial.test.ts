@@ -31,7 +31,7 @@ describe('a probe of a folder', () => {
   it('K72 loads it apart from the sandbox, calls what changes nothing and leaves nothing behind', async () => {
     const report = await probe({ 'manifest.yaml': MANIFEST, 'main.ts': tool('return { city };') });
     expect(report).toMatchObject({ id: 'city_time', ok: true, tried: ['city_time'], tools: [{ name: 'city_time', effect: 'read' }] });
-    expect(test.kernel.extensions.ids()).not.toContain('city_time');
+    expect(test.kernel.host.extensions.ids()).not.toContain('city_time');
     expect(await readdir(path.join(test.kernel.settings.data_dir, 'extensions', 'extension_builder', 'trials'))).toEqual([]);
   });
 

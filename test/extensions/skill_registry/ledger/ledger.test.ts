@@ -149,7 +149,7 @@ describe('the ledger of skills', () => {
     await world.turn('go', [read('alpha')]);
     await world.pith.stop();
     world = await ledgerKernel(skill('alpha'));
-    await world.pith.kernel.extensions.commandsOf('skill_registry');
+    await world.pith.kernel.host.providers.commands.of('skill_registry');
     const later = openDatabase(join(world.pith.sandbox, 'data/pith.db'));
     later.exec('CREATE TABLE skill_registry__ledger (version INTEGER, pruned INTEGER); INSERT INTO skill_registry__ledger VALUES (99, 0)');
     later.close();

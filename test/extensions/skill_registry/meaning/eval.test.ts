@@ -83,7 +83,7 @@ describe.each([{ tier: 'in_process' as const }, { tier: 'process' as const }])('
 
   it('R1 taken away while the chat goes on, the default ranker answers, and doctor says so', async () => {
     await pith.remove('extensions/my_ranker');
-    await pith.kernel.extensions.reload('my_ranker').catch(() => undefined);
+    await pith.kernel.host.extensions.reload('my_ranker').catch(() => undefined);
     expect(await search('polish the amber')).not.toContain('backwards');
     const { notes } = await pith.kernel.doctor();
     expect(notes).toContainEqual(expect.objectContaining({ code: 'ranker_unknown', message: expect.stringContaining("'my_ranker'") }));

@@ -84,7 +84,7 @@ describe('R4 skills are found by their meaning', () => {
     expect(await search(SYNONYMS)).toContain('No skill matches');
     await pith!.restart();
     await search(SYNONYMS);
-    const states = pith!.kernel.extensions.list().map(({ id, state }) => ({ id, state }));
+    const states = pith!.kernel.host.extensions.list().map(({ id, state }) => ({ id, state }));
     expect(states).toContainEqual({ id: 'embedding', state: 'idle' });
     expect(server.requests).toEqual([]);
   });
@@ -196,11 +196,11 @@ describe('R4 skills are found by their meaning', () => {
     expect(await search(SYNONYMS)).toContain('No skill matches');
     const settings = readFileSync(path.join(pith!.sandbox, 'pith.yaml'), 'utf8');
     await pith!.write('pith.yaml', `${settings}extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\n`);
-    await pith!.kernel.extensions.reload('embedding');
+    await pith!.kernel.host.extensions.reload('embedding');
     await indexed(5);
     expect(await search(SYNONYMS)).toContain('picture-press');
     await pith!.write('pith.yaml', settings);
-    await pith!.kernel.extensions.reload('embedding');
+    await pith!.kernel.host.extensions.reload('embedding');
     expect(await search(SYNONYMS)).toContain('No skill matches');
   });
 });

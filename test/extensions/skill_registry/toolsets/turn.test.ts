@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { rm } from 'node:fs/promises';
-import type { JsonValue } from 'pith';
+import { type JsonValue, SkillProvider } from 'pith';
 import {
   fakeClock,
   scriptedModel,
@@ -92,7 +92,7 @@ describe('toolsets of skills in a turn', () => {
       await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
       const gone = await turn('once more?');
       expect(toolsIn(gone, 0)).toEqual([]);
-      expect(pith!.kernel.extensions.show('toolset:weather')).toBeNull();
+      expect(pith!.kernel.host.extensions.show('toolset:weather')).toBeNull();
     },
   );
 
@@ -102,8 +102,8 @@ describe('toolsets of skills in a turn', () => {
     model.add(async () => {
       await rm(path.join(pith!.sandbox, 'skills/weather'), { recursive: true });
       await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
-      await (await pith!.kernel.extensions.skills())!.listSkills(); // as a poll would look
-      await until(() => pith!.kernel.extensions.show('toolset:weather') === null);
+      await (await pith!.kernel.host.providers.active(SkillProvider))[0]!.listSkills(); // as a poll would look
+      await until(() => pith!.kernel.host.extensions.show('toolset:weather') === null);
       return call('forecast');
     });
     const { results } = await turn('go');
@@ -150,7 +150,7 @@ describe('toolsets of skills in a turn', () => {
     expect(explained('bad')).toMatch(/brought no tools[^]*error: [^]*it has no export 'list'/);
     const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0, disabled: [good, bad] }\n';
     await pith!.write('pith.yaml', settings);
-    await pith!.kernel.extensions.refresh();
-    await until(() => pith!.kernel.extensions.show('toolset:good') === null);
+    await pith!.kernel.host.extensions.refresh();
+    await until(() => pith!.kernel.host.extensions.show('toolset:good') === null);
   });
 });

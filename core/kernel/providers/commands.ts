@@ -9,35 +9,47 @@ import {
 } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/command-context.ts';
 import { callProvider, running } from './handle.ts';
-import { commandNames, declaredCommands, type DeclaredCommand } from './command-names.ts';
+import { keepsNames } from '../discovery/declaration.ts';
 import { importCommands, type CommandEntry } from '../lifecycle/import-class.ts';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import { Problem, placeOfError } from '../records/problem.ts';
 import type { Runtime } from '../lifecycle/runtime.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import { runnable, type Slot } from '../lifecycle/slot.ts';
 import { requireTrust, type Trust } from '../../trust/index.ts';
 import { runAs } from '../records/stray-errors.ts';
 
-/** The commands of extensions. */
-export interface CommandPort {
+/** The commands of extensions. Each rejects or throws `not_found` for an id that nothing declares. */
+export interface Commands {
   /** What manifests declare, of extensions that can run. */
   declared(): readonly DeclaredCommand[];
   /** The commands of a command entry, which run where the extension runs; activates nothing. Rejects with a `Problem` when it cannot be bundled or imported. */
-  importEntry(slot: Slot, entry: string): Promise<CommandEntry>;
+  importEntry(extensionId: string, entry: string): Promise<CommandEntry>;
   /** What a command entry is given. Its `config` is as the settings have it; no schema has been applied. */
-  contextOf(slot: Slot): CommandContext;
-  /** Of an activated extension. They are passed by reference, and each run goes to the version that runs then. */
-  of(slot: Slot): Promise<readonly Command[]>;
+  contextOf(extensionId: string): CommandContext;
+  /** Of an activated extension. They are passed by reference, and each run goes to the version that runs then. Rejects `provider_unavailable`. */
+  of(extensionId: string): Promise<readonly Command[]>;
 }
 
-export interface CommandOptions {
+export interface DeclaredCommand {
+  readonly extensionId: string;
+  /** What is typed. */
+  readonly path: string;
+  /** The path in its manifest; another than `path` where the name is somebody else's. */
+  readonly declared: string;
+  readonly needs: 'index' | 'initialized' | 'started';
+  /** Its own bundle, for `needs: index`. */
+  readonly entry: string | undefined;
+  readonly description: string;
+}
+
+interface CommandOptions {
   /** What a person agreed to. Absent: nothing. */
   readonly trust?: Trust | undefined;
   /** The commands of the kernel by name: no extension that does not ship has one that begins as they do. */
   kernelPaths(): readonly { readonly path: string }[];
 }
 
-export function createCommandPort(lifecycle: Lifecycle, { trust, kernelPaths }: CommandOptions): CommandPort {
+export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: CommandOptions): Commands {
   const { runtime, slots, tiers, wire } = lifecycle;
 
   async function makerOf({ declaration, config }: Slot, entry: string): Promise<CommandEntry> {
@@ -61,10 +73,21 @@ export function createCommandPort(lifecycle: Lifecycle, { trust, kernelPaths }: 
   }
 
   return {
-    declared: () => declaredCommands(slots, kernelPaths),
-    contextOf: ({ declaration, config }) => createCommandContext(runtime, declaration, config.config),
-    async importEntry(slot, entry) {
-      const { id, declaration } = slot;
+    declared() {
+      const names = commandNames(slots, kernelPaths);
+      return runnable(slots).flatMap(({ id: extensionId, declaration }) =>
+        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => {
+          return { extensionId, path: names.of(extensionId, path), declared: path, needs, entry, description };
+        }),
+      );
+    },
+    contextOf(id) {
+      const { declaration, config } = lifecycle.slotOf(id);
+      return createCommandContext(runtime, declaration, config.config);
+    },
+    async importEntry(id, entry) {
+      const slot = lifecycle.slotOf(id);
+      const { declaration } = slot;
       if (!declaration.manifest?.commands.some((command) => command.entry === entry))
         throw new PithError('not_declared', `'${id}' declares no command entry '${entry}'`, { where: declaration.file });
       try {
@@ -78,8 +101,8 @@ export function createCommandPort(lifecycle: Lifecycle, { trust, kernelPaths }: 
         throw runtime.secrets.redactError(error);
       }
     },
-    async of(slot) {
-      const { id } = slot;
+    async of(id) {
+      const slot = lifecycle.slotOf(id);
       if (!slot.declaration.manifest?.provides.includes('command')) throw unavailable(id, 'it provides no commands');
       const listed = await lifecycle.ready(slot);
       const commands = (await listOf(lifecycle, id)).map((command): Command => ({
@@ -92,6 +115,50 @@ export function createCommandPort(lifecycle: Lifecycle, { trust, kernelPaths }: 
       return commandNames(slots, kernelPaths).under(id, commands);
     },
   };
+}
+
+/** Under which names the commands of extensions are reached. */
+interface CommandNames {
+  /** Its path, or `<extension>:<path>`. */
+  of(extensionId: string, path: string): string;
+  /** Those of an extension under their names. */
+  under(extensionId: string, commands: readonly Command[]): readonly Command[];
+}
+
+/**
+ * The words by which commands of the kernel and of what ships begin stay theirs, whether these run or not: a stranger's command that begins
+ * so has its extension in front. So has a path that two strangers declare. A colon stands in no id and in no declared word.
+ */
+function commandNames(slots: ReadonlyMap<string, Slot>, kernelPaths: CommandOptions['kernelPaths']): CommandNames {
+  const declared = [...slots.values()].flatMap(({ id, declaration }) =>
+    (declaration.manifest?.commands ?? []).map(({ path }) => ({ id, path, isKept: keepsNames(declaration) })),
+  );
+  const kept = new Set([...kernelPaths(), ...declared.filter(({ isKept }) => isKept)].map(firstWord));
+  const isStranger = (id: string): boolean => {
+    const slot = slots.get(id);
+    return slot !== undefined && !keepsNames(slot.declaration);
+  };
+  const of = (id: string, path: string): string => {
+    if (!isStranger(id)) return path;
+    const isShared = declared.some((other) => other.path === path && other.id !== id);
+    return isShared || kept.has(firstWord({ path })) || path.includes(':') ? prefixed(id, path) : path;
+  };
+  return {
+    of,
+    under: (id, commands) =>
+      commands.map((command) => {
+        const { prefixed: _, ...own } = command; // only the kernel says it
+        return { ...own, path: of(id, command.path), ...(isStranger(id) ? { prefixed: prefixed(id, command.path) } : {}) };
+      }),
+  };
+}
+
+function prefixed(extensionId: string, path: string): string {
+  return `${extensionId}:${path}`;
+}
+
+function firstWord({ path }: { readonly path: string }): string {
+  return path.split(' ', 1)[0] ?? path;
 }
 
 async function listOf(lifecycle: Lifecycle, id: string): Promise<readonly Command[]> {

@@ -1,0 +1,154 @@
+import {
+  type Diagnostic,
+  type LanguageModel,
+  type ModelCallOptions,
+  ModelProvider,
+  PithError,
+  type Protocol,
+  type Remote,
+} from '../../contract/index.ts';
+import { canRun, type DeclaredModel, type ProviderFacts, type RoutedProvider } from '../records/extensions-port.ts';
+import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
+import type { Problem } from '../records/problem.ts';
+import type { Generation } from '../calls/generation.ts';
+import { openStream } from '../calls/open-stream.ts';
+import { keepsNames, type Declaration } from '../discovery/declaration.ts';
+import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import type { OtherExtensions } from '../lifecycle/runtime.ts';
+import { runnable, type Slot } from '../lifecycle/slot.ts';
+import type { Commands } from './commands.ts';
+import { extensionFindings } from './findings.ts';
+import { remoteOf, running } from './handle.ts';
+import type { Tools } from './tools.ts';
+
+/** What extensions provide. Each call of a `Remote` goes to the version that runs then. */
+export interface Providers {
+  readonly tools: Tools;
+  readonly commands: Commands;
+  readonly models: Models;
+  /** Of all that could be activated, in the order of their ids. Those that could not are recorded. */
+  active<T extends object>(protocol: Protocol<T>): Promise<readonly Remote<T>[]>;
+  /** Of those that run now; loads none. */
+  running<T extends object>(protocol: Protocol<T>): readonly Remote<T>[];
+  /** null: that extension does not provide it. Loads it by the first call. */
+  remote<T extends object>(extensionId: string, protocol: Protocol<T>): Remote<T> | null;
+  /** What those that run say is wrong in their own matters. Never rejects. */
+  findings(): Promise<readonly Diagnostic[]>;
+  /** Keeps that an extension answered what its protocol does not allow. */
+  record(extensionId: string, problem: Problem): void;
+}
+
+/** The models of extensions, which are passed by reference. */
+export interface Models {
+  declared(): readonly DeclaredModel[];
+  /** Rejects `provider_unavailable`. */
+  of(extensionId: string): Promise<RoutedProvider>;
+}
+
+export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Commands): Providers {
+  const { runtime, slots } = lifecycle;
+  return {
+    tools,
+    commands,
+    models: {
+      declared: () =>
+        runnable(slots).flatMap(({ id, declaration }) =>
+          (declaration.manifest?.models ?? []).map((model) => ({ extensionId: id, shipped: keepsNames(declaration), ...model })),
+        ),
+      of: (extensionId) => modelsOf(lifecycle, extensionId),
+    },
+    async active(protocol) {
+      const able = runnable(slots).filter((slot) => provides(slot, protocol));
+      const ready = await Promise.all(able.map((slot) => lifecycle.ready(slot).catch(recorded)));
+      return able.filter((_, index) => ready[index] !== undefined).map(({ id }) => remoteOf(lifecycle, id, protocol));
+    },
+    running: (protocol) =>
+      [...slots.values()]
+        .filter((slot) => slot.current !== null && provides(slot, protocol))
+        .map(({ id }) => remoteOf(lifecycle, id, protocol)),
+    remote: (extensionId, protocol) => (provides(slots.get(extensionId), protocol) ? remoteOf(lifecycle, extensionId, protocol) : null),
+    findings: () => extensionFindings(lifecycle),
+    record: (extensionId, problem) => void runtime.failures.record(extensionId, problem),
+  };
+}
+
+/** What extensions reach of each other. `answers`: what the kernel itself answers extensions of its process, by the id of the protocol. */
+export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, answers: ReadonlyMap<string, object>): OtherExtensions {
+  const { slots } = lifecycle;
+  const ofKernel = <T extends object>({ id }: Protocol<T>): readonly Remote<T>[] => {
+    const members = answers.get(id);
+    return members ? [Object.freeze({ extensionId: 'kernel', ...members }) as Remote<object> as Remote<T>] : [];
+  };
+  /** Commands carry functions, which are run in their extension's name. */
+  const reached = <T extends object>(id: string, protocol: Protocol<T>): Remote<T> =>
+    protocol.id === 'command'
+      ? (Object.freeze({ extensionId: id, getCommands: async () => (slots.has(id) ? commands.of(id) : []) }) as Remote<object> as Remote<T>)
+      : remoteOf(lifecycle, id, protocol);
+  return {
+    use(user, protocol) {
+      const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
+      if (id !== undefined) return reached(id, protocol);
+      const [answer] = ofKernel(protocol);
+      if (answer) return answer;
+      const message = `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`;
+      throw new PithError('not_declared', message, {
+        where: user.file,
+        cure: "add the provider's id to 'depends_on', or use context.find",
+      });
+    },
+    find: <T extends object>(user: Declaration, protocol: Protocol<T>) => [
+      ...ofKernel(protocol),
+      ...runnable(slots)
+        .filter((slot) => slot.id !== user.id && provides(slot, protocol))
+        .map(({ id }) => reached(id, protocol)),
+    ],
+  };
+}
+
+/** Every other extension with what of it a process may reach. */
+export function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
+  return [...lifecycle.slots.values()].flatMap((slot): readonly ProviderFacts[] => {
+    const { inProcessOnly = [], constants = {} } = lifecycle.descriptorOf(slot) ?? {};
+    const isOpen = (id: string) => !KERNEL_PROTOCOLS.get(id)?.inProcessOnly && !inProcessOnly.includes(id);
+    const open = (slot.declaration.manifest?.provides ?? []).filter(isOpen);
+    if (slot.id === user.id || open.length === 0) return [];
+    return [{ id: slot.id, provides: open, constants, reachable: slot.pending !== null || canRun(lifecycle.stateOf(slot)) }];
+  });
+}
+
+function provides(slot: Slot | undefined, { id }: Protocol): boolean {
+  return slot?.declaration.manifest?.provides.includes(id) ?? false;
+}
+
+/** Each call of a model goes to the version that runs then, in the extension's name. */
+async function modelsOf(lifecycle: Lifecycle, extensionId: string): Promise<RoutedProvider> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot || !provides(slot, ModelProvider)) throw unavailable(extensionId, 'it provides no models');
+  await lifecycle.ready(slot);
+  const { models, findLocal } = remoteOf(lifecycle, extensionId, ModelProvider);
+  return {
+    models,
+    findLocal,
+    async getModel(name, prefix) {
+      const found = oncePerVersion((generation) => generation.getModel(name, prefix));
+      const { model, contextWindow } = await found(await running(lifecycle, extensionId));
+      const { specificationVersion, provider, modelId } = model;
+      const doStream: LanguageModel['doStream'] = async (options: ModelCallOptions) => {
+        const generation = await running(lifecycle, extensionId);
+        const { model: each } = await found(generation);
+        const ask = (abortSignal: AbortSignal) => generation.run('call', () => each.doStream({ ...options, abortSignal }));
+        return { stream: await openStream(generation, options.abortSignal, async (signal) => (await ask(signal)).stream) };
+      };
+      return { contextWindow, model: { specificationVersion, provider, modelId, doStream } };
+    },
+  };
+}
+
+function oncePerVersion<T>(make: (generation: Generation) => T): (generation: Generation) => T {
+  const made = new WeakMap<Generation, { readonly value: T }>();
+  return (generation) => {
+    const known = made.get(generation) ?? { value: make(generation) };
+    made.set(generation, known);
+    return known.value;
+  };
+}

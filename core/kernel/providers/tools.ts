@@ -1,0 +1,245 @@
+import {
+  type AgentSpec,
+  type ApprovalQuestion,
+  type JsonValue,
+  messageOf,
+  type Off,
+  PithError,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+  type TurnTool,
+} from '../../contract/index.ts';
+import type { ToolDescriptor } from '../records/extensions-port.ts';
+import { TOOLSET_PREFIX } from '../records/extension-data.ts';
+import { Problem, problemOf } from '../records/problem.ts';
+import { runOutside } from '../records/stray-errors.ts';
+import type { Generation } from '../calls/generation.ts';
+import { invoke, recordCall } from '../calls/invoke.ts';
+import { toJsonValue } from '../calls/json-value.ts';
+import { TURN_TOOLS } from '../calls/surface.ts';
+import { questionOf, resultOfError } from '../calls/tool-call.ts';
+import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { runnable, type Slot } from '../lifecycle/slot.ts';
+import { callProvider } from './handle.ts';
+
+/** The tools of extensions. */
+export interface Tools {
+  /** From the version that runs or the index where it is valid, else by loading the extension. Rejects `provider_unavailable` with the reason. */
+  of(extensionId: string): Promise<readonly ToolDescriptor[]>;
+  /** As far as they are known without loading it. */
+  known(extensionId: string): readonly ToolDescriptor[];
+  /** Never fails: a throw is `tool_failed`, a cut `tool_timeout`, an abort `aborted`, a reload under way `interrupted`, a missing tool `tool_gone`. */
+  call(extensionId: string, tool: string, input: JsonValue, call: ToolCall): Promise<ToolResult>;
+  /** A text or a question means yes, and is for the person who is asked. A tool that cannot be asked needs approval. */
+  needsApproval(extensionId: string, tool: string, input: JsonValue, turn: TurnInfo): Promise<boolean | string | ApprovalQuestion>;
+  /** Why the tool's schema refuses this input; null when it takes it, or could not be asked: a person decides then. */
+  refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
+  /** The tool's own line for a terminal; undefined where it has none or throws. */
+  present(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
+  /** Ids of those that this agent names and that have tools of one turn, sorted. Loads what it names only where nothing is known of it. */
+  turnProviders(agent: AgentSpec): Promise<readonly string[]>;
+  /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
+  ofTurn(extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<readonly TurnTool[]>;
+}
+
+const ASK_MS = 1000;
+/** For what a person is asked: the tool reads and compares the files that they agree to. */
+const QUESTION_MS = 5000;
+/** How long an extension may take to describe its tools again. */
+const DESCRIBE_MS = 10_000;
+/** Of what a tool wants a person to read, in characters. */
+const MOST_SAID = 1024 * 1024;
+/** How many entries one extension may give to one turn. */
+const MOST_TURN_TOOLS = 1000;
+
+export function createTools(lifecycle: Lifecycle): Tools {
+  const { runtime, slots } = lifecycle;
+  const { redact, redactJson } = runtime.secrets;
+  const readable = (text: string): string => redact(bounded(text));
+
+  /** What a tool says of itself; `otherwise` when it cannot, which is recorded. */
+  async function ask<T>(
+    extensionId: string,
+    { operation, values, timeoutMs }: Question,
+    otherwise: T,
+    read: (said: unknown) => T,
+  ): Promise<T> {
+    try {
+      const generation = await lifecycle.ready({ id: extensionId });
+      return read(await invoke(lifecycle, generation, { operation, values, timeoutMs, signal: undefined, phase: 'tool call' }));
+    } catch (error) {
+      recordCall(runtime, { extensionId, phase: 'tool call' }, error);
+      return otherwise;
+    }
+  }
+
+  return {
+    of: (extensionId) => toolsOf(lifecycle, extensionId),
+    known(extensionId) {
+      const slot = slots.get(extensionId);
+      return (slot && lifecycle.descriptorOf(slot)?.tools) ?? [];
+    },
+    async call(extensionId, tool, input, { signal, ...call }) {
+      try {
+        const generation = slots.has(extensionId) ? await lifecycle.ready({ id: extensionId }).catch(gone) : undefined;
+        const descriptor = generation?.surface.descriptor.tools.find(({ name }) => name === tool);
+        if (!generation || !descriptor) throw new PithError('tool_gone', `'${extensionId}' has no tool '${tool}' any more`);
+        const { timeoutMs } = descriptor;
+        const asked = { operation: 'tool.execute', values: [tool, input, call], timeoutMs, signal, phase: 'tool call' } as const;
+        return redactJson((await invoke(lifecycle, generation, asked)) as ToolResult);
+      } catch (error) {
+        if (!(error instanceof PithError && error.code === 'tool_gone'))
+          recordCall(runtime, { extensionId, phase: 'tool call', correlationId: call.turn.correlationId }, error);
+        return resultOfError(error, redact);
+      }
+    },
+    async needsApproval(extensionId, tool, input, turn) {
+      if (!slots.has(extensionId)) return false;
+      const question = { operation: 'tool.needsApproval', values: [tool, input, turn], timeoutMs: QUESTION_MS };
+      return ask<boolean | string | ApprovalQuestion>(extensionId, question, UNSAID, (said) => {
+        if (typeof said === 'string') return readable(said);
+        if (typeof said === 'boolean') return said;
+        if (!isQuestion(said)) throw new PithError('tool_failed', `'${tool}' did not say in a known form whether it needs approval`);
+        return { ...questionOf(said), text: readable(questionOf(said).text) };
+      });
+    },
+    async refusal(extensionId, tool, input) {
+      if (!slots.has(extensionId)) return null;
+      const question = { operation: 'tool.refusal', values: [tool, input], timeoutMs: ASK_MS };
+      return ask<string | null>(extensionId, question, null, (said) => (typeof said === 'string' ? readable(said) : null));
+    },
+    async present(extensionId, tool, result) {
+      if (!slots.get(extensionId)?.current) return undefined; // nothing is loaded for a line
+      const question = { operation: 'tool.present', values: [tool, result], timeoutMs: ASK_MS };
+      return ask(extensionId, question, undefined, (line) => (typeof line === 'string' ? redact(line) : undefined));
+    },
+    async turnProviders(agent) {
+      const named = runnable(slots).filter((slot) => isNamed(slot, agent));
+      const known = await Promise.all(
+        named.map(async (slot) => {
+          if (slot.pending) await slot.pending.catch(recorded);
+          return lifecycle.descriptorOf(slot) ?? (await lifecycle.ready(slot).catch(recorded))?.surface.descriptor;
+        }),
+      );
+      return named.flatMap(({ id }, index) => (known[index]?.turnTools ? [id] : [])).sort();
+    },
+    async ofTurn(extensionId, turn, signal) {
+      const found = await callProvider(lifecycle, extensionId, TURN_TOOLS, [turn, signal]);
+      if (Array.isArray(found) && found.length <= MOST_TURN_TOOLS && found.every(isTurnTool))
+        return redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly TurnTool[];
+      const message = `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { toolset: { id, directory, modules } }`;
+      const problem = new Problem('getTurnTools', 'provider_failed', message);
+      runtime.failures.record(extensionId, problem);
+      throw problem;
+    },
+  };
+}
+
+interface Question {
+  readonly operation: string;
+  readonly values: readonly unknown[];
+  readonly timeoutMs: number;
+}
+
+/** Fails closed. */
+const UNSAID: ApprovalQuestion = { text: 'the tool could not say what this call would do', once: true };
+
+export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promise<readonly ToolDescriptor[]> {
+  const slot = lifecycle.slots.get(extensionId);
+  if (!slot) throw unavailable(extensionId, 'nothing declares it');
+  if (slot.pending) await slot.pending;
+  const why = lifecycle.reason(slot);
+  if (why !== undefined) throw unavailable(extensionId, why);
+  if (!slot.declaration.manifest?.provides.includes('tool')) return [];
+  return (lifecycle.descriptorOf(slot) ?? (await lifecycle.ready(slot)).surface.descriptor).tools;
+}
+
+function isQuestion(said: unknown): said is ApprovalQuestion {
+  const { text, subject } = fieldsOf(said);
+  return typeof text === 'string' && (subject === undefined || typeof subject === 'string');
+}
+
+function bounded(said: string): string {
+  const rest = said.length - MOST_SAID;
+  return rest > 0 ? `(${rest} characters at its end are not shown)\n${said.slice(0, MOST_SAID)}` : said;
+}
+
+function gone(error: unknown): never {
+  throw new PithError('tool_gone', messageOf(error), { cause: error });
+}
+
+/** By its id, by a key under `agent:` that it owns, or, where it provides skills, by a skill or a toolset. */
+function isNamed({ id, declaration: { manifest } }: Slot, { usesTools, usesSkills, keys }: AgentSpec): boolean {
+  if (!manifest?.provides.includes('tool')) return false;
+  const byTool = usesTools.some((entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`));
+  if (byTool || manifest.agent_keys.some((key) => Object.hasOwn(keys, key))) return true;
+  return manifest.provides.includes('skill') && (usesSkills.length > 0 || usesTools.some((entry) => entry.startsWith(TOOLSET_PREFIX)));
+}
+
+function isTurnTool(value: unknown): boolean {
+  const { tool, description, inputSchema, toolset } = fieldsOf(value);
+  if (toolset !== undefined) {
+    const { id, directory, modules } = fieldsOf(toolset);
+    return (
+      typeof id === 'string' && typeof directory === 'string' && Array.isArray(modules) && modules.every((each) => typeof each === 'string')
+    );
+  }
+  const isObject = typeof inputSchema === 'object' && inputSchema !== null && !Array.isArray(inputSchema);
+  return (
+    typeof tool === 'string' && (description === undefined || typeof description === 'string') && (inputSchema === undefined || isObject)
+  );
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** What `tool.describe` answers. */
+export interface DescribedTools {
+  readonly tools: readonly ToolDescriptor[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Asks a running extension for its tools again whenever it says that they changed. One question at a time for each extension;
+ * what is published meanwhile asks once more.
+ */
+export function renewToolsWhenChanged(lifecycle: Lifecycle): Off {
+  const asking = new Map<string, { again: boolean }>();
+  return lifecycle.runtime.services.events.handle('provider.changed', ({ extensionId, protocol }) => {
+    if (protocol !== 'tool') return;
+    const open = asking.get(extensionId);
+    if (open) {
+      open.again = true;
+      return;
+    }
+    const state = { again: false };
+    asking.set(extensionId, state);
+    void runOutside(async () => {
+      do {
+        state.again = false;
+        const slot = lifecycle.slots.get(extensionId);
+        if (slot?.current) await renew(lifecycle, slot, slot.current);
+      } while (state.again);
+      asking.delete(extensionId);
+    });
+  });
+}
+
+/** Never rejects: what goes wrong is recorded, and the tools stay as they were. */
+async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): Promise<void> {
+  const { runtime } = lifecycle;
+  if (!generation.surface.operations.has('tool.describe')) return;
+  try {
+    const asked = { operation: 'tool.describe', values: [], timeoutMs: DESCRIBE_MS, signal: undefined, phase: 'call' } as const;
+    const described = await invoke(lifecycle, generation, asked);
+    if (slot.current !== generation) return; // replaced meanwhile: the new version has said its own
+    const { tools, warnings } = runtime.secrets.redactJson(described) as DescribedTools;
+    generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, tools, warnings } };
+    lifecycle.remember(generation);
+    lifecycle.changed(slot.id);
+  } catch (error) {
+    runtime.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
+  }
+}
