@@ -8,7 +8,6 @@ import {
   discover,
   enabledBy,
   createHost,
-  type Host,
   loadSettings,
   packageRoot,
   systemClock,

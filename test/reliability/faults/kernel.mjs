@@ -5,20 +5,21 @@ const [testkit, sandbox] = process.argv.slice(2);
 const { scriptedModel, testKernel } = await import(testkit);
 const model = scriptedModel();
 const pith = await testKernel({ sandbox, isolation: 'process', shipped: false, model, env: { PATH: process.env.PATH } });
-const host = pith.kernel.extensions;
+const { host } = pith.kernel;
 const turn = { threadId: 'test', turnId: 'turn', agentId: 'main', channelId: 'test', userId: 'tester', correlationId: 'test', input: '' };
 
 const COMMANDS = {
-  call: ({ extension, tool }) => host.callTool(extension, tool, {}, { turn, idempotencyKey: 'key' }, new AbortController().signal),
+  call: ({ extension, tool }) =>
+    host.providers.tools.call(extension, tool, {}, { turn, idempotencyKey: 'key', signal: new AbortController().signal }),
   turn: async () => {
     model.add({ text: 'an answer' });
     const { reason, text } = await pith.run('a message');
     return { reason, text };
   },
   services: () => host.startServices(),
-  reload: ({ extension }) => host.reload(extension),
+  reload: ({ extension }) => host.extensions.reload(extension),
   doctor: () => pith.kernel.doctor(),
-  status: ({ extension }) => host.show(extension),
+  status: ({ extension }) => host.extensions.show(extension),
   memory: () => process.memoryUsage().rss,
 };
 
