@@ -1,75 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it } from 'vitest';
-import type { JsonValue, KeyValue } from '../../../core/contract/index.ts';
-import {
-  configOf,
-  createEvents,
-  discover,
-  enabledBy,
-  createHost,
-  loadSettings,
-  packageRoot,
-  systemClock,
-} from '../../../core/kernel/index.ts';
-import { createLoader } from '../../../core/loader/index.ts';
 import { fakeClock } from 'pith/testing';
-import { extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+import { expect, it } from 'vitest';
+import { bareHost, type BareOptions } from './bare-host.ts';
 import { CALL, NEVER, toolClass } from './extensions.ts';
+import { extension, writeFiles } from './sandbox-folder.ts';
 
-function memory(): KeyValue {
-  const values = new Map<string, JsonValue>();
-  return {
-    get: async (key) => values.get(key) ?? null,
-    set: async (key, value) => void values.set(key, value),
-    delete: async (key) => values.delete(key),
-    keys: async (prefix = '') => [...values.keys()].filter((key) => key.startsWith(prefix)),
-  };
-}
-
-const absent = () => {
-  throw new Error('absent');
-};
-
-/** The kernel alone over a sandbox with the extension `it`: without a database, processes, agents or durable events. */
-async function bare({ clock = systemClock, looks = async () => undefined as void, renewed = async () => undefined as void } = {}) {
-  const directory = folderWith({});
-  const write = (body: string, more = '') =>
-    writeFiles(directory, {
-      ...extension('it'),
-      'extensions/it/main.ts': `import { defineTool, z } from 'pith';\n${toolClass(body, more).replace('async execute(input, call)', 'execute: async (input, call) =>')}`,
-    });
-  write('return 1;');
-  const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
-  const index = indexIn(directory);
-  const kv = memory();
-  const events = createEvents({ onListenerError: absent });
-  const host = await createHost({
-    places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
-    source: {
-      async discover(at) {
-        const found = await discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at });
-        await looks();
-        return found;
-      },
-      renewed,
-      watched: [],
-    },
-    configOf: (declaration) => configOf(declaration, settings),
-    index,
-    clock,
-    loader: createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
-    secrets: { env: {} },
-    services: {
-      events,
-      keyValue: () => kv,
-      database: absent,
-      confined: absent,
-      agents: { list: absent, find: absent, check: absent, run: absent },
-    },
-    calls: { isolation: 'in_process' },
-    toolsets: { packageRoot: packageRoot() },
+/** With the extension `it`. */
+async function bare(options: BareOptions = {}) {
+  const code = (body: string, more = '') => ({
+    ...extension('it'),
+    'extensions/it/main.ts': `import { defineTool, z } from 'pith';\n${toolClass(body, more).replace('async execute(input, call)', 'execute: async (input, call) =>')}`,
   });
+  const { directory, events, host } = await bareHost(code('return 1;'), options);
+  const write = (body: string, more = '') => writeFiles(directory, code(body, more));
   return { directory, write, events, host, work: () => host.providers.tools.call('it', 'work', {}, { ...CALL, signal: NEVER }) };
 }
 

@@ -1,0 +1,51 @@
+import { createAgents, createThreadQueue } from '../../../core/agent/index.ts';
+import type { TurnEvent } from '../../../core/contract/index.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
+import { createLeases } from '../../../core/store/index.ts';
+import { scriptedModel } from 'pith/testing';
+import { expect, it } from 'vitest';
+import { bareHost } from '../kernel/bare-host.ts';
+import { toolClass } from '../kernel/extensions.ts';
+import { extension } from '../kernel/sandbox-folder.ts';
+import { memoryLeaseRows, memoryThreads, noApprovals } from './threads/in-memory.ts';
+
+it('a bare agent turn: the kernel, agents and a scripted model, without a database, processes, a command line or what ships', async () => {
+  const { host, events, directory } = await bareHost({
+    ...extension('it'),
+    'extensions/it/main.ts': `import { defineTool, z } from 'pith';\n${toolClass("return 'worked';").replace('async execute(input, call)', 'execute: async (input, call) =>')}`,
+    'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { uses_tools: [it], instructions: Be brief. }\n',
+  });
+  const script = scriptedModel([{ calls: [{ name: 'work', input: {} }] }, { text: 'done' }, { text: 'again' }]);
+  const rows = memoryLeaseRows(systemClock);
+  const threads = memoryThreads(systemClock, rows.holds);
+  const queue = createThreadQueue(createLeases(rows, systemClock), systemClock);
+  const model = { ref: 'scripted/scripted', why: 'test', model: script.model, contextWindow: null };
+  const agents = createAgents({
+    host,
+    models: { resolve: async () => model, isAlias: () => true, providerOf: () => null, check: () => undefined },
+    stores: () => ({ threads, approvals: noApprovals, queue }),
+    events,
+    clock: systemClock,
+    sandboxDir: directory,
+  });
+  const run = async (input: string) => {
+    const seen: TurnEvent[] = [];
+    for await (const event of agents.run({ agent: 'main', threadId: 't', input })) seen.push(event);
+    return seen;
+  };
+  expect((await run('go')).map(({ type }) => type)).toEqual([
+    'turn-start',
+    'tool-call',
+    'tool-result',
+    'step-end',
+    'text-delta',
+    'step-end',
+    'turn-end',
+  ]);
+  expect((await run('and now?')).at(-1)).toMatchObject({ reason: 'done', text: 'again' });
+  expect(script.requests[2]).toMatchObject({ system: 'Be brief.' });
+  expect(script.requests[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
+  agents.stop();
+  await host.stop();
+  expect(host.extensions.failures()).toEqual([]);
+});

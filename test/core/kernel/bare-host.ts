@@ -1,0 +1,72 @@
+import path from 'node:path';
+import type { Clock, JsonValue, KeyValue } from '../../../core/contract/index.ts';
+import {
+  configOf,
+  createEvents,
+  createHost,
+  discover,
+  enabledBy,
+  loadSettings,
+  packageRoot,
+  systemClock,
+} from '../../../core/kernel/index.ts';
+import { createLoader } from '../../../core/loader/index.ts';
+import { folderWith, indexIn } from './sandbox-folder.ts';
+
+export interface BareOptions {
+  readonly clock?: Clock;
+  /** Awaited by each look at the folder, after it. */
+  looks?(): Promise<void>;
+  renewed?(): Promise<void>;
+}
+
+/** The kernel alone over a sandbox: without a database, processes, agents or durable events. */
+export async function bareHost(files: Readonly<Record<string, string>>, options: BareOptions = {}) {
+  const { clock = systemClock, looks, renewed = async () => undefined } = options;
+  const directory = folderWith(files);
+  const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
+  const index = indexIn(directory);
+  const kv = memory();
+  const events = createEvents({ onListenerError: absent });
+  const host = await createHost({
+    places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
+    source: {
+      async discover(at) {
+        const found = await discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at });
+        await looks?.();
+        return found;
+      },
+      renewed,
+      watched: [],
+    },
+    configOf: (declaration) => configOf(declaration, settings),
+    index,
+    clock,
+    loader: createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
+    secrets: { env: {} },
+    services: {
+      events,
+      keyValue: () => kv,
+      database: absent,
+      confined: absent,
+      agents: { list: absent, find: absent, check: absent, run: absent },
+    },
+    calls: { isolation: 'in_process' },
+    toolsets: { packageRoot: packageRoot() },
+  });
+  return { directory, events, host };
+}
+
+function memory(): KeyValue {
+  const values = new Map<string, JsonValue>();
+  return {
+    get: async (key) => values.get(key) ?? null,
+    set: async (key, value) => void values.set(key, value),
+    delete: async (key) => values.delete(key),
+    keys: async (prefix = '') => [...values.keys()].filter((key) => key.startsWith(prefix)),
+  };
+}
+
+const absent = () => {
+  throw new Error('absent');
+};
