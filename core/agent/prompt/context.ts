@@ -1,6 +1,6 @@
 import { codeOf, type ContextDocument, type ContextParts, ContextProvider, messageOf, type TurnInfo } from '../../contract/index.ts';
 import { type Cleaning, Problem, type Providers } from '../../kernel/index.ts';
-import { cutToTokens, countTokens } from './tokens.ts';
+import { type OfferedDocument, cutToTokens, countTokens } from './messages.ts';
 
 /** The most that one provider may put beside a user's message. */
 export const TURN_PART_TOKENS = 400;
@@ -137,11 +137,6 @@ const ASSUMED_WINDOW = 200_000;
 
 /** What is said of all that is left out of one message. */
 const LINES_TOKENS = 400;
-
-/** A whole text beside a message, and whose it is. */
-export interface OfferedDocument extends ContextDocument {
-  readonly extensionId: string;
-}
 
 export interface FittingDocuments {
   readonly documents: readonly OfferedDocument[];

@@ -10,8 +10,17 @@ import {
   type Usage,
 } from '../../contract/index.ts';
 import { readWithRetry } from '../../models/index.ts';
-import { assemble, callIdsOf, heldIn, isSummary, keptAndDropped, sentHistory } from '../prompt/messages.ts';
-import { countTokens, textOf, upperBound } from '../prompt/tokens.ts';
+import {
+  assemble,
+  callIdsOf,
+  countTokens,
+  heldIn,
+  isSummary,
+  keptAndDropped,
+  sentHistory,
+  textOf,
+  upperBound,
+} from '../prompt/messages.ts';
 import type { StoredMessage, ThreadWriter } from '../threads/index.ts';
 import { spendTokens } from './call-tree.ts';
 import { LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';

@@ -1,13 +1,11 @@
 import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent, type TurnInfo } from '../../contract/index.ts';
-import { announceQuestion, decideCalls, readCalls, type DecidedCall } from './calls.ts';
+import { announceQuestion, decideCalls, type DecidedCall, readCalls, runCalls, wasShown } from './calls.ts';
 import { compactIfNeeded, addUsage } from './compaction.ts';
 import { chargesOf, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
-import { distinct, type AssistantMessage } from '../prompt/messages.ts';
+import { type AssistantMessage, countTokens, distinct } from '../prompt/messages.ts';
 import { modelFailure } from '../../models/index.ts';
-import { runCalls, wasShown } from './run-calls.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
-import { countTokens } from '../prompt/tokens.ts';
 import { toolIds, type OfferedTool } from '../tools/tools.ts';
 import { withTurnTools } from '../tools/turn-tools.ts';
 import { functionTool } from './plan.ts';

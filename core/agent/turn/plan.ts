@@ -1,4 +1,4 @@
-import type { TurnHooks } from './turn-hooks.ts';
+import type { FunctionTool, NamedText, Notice, TurnDependencies, TurnHooks, TurnPlan } from './running-turn.ts';
 import {
   type AgentSpec,
   type Diagnostic,
@@ -15,12 +15,10 @@ import type { BoundSkill } from '../prompt/bound-skills.ts';
 import { contextSources, type ContextSource, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
-import { userTexts, assemble, heldIn, sentHistory, userMessage } from '../prompt/messages.ts';
+import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
-import type { FunctionTool, Notice, TurnPlan, TurnDependencies, NamedText } from './running-turn.ts';
 import { withOwnModel } from './foreign-turn.ts';
-import { countTokens, textOf } from '../prompt/tokens.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
 export const LOCAL_USER = 'local';

@@ -1,8 +1,7 @@
 import { toolError, type ToolResult } from '../../contract/index.ts';
 import type { CallRecord, StoredMessage, Threads, ThreadWriter, Approval, ApprovalStore, Unfinished } from '../threads/index.ts';
 import type { Fence } from '../../store/index.ts';
-import { decideCall, toolOf, type DecidedCall, denied } from './calls.ts';
-import { keyOf } from './run-calls.ts';
+import { decideCall, type DecidedCall, denied, keyOf, toolOf } from './calls.ts';
 import { callIdsOf, resultPart } from '../prompt/messages.ts';
 import type { RunningTurn } from './running-turn.ts';
 

@@ -1,4 +1,4 @@
-import { TurnHooks } from './turn-hooks.ts';
+import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd, TurnHooks } from './running-turn.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { PithError, type TurnEndReason, type TurnEvent } from '../../contract/index.ts';
@@ -7,7 +7,6 @@ import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } f
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { republish, type EndedTurn, openTurn, type Opening } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
-import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import { resumeCalls, withdraw } from './resume.ts';
 
 export type { TurnDependencies } from './running-turn.ts';
