@@ -1,79 +1,45 @@
-import { codeOf, type ContextDocument, type ContextParts, ContextProvider, messageOf, type TurnInfo } from '../../contract/index.ts';
+import {
+  codeOf,
+  type ContextDocument,
+  type ContextParts,
+  ContextProvider,
+  messageOf,
+  type Remote,
+  type TurnInfo,
+} from '../../contract/index.ts';
 import { type Cleaning, Problem, type Providers } from '../../kernel/index.ts';
-import { type OfferedDocument, cutToTokens, countTokens } from './messages.ts';
+import { countTokens, cutToTokens, type OfferedDocument } from './messages.ts';
 
 /** The most that one provider may put beside a user's message. */
 export const TURN_PART_TOKENS = 400;
 
+export interface ContextHost {
+  readonly providers: Pick<Providers, 'active' | 'record'>;
+  readonly secrets: Pick<Cleaning, 'redactJson'>;
+}
+
 /** A context provider as a turn uses it. */
 export interface ContextSource {
   readonly extensionId: string;
-  readonly placement: 'system' | 'turn';
-  /** Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
-  getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<string | ContextParts | null>;
+  /** What it says, checked and without secrets. Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
+  getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<ContextParts>;
 }
 
-export interface ContextHost {
-  readonly providers: Pick<Providers, 'active' | 'record'>;
-  readonly secrets: Pick<Cleaning, 'redact'>;
-}
-
-/** All context providers that can run now, sorted by priority, then id. What they say is checked, and holds no secrets. */
+/** All context providers that can run now, by priority, then id. */
 export async function contextSources(host: ContextHost): Promise<readonly ContextSource[]> {
   const found = await host.providers.active(ContextProvider);
   return found
-    .map((provider) => ({ provider, priority: Number(provider.contextPriority), id: provider.extensionId }))
-    .sort((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1))
-    .map(({ provider, id }) => ({
-      extensionId: id,
-      placement: provider.placement === 'turn' ? 'turn' : 'system',
-      getContext: async (prompt, turn, signal) => checked(host, id, await provider.getContext(prompt, turn, signal)),
+    .map((provider) => ({ provider, priority: Number(provider.contextPriority), extensionId: provider.extensionId }))
+    .sort((a, b) => a.priority - b.priority || (a.extensionId < b.extensionId ? -1 : 1))
+    .map(({ provider, extensionId }) => ({
+      extensionId,
+      getContext: async (prompt, turn, signal) => partsOf(host, provider, await provider.getContext(prompt, turn, signal)),
     }));
 }
 
-function checked({ providers, secrets: { redact } }: ContextHost, id: string, found: unknown): string | ContextParts | null {
-  if (found === null || found === undefined) return null;
-  if (typeof found === 'string') return redact(found);
-  const { system, turn, documents } = found as ContextParts;
-  const isText = (part: unknown) => part === undefined || typeof part === 'string';
-  if (typeof found === 'object' && isText(system) && isText(turn) && areDocuments(documents)) {
-    return {
-      ...(system === undefined ? {} : { system: redact(system) }),
-      ...(turn === undefined ? {} : { turn: redact(turn) }),
-      ...(documents === undefined ? {} : { documents: documents.map((each) => cleanDocument(each, redact)) }),
-    };
-  }
-  const message = `getContext of '${id}' returned neither text nor { system?, turn?, documents? } nor null`;
-  const problem = new Problem('getContext', 'provider_failed', message);
-  providers.record(id, problem);
-  throw problem;
-}
-
-function cleanDocument({ key, digest, text, instead, line }: ContextDocument, redact: (text: string) => string): ContextDocument {
-  return {
-    key,
-    digest,
-    text: redact(text),
-    ...(instead === undefined ? {} : { instead: redact(instead) }),
-    ...(line === undefined ? {} : { line: redact(line) }),
-  };
-}
-
-const MOST_DOCUMENTS = 100;
-
-function areDocuments(value: unknown): boolean {
-  if (value === undefined) return true;
-  const isDocument = (each: unknown): boolean => {
-    const {
-      key,
-      digest,
-      text,
-      instead = '',
-      line = '',
-    } = (typeof each === 'object' && each !== null ? each : {}) as Partial<ContextDocument>;
-    return [key, digest, text, instead, line].every((part) => typeof part === 'string');
-  };
-  return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
+export interface Notice {
+  readonly code: string;
+  readonly message: string;
 }
 
 export interface ContextPart {
@@ -82,52 +48,63 @@ export interface ContextPart {
 }
 
 export interface GatheredContext {
-  /** In the order of the sources. */
+  /** In the order of the providers. */
   readonly system: readonly ContextPart[];
   readonly turn: readonly ContextPart[];
   /** Whole, as many as were given. */
   readonly documents: readonly OfferedDocument[];
-  /** Providers that were left out; the host has recorded why. */
-  readonly skipped: readonly { readonly extensionId: string; readonly code: string; readonly message: string }[];
+  /** On providers that were left out; the kernel has recorded why. */
+  readonly notices: readonly Notice[];
 }
 
 /** Asks all side by side. One that fails is left out of this turn; nothing here rejects. */
 export async function gatherContext(
   sources: readonly ContextSource[],
-  prompt: string,
   turn: TurnInfo,
+  hooks: { begin(extensionId: string, turn: TurnInfo): Promise<void> } | undefined,
   signal: AbortSignal,
 ): Promise<GatheredContext> {
-  const answers = await Promise.all(sources.map((source) => ask(source, prompt, turn, signal)));
+  const ask = async ({ extensionId, getContext }: ContextSource): Promise<(ContextParts & Pick<ContextSource, 'extensionId'>) | Notice> => {
+    try {
+      await hooks?.begin(extensionId, turn);
+      const { system, turn: beside, documents } = await getContext(turn.userTexts.at(-1) ?? '', turn, signal);
+      return { extensionId, system: system?.trim(), turn: beside && (await cutToTokens(beside.trim(), TURN_PART_TOKENS)), documents };
+    } catch (error) {
+      return { code: codeOf(error, 'provider_failed'), message: `'${extensionId}' adds nothing to this turn: ${messageOf(error)}` };
+    }
+  };
+  const answers = await Promise.all(sources.map(ask));
+  const given = answers.flatMap((answer) => ('code' in answer ? [] : [answer]));
   return {
-    system: answers.flatMap(({ extensionId, system }) => (system ? [{ extensionId, text: system }] : [])),
-    turn: answers.flatMap(({ extensionId, turn: text }) => (text ? [{ extensionId, text }] : [])),
-    documents: answers.flatMap(({ extensionId, documents = [] }) => documents.map((each) => ({ extensionId, ...each }))),
-    skipped: answers.flatMap(({ extensionId, failure }) => (failure ? [{ extensionId, ...failure }] : [])),
+    system: given.flatMap(({ extensionId, system: text }) => (text ? [{ extensionId, text }] : [])),
+    turn: given.flatMap(({ extensionId, turn: text }) => (text ? [{ extensionId, text }] : [])),
+    documents: given.flatMap(({ extensionId, documents = [] }) => documents.map((each) => ({ ...each, extensionId }))),
+    notices: answers.flatMap((answer) => ('code' in answer ? [answer] : [])),
   };
 }
 
-interface Answer {
-  readonly extensionId: string;
-  readonly system?: string;
-  readonly turn?: string;
-  readonly documents?: readonly ContextDocument[];
-  readonly failure?: { readonly code: string; readonly message: string };
+function partsOf({ providers, secrets }: ContextHost, { extensionId, placement }: Remote<ContextProvider>, found: unknown): ContextParts {
+  if (found === null || found === undefined) return {};
+  if (typeof found === 'string') return { [placement === 'turn' ? 'turn' : 'system']: secrets.redactJson(found) };
+  const { system, turn, documents } = found as ContextParts;
+  const isText = (part: unknown) => part === undefined || typeof part === 'string';
+  if (typeof found === 'object' && isText(system) && isText(turn) && areDocuments(documents))
+    return secrets.redactJson({ system, turn, documents });
+  const message = `getContext of '${extensionId}' returned neither text nor { system?, turn?, documents? } nor null`;
+  const problem = new Problem('getContext', 'provider_failed', message);
+  providers.record(extensionId, problem);
+  throw problem;
 }
 
-async function ask(source: ContextSource, prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<Answer> {
-  const { extensionId } = source;
-  try {
-    const { system, turn: beside, documents } = partsOf(await source.getContext(prompt, turn, signal), source.placement);
-    return { extensionId, system: system?.trim(), documents, turn: beside && (await cutToTokens(beside.trim(), TURN_PART_TOKENS)) };
-  } catch (error) {
-    return { extensionId, failure: { code: codeOf(error, 'provider_failed'), message: messageOf(error) } };
-  }
-}
+const MOST_DOCUMENTS = 100;
 
-function partsOf(answer: string | ContextParts | null, placement: 'system' | 'turn'): ContextParts {
-  if (answer === null || answer === undefined) return {};
-  return typeof answer === 'string' ? { [placement]: answer } : answer;
+function areDocuments(value: unknown): boolean {
+  if (value === undefined) return true;
+  const isDocument = (each: unknown): boolean => {
+    const { key, digest, text, instead = '', line = '' } = (each ?? {}) as Partial<ContextDocument>;
+    return [key, digest, text, instead, line].every((part) => typeof part === 'string');
+  };
+  return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);
 }
 
 /** All documents beside one message fill at most this part of the model's window. */
@@ -142,7 +119,7 @@ export interface FittingDocuments {
   readonly documents: readonly OfferedDocument[];
   /** What the message says of each that it leaves out, by whose they are. */
   readonly lines: readonly { readonly extensionId: string; readonly text: string }[];
-  readonly notices: readonly { readonly code: string; readonly message: string }[];
+  readonly notices: readonly Notice[];
 }
 
 /** In their order, those that fit; none is cut. */

@@ -1,9 +1,8 @@
-import type { FunctionTool, NamedText, Notice, TurnDependencies, TurnHooks, TurnPlan } from './running-turn.ts';
+import type { FunctionTool, NamedText, TurnDependencies, TurnPlan } from './running-turn.ts';
 import {
   type AgentSpec,
   type Diagnostic,
   type Message,
-  messageOf,
   PithError,
   type TurnInfo,
   type TurnPolicy,
@@ -12,7 +11,7 @@ import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/index.ts';
 import type { BoundSkill } from '../prompt/bound-skills.ts';
-import { contextSources, type ContextSource, fittingDocuments, gatherContext } from '../prompt/context.ts';
+import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { instructionsOf } from '../prompt/instructions.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
@@ -46,11 +45,11 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { turn, thread, text } = request;
   const { agent: spec, policy, channelId, userId } = turn;
   const { host } = deps;
-  const [model, resolved, skills, gathered, providers] = await Promise.all([
+  const [model, resolved, skills, contexts, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
     resolveTools(spec, host, policy, deps.registry.callees(spec)),
     deps.skills.read(spec, signal),
-    servingContexts(deps, policy),
+    contextSources(host),
     turnToolProviders(deps, spec, policy),
   ]);
   if (text !== null) refuseUnusable(spec, skills);
@@ -73,15 +72,13 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { tools, notices, late } =
     providers.length === 0 ? { tools: resolved.tools, notices: [], late: [] } : await withTurnTools(question, signal);
   const info: TurnInfo = tools === resolved.tools ? asked : { ...asked, tools: toolIds(tools) };
-  const context = await gatherContext(gathered.sources, info.userTexts.at(-1) ?? '', info, signal);
+  // What a stranger begins is answered to the stranger: it is told nothing that other extensions say.
+  const serving = contexts.filter(({ extensionId }) => mayServe(policy, extensionId));
+  const context = await gatherContext(serving, info, deps.hooks, signal);
   const instructions = await instructing;
   const fitting = await fittingDocuments(context.documents, model.contextWindow);
   const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, text: part }))];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
-  const skipped = context.skipped.map(({ extensionId, code, message }): Notice => ({
-    code,
-    message: `'${extensionId}' adds nothing to this turn: ${message}`,
-  }));
   return {
     spec,
     info,
@@ -97,8 +94,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
       ...[...request.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
       ...notices,
       ...missingToolsets(spec.usesTools, tools),
-      ...skipped,
-      ...gathered.notices,
+      ...context.notices,
       ...(text === null ? [] : fitting.notices),
     ],
   };
@@ -129,31 +125,6 @@ const MOST_TEXTS = 5;
 
 async function turnToolProviders({ host }: TurnDependencies, spec: AgentSpec, policy: TurnPolicy): Promise<readonly string[]> {
   return (await host.providers.tools.turnProviders(spec)).filter((id) => mayServe(policy, id));
-}
-
-/** What a stranger begins is answered to the stranger: it is told nothing that other extensions say. */
-async function servingContexts(
-  deps: TurnDependencies,
-  policy: TurnPolicy,
-): Promise<{ sources: readonly ContextSource[]; notices: readonly Notice[] }> {
-  try {
-    const sources = await contextSources(deps.host);
-    const serving = sources.filter(({ extensionId }) => mayServe(policy, extensionId));
-    return { sources: serving.map((source) => withHooks(source, deps.hooks)), notices: [] };
-  } catch (error) {
-    return { sources: [], notices: [{ code: 'provider_failed', message: `no context could be gathered: ${messageOf(error)}` }] };
-  }
-}
-
-function withHooks(source: ContextSource, hooks: TurnHooks | undefined): ContextSource {
-  if (hooks === undefined) return source;
-  return {
-    ...source,
-    async getContext(prompt, turn, signal) {
-      await hooks.begin(source.extensionId, turn);
-      return source.getContext(prompt, turn, signal);
-    },
-  };
 }
 
 /** A skill may have become unusable after the agent was admitted. */

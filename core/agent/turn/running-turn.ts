@@ -21,6 +21,7 @@ import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore, Delegated, ThreadQueue, Threads, ThreadWriter, TurnRecord } from '../threads/index.ts';
 import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
 import type { Cleaning, DeclaredAgents, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
@@ -92,11 +93,6 @@ export interface PlannedTools {
 export interface NamedText {
   readonly name: string;
   readonly text: string;
-}
-
-export interface Notice {
-  readonly code: string;
-  readonly message: string;
 }
 
 /** A turn under way: what was fixed before it began, and what has happened so far. */

@@ -1,5 +1,6 @@
 import type { CompactionProvider } from 'pith';
-import { recipeFor, type Recipe, type Request } from './recipe.ts';
+import { recipeFor } from './recipe.ts';
+import type { Recipe, Request } from './results.ts';
 
 export default class Compaction implements CompactionProvider {
   async compact(request: Request): Promise<Recipe | null> {

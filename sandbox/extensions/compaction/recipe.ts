@@ -1,10 +1,5 @@
-import type { CompactionProvider } from 'pith';
-import { cutResults, goneNote, retainedIn, retainedText } from './results.ts';
+import { cutResults, goneNote, retainedIn, retainedText, type Recipe, type Request, type Sized } from './results.ts';
 import { askFor, extractOf, transcriptOf } from './transcript.ts';
-
-export type Request = Parameters<CompactionProvider['compact']>[0];
-export type Recipe = NonNullable<Awaited<ReturnType<CompactionProvider['compact']>>>;
-export type Sized = Request['messages'][number];
 
 /** Cutting long results is enough when the conversation then fits this part of the window. */
 const ENOUGH = 0.6;

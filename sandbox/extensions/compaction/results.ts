@@ -1,6 +1,9 @@
-import type { Retain } from 'pith';
+import type { CompactionProvider, Retain } from 'pith';
 import { headAndTail } from '@pith/plain-text';
-import type { Sized } from './recipe.ts';
+
+export type Request = Parameters<CompactionProvider['compact']>[0];
+export type Recipe = NonNullable<Awaited<ReturnType<CompactionProvider['compact']>>>;
+export type Sized = Request['messages'][number];
 
 type ToolMessage = Extract<Sized['message'], { role: 'tool' }>;
 type Part = ToolMessage['content'][number];

@@ -1,5 +1,5 @@
 import { headAndTail } from '@pith/plain-text';
-import type { Recipe, Sized } from './recipe.ts';
+import type { Recipe, Sized } from './results.ts';
 
 type Message = Sized['message'];
 

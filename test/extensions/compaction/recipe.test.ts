@@ -1,8 +1,8 @@
-import type { CompactionProvider, Message, Retain } from 'pith';
+import type { Message, Retain } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { recipeFor, type Recipe } from '../../../sandbox/extensions/compaction/recipe.ts';
+import { recipeFor } from '../../../sandbox/extensions/compaction/recipe.ts';
+import type { Recipe, Request } from '../../../sandbox/extensions/compaction/results.ts';
 
-type Request = Parameters<CompactionProvider['compact']>[0];
 type Retained = Record<string, Retain>;
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
