@@ -1,7 +1,7 @@
 import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult } from '../contract/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { OriginalRequest } from '../kernel/index.ts';
-import { createBoundSkills } from './prompt/bound-skills.ts';
+import { createBoundSkills } from './prompt/instructions.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore, ThreadQueue, Threads } from './threads/index.ts';
 import type { OfferedTool } from './tools/tools.ts';

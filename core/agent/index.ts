@@ -1,7 +1,7 @@
 /** Agents on a kernel: which there are, what a turn of one is sent, its tools behind the gate, its threads, and the turn itself. */
 export { createAgents, type Agents, type AgentsOptions } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
-export { checkPrompt, PROMPT_VARIABLES } from './prompt/prompt.ts';
+export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { UNDECLARED, type AgentRegistry, type AgentStatus } from './registry/registry.ts';
 export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/index.ts';
 export { createThreadQueue, createThreadStores } from './threads/index.ts';

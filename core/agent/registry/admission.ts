@@ -1,8 +1,7 @@
 import { type AgentSpec, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { deepFreeze, type AgentDeclaration, type DeclaredAgents } from '../../kernel/index.ts';
-import type { BoundSkills } from '../prompt/bound-skills.ts';
-import { checkPrompt } from '../prompt/prompt.ts';
+import { type BoundSkills, checkPrompt } from '../prompt/instructions.ts';
 import { resolveTools, type ToolHost } from '../tools/tools.ts';
 
 /** An agent and whether it can run now. `spec` is null only when its file is broken. */

@@ -1,19 +1,11 @@
 import type { FunctionTool, NamedText, TurnDependencies, TurnPlan } from './running-turn.ts';
-import {
-  type AgentSpec,
-  type Diagnostic,
-  type Message,
-  PithError,
-  type TurnInfo,
-  type TurnPolicy,
-} from '../../contract/index.ts';
+import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo, type TurnPolicy } from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/index.ts';
-import type { BoundSkill } from '../prompt/bound-skills.ts';
+import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
-import { instructionsOf } from '../prompt/instructions.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';

@@ -20,7 +20,7 @@ import type { Span } from '../../durable/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore, Delegated, ThreadQueue, Threads, ThreadWriter, TurnRecord } from '../threads/index.ts';
 import type { Fence } from '../../store/index.ts';
-import type { BoundSkills } from '../prompt/bound-skills.ts';
+import type { BoundSkills } from '../prompt/instructions.ts';
 import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
 import type { Cleaning, DeclaredAgents, Providers } from '../../kernel/index.ts';
