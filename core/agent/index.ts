@@ -3,20 +3,11 @@ export { createAgents, type Agents, type AgentsOptions } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
 export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { UNDECLARED, type AgentRegistry, type AgentStatus } from './registry/registry.ts';
-export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/index.ts';
-export { createThreadQueue, createThreadStores } from './threads/index.ts';
-export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './threads/index.ts';
-export type {
-  CallRecord,
-  CallState,
-  Charge,
-  StoredMessage,
-  ThreadQueue,
-  Threads,
-  ThreadStores,
-  ThreadWriter,
-  TurnRecord,
-} from './threads/index.ts';
+export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/approval.ts';
+export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './threads/approval.ts';
+export { createThreadQueue, type ThreadQueue } from './threads/queue.ts';
+export { createThreadStores, type ThreadStores } from './threads/stores.ts';
+export type { CallRecord, CallState, Charge, StoredMessage, Threads, ThreadWriter, TurnRecord } from './threads/thread.ts';
 export type { OfferedTool } from './tools/tools.ts';
 export { LOCAL_USER, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
 export type { AgentHost } from './turn/running-turn.ts';

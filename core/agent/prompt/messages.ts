@@ -1,6 +1,6 @@
 import type * as tokenxModule from 'tokenx';
 import type { ContextDocument, JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
-import type { StoredMessage } from '../threads/index.ts';
+import type { StoredMessage } from '../threads/thread.ts';
 
 export type ToolMessage = Extract<Message, { role: 'tool' }>;
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;

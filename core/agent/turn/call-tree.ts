@@ -1,5 +1,5 @@
 import { type AgentLimits, PithError, type TurnRequest } from '../../contract/index.ts';
-import type { Charge } from '../threads/index.ts';
+import type { Charge } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
 /** Where a turn stands among those that called it. */

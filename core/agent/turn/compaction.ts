@@ -21,7 +21,7 @@ import {
   textOf,
   upperBound,
 } from '../prompt/messages.ts';
-import type { StoredMessage, ThreadWriter } from '../threads/index.ts';
+import type { StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { spendTokens } from './call-tree.ts';
 import { LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import type { RunningTurn, TurnDependencies, TurnPlan } from './running-turn.ts';

@@ -2,7 +2,7 @@ import { type AgentSpec, PithError, type TurnPolicy, type TurnStarter } from '..
 import { TOOLSET_PREFIX } from '../../kernel/index.ts';
 import type { OriginalRequest, TurnOrigin } from '../../kernel/index.ts';
 import { narrowed, permits } from '../tools/gate.ts';
-import type { Threads, TurnRecord } from '../threads/index.ts';
+import type { Threads, TurnRecord } from '../threads/thread.ts';
 import type { RunningTurn, TurnDependencies } from './running-turn.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { type Message, PithError, type TurnEndReason, type TurnEvent, type Usage } from '../../contract/index.ts';
 import { NO_SPAN } from '../../durable/index.ts';
-import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished, Threads } from '../threads/index.ts';
+import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished, Threads } from '../threads/thread.ts';
 import type { Fence } from '../../store/index.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL, dayOf, planTurn } from './plan.ts';
 import { assemble, callIdsOf, distinct, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';

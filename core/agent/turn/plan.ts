@@ -2,7 +2,7 @@ import type { FunctionTool, NamedText, TurnDependencies, TurnPlan } from './runn
 import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo, type TurnPolicy } from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
-import type { StoredMessage, TurnRecord } from '../threads/index.ts';
+import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';

@@ -1,5 +1,6 @@
 import { toolError, type ToolResult } from '../../contract/index.ts';
-import type { CallRecord, StoredMessage, Threads, ThreadWriter, Approval, ApprovalStore, Unfinished } from '../threads/index.ts';
+import type { CallRecord, StoredMessage, Threads, ThreadWriter, Unfinished } from '../threads/thread.ts';
+import type { Approval, ApprovalStore } from '../threads/approval.ts';
 import type { Fence } from '../../store/index.ts';
 import { decideCall, type DecidedCall, denied, keyOf, toolOf } from './calls.ts';
 import { callIdsOf, resultPart } from '../prompt/messages.ts';

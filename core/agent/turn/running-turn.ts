@@ -18,7 +18,9 @@ import {
 } from '../../contract/index.ts';
 import type { Span } from '../../durable/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
-import type { ApprovalStore, Delegated, ThreadQueue, Threads, ThreadWriter, TurnRecord } from '../threads/index.ts';
+import type { ApprovalStore } from '../threads/approval.ts';
+import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
+import type { ThreadQueue } from '../threads/queue.ts';
 import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/instructions.ts';
 import type { Notice } from '../prompt/context.ts';
