@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
-import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions } from '../kernel/index.ts';
+import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions, shippedSandbox } from '../kernel/index.ts';
 
 /** What a person is shown before they trust a sandbox. Everything in it was written by somebody else: whoever prints it makes it printable. */
 export interface SandboxOverview {
@@ -54,7 +54,10 @@ export async function overviewOf(
   const options: SettingsOptions = { sandbox: opened, env: {}, workingDirectory: opened };
   const { settings, diagnostics: ofSettings } = await loadSettings(options);
   const { settings: own } = await loadSettings({ ...options, sandbox: path.join(elsewhere, 'none'), home });
-  const roots = [{ directory: opened, shipped: false }];
+  const roots = [
+    { directory: opened, shipped: false },
+    { directory: shippedSandbox(), shipped: true }, // which formats of agents there are
+  ];
   const { declarations, diagnostics: ofFolders } = await discover({
     roots,
     agentPaths: settings.agents.paths,
@@ -62,7 +65,8 @@ export async function overviewOf(
     isEnabled: enabledBy(settings),
     at: 0,
   });
-  const all = [...declarations.values()].flatMap(({ id, manifest }) => (manifest === null ? [] : [{ id, manifest }]));
+  const brought = [...declarations.values()].filter(({ shipped }) => !shipped);
+  const all = brought.flatMap(({ id, manifest }) => (manifest === null ? [] : [{ id, manifest }]));
   const project = path.dirname(opened);
   const asked = all.flatMap(({ manifest }) => manifestAsks(manifest));
   const known = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
@@ -73,14 +77,14 @@ export async function overviewOf(
     extensions: all
       .filter(({ manifest }) => manifest.entrypoint !== undefined)
       .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest).map((ask) => ({ ask, ...examinedAsk(ask, places) })) })),
-    agents: all.filter(({ manifest }) => manifest.agent !== undefined).map(({ id }) => id),
+    agents: brought.filter(({ manifest, readBy }) => manifest?.agent !== undefined || readBy !== undefined).map(({ id }) => id),
     ...reached(settings),
     loosens: loosened(settings, own),
     settings: leavesOf(Object.keys(settings.origins))
       .filter((key) => !HARMLESS_SETTINGS.includes(key))
       .map((key) => `${key} = ${JSON.stringify(valueAt(settings, key))}`),
     others: othersIn(opened),
-    unreadable: [...ofSettings, ...ofFolders, ...[...declarations.values()].flatMap(({ diagnostics }) => diagnostics)]
+    unreadable: [...ofSettings, ...ofFolders, ...brought.flatMap(({ diagnostics }) => diagnostics)]
       .filter(({ severity }) => severity === 'error')
       .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
     files: PROJECT_FILES.filter((name) => stands(path.join(project, name))),

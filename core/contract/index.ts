@@ -46,6 +46,7 @@ export {
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
 export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
 export {
+  AgentProvider,
   ChannelProvider,
   CompactionProvider,
   ContextProvider,
@@ -53,6 +54,7 @@ export {
   ServiceProvider,
   SetupProvider,
   TurnProvider,
+  type BroughtAgent,
   type ChannelMessage,
   type ContextDocument,
   type ContextParts,

@@ -1,7 +1,7 @@
 import type { Diagnostic, JsonValue } from './errors.ts';
 import type { ModelCallOptions } from './model.ts';
 import { defineProtocol } from './protocol.ts';
-import type { Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
+import type { AgentSpec, Message, Retain, TurnEndReason, TurnInfo } from './turn.ts';
 
 /** A whole text that a message needs, such as the instructions of a skill. */
 export interface ContextDocument {
@@ -226,3 +226,27 @@ export const ExtensionSettings = defineProtocol<ExtensionSettings>(
   },
   { inProcessOnly: true },
 );
+
+/** An agent as an extension brings it. `spec` is null when there is none, because `diagnostics` say what is wrong. */
+export interface BroughtAgent {
+  readonly id: string;
+  readonly spec: (Omit<AgentSpec, 'limits'> & { readonly limits?: Partial<AgentSpec['limits']> }) | null;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What a person edits to change it. */
+  readonly file: string;
+  /** `[line, column]` in `file` by the dotted path of a manifest (`agent.uses_tools.0`), where they are known. */
+  readonly positions?: Readonly<Record<string, readonly [number, number]>>;
+}
+
+/** Brings agents that no manifest declares. Publishes `provider.changed` when they change without a file of `agent_files` being edited. */
+export interface AgentProvider {
+  /**
+   * All its agents as they are now; `files`: the absolute paths of those of its `agent_files` that stand in folders of agents and count.
+   * Asked when an agent is named that no manifest declares, and when all are listed.
+   */
+  listAgents(files: readonly string[], signal?: AbortSignal): Promise<readonly BroughtAgent[]>;
+}
+
+export const AgentProvider = defineProtocol<AgentProvider>('agents', {
+  listAgents: { kind: 'method', signature: 'listAgents(files: string[]): Promise<BroughtAgent[]>', timeoutMs: 5000, signalAt: 1 },
+});

@@ -35,6 +35,8 @@ export interface AgentSpec {
   readonly keys: Readonly<Record<string, unknown>>;
   /** The file that declared it, or null when it was made at run time. */
   readonly origin: string | null;
+  /** Set when code outside the kernel brought it: its turns come from there. Written by the kernel alone. */
+  readonly broughtBy?: { readonly extensionId: string; readonly ownOnly: boolean };
 }
 
 /** A message as models take it and threads keep it: plain JSON. */

@@ -43,6 +43,7 @@ const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
   commands: [],
   models: [],
   agent_keys: [],
+  agent_files: [],
   events: { publishes: [], handles: [] },
   schedules: [],
   setup_instructions: '',

@@ -99,6 +99,7 @@ export const manifestSchema = once(() => {
         )
         .default([]),
       agent_keys: z.array(z.string().min(1)).default([]),
+      agent_files: z.array(z.string().regex(/^[A-Za-z][\w-]*\.[A-Za-z]\w*$/, 'must be a file name such as AGENT.md')).default([]),
       events: z
         .strictObject({
           publishes: names,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { manifestSchema } from '../../core/trust/index.ts';
-import { agentFileSchema } from '../../core/kernel/discovery/agent-file.ts';
+import { frontmatter } from '../../sandbox/extensions/agent_files/config.ts';
 import { ENVIRONMENT_SETTINGS } from '../../core/kernel/settings/settings-environment.ts';
 import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
 import { agentSkillsSchema, configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
@@ -99,7 +99,7 @@ ${keyTable(rowsOf(schemaOf(agentSkillsSchema())), AGENT_SKILLS)}
 
 An agent as one Markdown file, \`agents/<id>/AGENT.md\`: frontmatter with these keys, then the instructions.
 
-${keyTable(rowsOf(schemaOf(agentFileSchema)), AGENT_FILE)}
+${keyTable(rowsOf(schemaOf(frontmatter)), AGENT_FILE)}
 `;
 }
 

@@ -101,7 +101,6 @@ describe('house rules', () => {
     );
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
-      'core/kernel/discovery/agent-keys.ts', // the documented default of an AGENT.md (K40)
       'core/store/key-value.ts', // the name of a table, not of an extension
     ]);
   });

@@ -11,12 +11,12 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  ChannelProvider CommandProvider CompactionProvider ContextProvider ExtensionSettings ModelProvider PithError Places ServiceProvider
+  AgentProvider ChannelProvider CommandProvider CompactionProvider ContextProvider ExtensionSettings ModelProvider PithError Places ServiceProvider
   SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult
   messageOf toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
-  AgentLimits AgentSpec AgentsApi ApprovalQuestion ChannelMessage Clock Command CommandContext CommandIO CommandInput
+  AgentLimits AgentSpec AgentsApi ApprovalQuestion BroughtAgent ChannelMessage Clock Command CommandContext CommandIO CommandInput
   ContextDocument ContextParts Database Delivery Diagnostic
   DurableTopicMap Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger Member
   Message ModelCallOptions ModelInfo ModelPart Off PithErrorOptions Protocol PublishOptions Remote Retain
@@ -56,7 +56,7 @@ const MANIFEST_KEYS = words(`
   id name version description entrypoint provides defines defines.protocols defines.topics defines.topics.<name>.durable depends_on optional_depends_on isolation permissions permissions.network
   permissions.read permissions.write permissions.agents enabled config secrets commands commands[].path commands[].needs
   commands[].entry commands[].description models models[].prefix models[].when_env models[].when_local models[].rank
-  models[].default agent_keys events events.publishes events.handles events.handles[].topic events.handles[].handler
+  models[].default agent_keys agent_files events events.publishes events.handles events.handles[].topic events.handles[].handler
   schedules schedules[].name schedules[].cron schedules[].handler setup_instructions agent agent.description agent.model
   agent.integration_mode agent.instructions agent.uses_tools agent.uses_skills agent.delegates_to agent.limits
   agent.limits.max_turns agent.limits.max_tool_calls agent.limits.max_tokens agent.limits.time_budget_ms
@@ -80,7 +80,7 @@ describe('the public surface', () => {
   it('protocols', () =>
     expect([...KERNEL_PROTOCOLS.keys()]).toEqual(
       words(`
-      tool context turn compaction service skill model command channel setup
+      tool context turn compaction service skill model command channel setup agents
     `),
     ));
 

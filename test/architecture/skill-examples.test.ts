@@ -49,7 +49,7 @@ describe('the examples and templates of extension-development', () => {
     const report = await test.kernel.doctor();
     expect(report.extensions.filter(({ state }) => state !== 'active')).toEqual([]);
     expect(report.extensions.length).toBe(SAMPLES.length);
-    expect(report.agents).toMatchObject([{ id: 'my_agent', state: 'active' }]);
+    expect(report.agents).toMatchObject(['french', 'my_agent'].map((id) => ({ id, state: 'active' })));
   }, 60_000);
 
   it.each(KINDS.map((kind) => template(`main-${kind}-provider.ts`)).filter((main) => main.includes('const config =')))(

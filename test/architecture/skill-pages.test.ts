@@ -46,8 +46,9 @@ describe('the skill extension-development', () => {
   });
 
   it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
+    const name = id.replace(/s$/u, '');
     const file = `core/contract/${['tool', 'skill', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
-    const members = membersOf(file, `${id[0]?.toUpperCase()}${id.slice(1)}Provider`);
+    const members = membersOf(file, `${name[0]?.toUpperCase()}${name.slice(1)}Provider`);
     const page = read(`${folder}/references/${id}.md`);
     const spans = codeSpans(page).join(' ');
     expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(spans))).toEqual([]);

@@ -14,8 +14,9 @@ export interface AgentStatus {
 }
 
 export interface AdmissionOptions {
-  /** Its agents are those of now; read on every use. */
-  readonly host: ToolHost & { readonly agents: Pick<DeclaredAgents, 'declared' | 'checkKeys'> };
+  readonly host: ToolHost & { readonly agents: Pick<DeclaredAgents, 'checkKeys'> };
+  /** The agents that there are, with those that extensions bring where one of `names` is not declared by a file. */
+  readonly declarations: (names: readonly string[]) => Promise<readonly AgentDeclaration[]>;
   readonly skills: BoundSkills;
 }
 
@@ -24,7 +25,10 @@ export const EVERY_AGENT = '*';
 
 /** Every check that an agent passes before it runs, side by side: a plan of its turns without a turn. Never rejects. */
 export async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentStatus> {
-  const declarations = options.host.agents.declared();
+  const declarations = await options.declarations([
+    ...(spec.origin === null ? [] : [spec.id]),
+    ...spec.delegatesTo.filter((id) => id !== EVERY_AGENT),
+  ]);
   const at = placesOf(spec, declarations);
   let { keys } = spec;
   const checks = await Promise.all([

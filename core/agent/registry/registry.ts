@@ -1,5 +1,5 @@
 import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, type Off, PithError } from '../../contract/index.ts';
-import { deepFreeze, type AgentDeclaration } from '../../kernel/index.ts';
+import { deepFreeze, type AgentDeclaration, type DeclaredAgents } from '../../kernel/index.ts';
 import type { ModelRouter } from '../../models/index.ts';
 import { admit, type AdmissionOptions, EVERY_AGENT, failedAgent, stateOf, unknownAgent, type AgentStatus } from './admission.ts';
 
@@ -15,15 +15,17 @@ export interface AgentRegistry {
   resolve(agent: string | AgentSpec): Promise<RunnableAgent>;
   /** Whether this agent could run, without rejecting. */
   examine(spec: AgentSpec): Promise<AgentStatus>;
-  /** The declared agents that `spec` may call (`delegates_to`), sorted by id. */
-  callees(spec: AgentSpec): readonly AgentSpec[];
+  /** The declared and brought agents that `spec` may call (`delegates_to`), sorted by id. */
+  callees(spec: AgentSpec): Promise<readonly AgentSpec[]>;
   /** Every agent is checked again when next asked for. */
   invalidate(): void;
   /** Stops listening to events. */
   stop(): void;
 }
 
-export interface RegistryOptions extends AdmissionOptions {
+export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
+  /** Its agents are those of now; read on every use. */
+  readonly host: AdmissionOptions['host'] & { readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'> };
   readonly events: Events;
 }
 
@@ -33,11 +35,14 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
   const admissions = new Map<string, { readonly declaration: AgentDeclaration; readonly status: Promise<AgentStatus> }>();
   const published = new Map<string, AgentStatus['state']>();
   let passing = new WeakMap<AgentSpec, Promise<AgentStatus>>();
+  let asked: Promise<readonly AgentDeclaration[]> | null = null;
 
   const invalidate = () => {
     admissions.clear();
+    asked = null;
     passing = new WeakMap();
   };
+  const admission = { ...options, declarations: async (names: readonly string[]) => [...(await knowing(names)).values()] };
   const offs: Off[] = [
     ...CHANGES.map((topic) => options.events.handle(topic, invalidate)),
     options.events.handle('provider.changed', ({ protocol }) => {
@@ -49,17 +54,17 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     const known = admissions.get(declaration.id);
     if (known?.declaration === declaration) return known.status;
     const status = check(declaration).then(announced);
-    const admission = { declaration, status };
-    admissions.set(declaration.id, admission);
+    const kept = { declaration, status };
+    admissions.set(declaration.id, kept);
     // What an agent lacks may come back with nobody there to say so.
-    void status.then(({ id, state }) => state !== 'active' && admissions.get(id) === admission && admissions.delete(id));
+    void status.then(({ id, state }) => state !== 'active' && admissions.get(id) === kept && admissions.delete(id));
     return status;
   }
 
   async function check(declaration: AgentDeclaration): Promise<AgentStatus> {
     const { id, spec, diagnostics } = declaration;
     if (spec === null) return { id, spec, state: 'failed', notes: diagnostics };
-    const status = await admit(deepFreeze(spec), options);
+    const status = await admit(deepFreeze(spec), admission);
     const notes = [...diagnostics, ...status.notes];
     return { ...status, notes, state: stateOf(notes) };
   }
@@ -74,9 +79,27 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     return status;
   }
 
-  function current(): ReadonlyMap<string, AgentDeclaration> {
+  function declared(): Map<string, AgentDeclaration> {
     const found = new Map<string, AgentDeclaration>();
     for (const declaration of options.host.agents.declared()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
+    return found;
+  }
+
+  /** Those that files declare; with all others only where one of `names` is not among them. */
+  async function knowing(names: readonly string[]): Promise<ReadonlyMap<string, AgentDeclaration>> {
+    const found = declared();
+    const isOfFile = (name: string) => found.has(name) && found.get(name)?.readBy === undefined;
+    return names.every(isOfFile) ? found : all();
+  }
+
+  /** Asks who brings agents, once until something changed. */
+  async function all(): Promise<ReadonlyMap<string, AgentDeclaration>> {
+    const brought = await (asked ??= options.host.agents.brought());
+    const found = declared();
+    for (const each of brought) {
+      const known = found.get(each.id);
+      if (known === undefined || (known.readBy !== undefined && known.file === each.file)) found.set(each.id, each);
+    }
     for (const id of published.keys()) {
       if (found.has(id)) continue;
       published.delete(id);
@@ -90,12 +113,12 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     if (typeof agent !== 'string') {
       const known = passing.get(agent);
       if (known) return known;
-      const status = admit(deepFreeze(agent), options);
+      const status = admit(deepFreeze(agent), admission);
       passing.set(agent, status);
       void status.then(({ state }) => state !== 'active' && passing.get(agent) === status && passing.delete(agent));
       return status;
     }
-    const declarations = current();
+    const declarations = await knowing([agent]);
     const declaration = declarations.get(agent);
     if (declaration) return statusOf(declaration);
     throw unknownAgent(agent, declarations.keys());
@@ -103,7 +126,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
 
   return {
     async list() {
-      const sorted = [...current().values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+      const sorted = [...(await all()).values()].sort((a, b) => (a.id < b.id ? -1 : 1));
       return Promise.all(sorted.map(statusOf));
     },
     async resolve(agent) {
@@ -112,11 +135,11 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
       return status as RunnableAgent;
     },
     examine: (spec) => statusFor(spec),
-    callees({ id, delegatesTo }) {
+    async callees({ id, delegatesTo }) {
       if (delegatesTo.length === 0) return [];
-      const declared = [...current().values()].flatMap(({ spec }) => spec ?? []);
+      const specs = [...(await knowing(delegatesTo)).values()].flatMap(({ spec }) => spec ?? []);
       const may = (callee: string) => delegatesTo.includes(callee) || (delegatesTo.includes(EVERY_AGENT) && callee !== id);
-      return declared.filter((spec) => may(spec.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
+      return specs.filter((spec) => may(spec.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
     },
     invalidate,
     stop: () => offs.splice(0).forEach((off) => off()),

@@ -26,10 +26,12 @@ function withStarters(
  */
 export function inheritedPolicy(
   request: Pick<OriginalRequest, 'policy' | 'parent' | 'origin' | 'agent'>,
-  { origin, usesSkills }: AgentSpec,
+  spec: AgentSpec,
   parent: RunningTurn | null,
 ): TurnPolicy {
-  const policy = withStarters(request, parent);
+  const { origin, usesSkills } = spec;
+  const { startedBy = [], ...rest } = withStarters(request, parent);
+  const policy = comingFrom(rest, [...startedBy, ...(spec.broughtBy ? [spec.broughtBy] : [])]);
   const { parent: calling } = request;
   if (calling === undefined) return policy;
   const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.plan.policy ?? calling.policy)?.denyTools ?? [])])];
@@ -51,22 +53,36 @@ export function inheritedPolicy(
  */
 export function withOwnModel(
   { models, host: { extensions } }: Pick<TurnDependencies, 'models' | 'host'>,
-  { id, model, origin }: AgentSpec,
+  { id, model, origin, broughtBy }: AgentSpec,
   policy: TurnPolicy,
   parent: RunningTurn | null,
 ): TurnPolicy {
   if (policy.model !== undefined) return policy; // a channel says what a person chose; what a stranger names was refused
   const provider = models.providerOf(model);
   if (provider === null || !extensions.isForeign(provider)) return policy;
-  const declaredByPerson = origin !== null && !extensions.isForeign(id);
+  const declaredByPerson = origin !== null && broughtBy === undefined && !extensions.isForeign(id);
   const fromCaller = origin === null && parent?.record.agent.model === model; // its own call stands under the same rule
   return declaredByPerson || fromCaller
     ? policy
     : comingFrom(policy, [...(policy.startedBy ?? []), { extensionId: provider, ownOnly: true }]);
 }
 
+/** What holds for every turn of an agent: one that a stranger brings comes from there, whoever begins it. */
+export function ofBringer({ broughtBy }: AgentSpec): TurnPolicy {
+  return broughtBy === undefined ? {} : { startedBy: [broughtBy] };
+}
+
+/** As `refuseNamedModel`, of an agent that a stranger brings. */
+export function refuseBroughtModel(spec: AgentSpec, models: Pick<TurnDependencies['models'], 'isAlias'>): void {
+  const { broughtBy } = spec;
+  if (broughtBy) refuseNamedModel({ agent: spec, origin: { extensionId: broughtBy.extensionId, agents: [] } }, models);
+}
+
 /** Throws `not_allowed` where a stranger names a model, by itself or in an agent that it brings: it gets those that a person has chosen. */
-export function refuseNamedModel({ origin, policy, agent }: OriginalRequest, models: Pick<TurnDependencies['models'], 'isAlias'>): void {
+export function refuseNamedModel(
+  { origin, policy, agent }: Pick<OriginalRequest, 'origin' | 'policy' | 'agent'>,
+  models: Pick<TurnDependencies['models'], 'isAlias'>,
+): void {
   if (origin === undefined) return;
   const named = [policy?.model, typeof agent === 'string' ? undefined : agent.model].find(
     (each) => each !== undefined && !models.isAlias(each),

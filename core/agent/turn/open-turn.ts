@@ -5,7 +5,15 @@ import type { CallRecord, Delegated, StoredMessage, TurnRecord, Unfinished, Thre
 import type { Fence } from '../../store/index.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL, dayOf, planTurn } from './plan.ts';
 import { assemble, callIdsOf, distinct, documentsIn, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
-import { inheritedPolicy, isPersons, refuseNamedModel, refuseOthersThread, refuseOthersTurn, withOwnModel } from './foreign-turn.ts';
+import {
+  inheritedPolicy,
+  isPersons,
+  refuseBroughtModel,
+  refuseNamedModel,
+  refuseOthersThread,
+  refuseOthersTurn,
+  withOwnModel,
+} from './foreign-turn.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { chargesOf, countCalled, type CallNode } from './call-tree.ts';
 import { StepEvents, type NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd } from './running-turn.ts';
@@ -61,6 +69,7 @@ async function* beginTurn(
   countCalled(node);
   const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
+  refuseBroughtModel(spec, deps.models);
   const inherited = inheritedPolicy(request, spec, node.parent);
   const policy = withOwnModel(deps, spec, inherited, node.parent);
   if (policy !== inherited)

@@ -9,7 +9,7 @@ import { mayServe, narrowed } from '../tools/gate.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
-import { withOwnModel } from './foreign-turn.ts';
+import { ofBringer, withOwnModel } from './foreign-turn.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
 export const LOCAL_USER = 'local';
@@ -39,7 +39,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { host } = deps;
   const [model, resolved, skills, contexts, providers] = await Promise.all([
     deps.models.resolve(policy.model ?? spec.model),
-    resolveTools(spec, host, policy, deps.registry.callees(spec)),
+    deps.registry.callees(spec).then((callees) => resolveTools(spec, host, policy, callees)),
     deps.skills.read(spec, signal),
     contextSources(host),
     turnToolProviders(deps, spec, policy),
@@ -168,7 +168,7 @@ export async function preview(
   const { spec, notes } = await deps.registry.resolve(request.agent);
   const loaded = request.threadId === undefined ? null : await deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
-  const policy = withOwnModel(deps, spec, {}, null);
+  const policy = withOwnModel(deps, spec, ofBringer(spec), null);
   const turn = { id: 'preview', threadId, agent: spec, channelId, userId, policy, correlationId: 'preview', depth: 0, key: null };
   const thread = { date: loaded?.thread.date ?? dayOf(deps.clock.now()), compactions: loaded?.thread.compactions ?? 0, history };
   const plan = await planTurn(deps, { turn, notes, thread, text: input }, signal);

@@ -5,6 +5,7 @@ import { inputProblem } from '../../kernel/index.ts';
 import { withFixed, missingTools, resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { needsApproval, decide, digestOf } from '../tools/gate.ts';
 import { withTurnTools } from '../tools/turn-tools.ts';
+import { ofBringer } from './foreign-turn.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
 
@@ -35,13 +36,14 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { tools: ofExtensions } = host.providers;
   const offered = async (agentId: string, signal: AbortSignal) => {
     const { spec } = await registry.resolve(agentId);
+    const policy = ofBringer(spec);
     const [{ tools: own, reserved }, providers] = await Promise.all([
-      resolveTools(spec, host, {}, registry.callees(spec)),
+      resolveTools(spec, host, policy, await registry.callees(spec)),
       ofExtensions.turnProviders(spec),
     ]);
     const turn = turnOf(spec, ulid(clock.now()), toolIds(own));
     if (providers.length === 0) return { spec, tools: own, turn };
-    const question = { host, clock, providers, turn, policy: {}, reserved, offered: own, mayRedescribe: true };
+    const question = { host, clock, providers, turn, policy, reserved, offered: own, mayRedescribe: true };
     const { tools } = await withTurnTools(question, signal);
     return { spec, tools, turn: { ...turn, tools: toolIds(tools) } };
   };

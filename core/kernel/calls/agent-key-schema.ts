@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { isNote, parseLeniently } from '../discovery/lenient-parse.ts';
-import { saidIgnored } from '../discovery/schema-issues.ts';
+import { isNote, parseLeniently, saidIgnored } from '@pith/checked-yaml';
 import { describeIssues, isSchema } from '../settings/config-check.ts';
 import type { AgentKeyCheck, AgentKeyFinding } from './generation.ts';
 

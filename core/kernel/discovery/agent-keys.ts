@@ -3,10 +3,7 @@ import type { Manifest } from '../../trust/index.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
 import type { Declaration, FolderRecord } from './declaration.ts';
-import { asIgnored, unknownKey } from './schema-issues.ts';
-
-/** What an AGENT.md that names no tools gets, as its format says; left out where nothing declares it. */
-export const AGENT_FILE_TOOLS: readonly string[] = ['core_tools'];
+import { asIgnored, unknownKey } from '@pith/checked-yaml';
 
 /** A declaration and what else its folder's record says. */
 export interface Entry {
@@ -14,15 +11,11 @@ export interface Entry {
   readonly record: FolderRecord;
 }
 
-/** Decides what one folder alone cannot: keys under `agent:` need an owner, and an AGENT.md its defaults. */
+/** Decides what one folder alone cannot: keys under `agent:` need an owner. */
 export function settleAgents(entries: ReadonlyMap<string, Entry>): Map<string, Declaration> {
   const owned = new Set([...entries.values()].flatMap(({ record }) => record.ownedAgentKeys ?? []));
   const unreadable = [...entries.values()].filter(({ record }) => record.ownedAgentKeys === null).map(({ declaration }) => declaration.id);
-  const settled = new Map<string, Declaration>();
-  for (const [id, entry] of entries) {
-    settled.set(id, entry.record.agentFile === null ? checked(entry, owned, unreadable) : completed(entry, owned, entries));
-  }
-  return settled;
+  return new Map([...entries].map(([id, entry]) => [id, checked(entry, owned, unreadable)]));
 }
 
 /** Where a manifest cannot be read, the owner may be there: then the key is only doubtful, and the agent still works. */
@@ -70,15 +63,4 @@ function doubt(declaration: Declaration, key: string, owned: ReadonlySet<string>
 function placeOf({ file, positions }: Declaration, key: string): Pick<Diagnostic, 'file' | 'line' | 'column'> {
   const [line, column] = positions?.[`agent.${key}`] ?? [1, 1];
   return { file, line, column };
-}
-
-function completed({ declaration, record }: Entry, owned: ReadonlySet<string>, entries: ReadonlyMap<string, Entry>): Declaration {
-  const { manifest } = declaration;
-  if (manifest?.agent === undefined) return declaration;
-  const { allowSkills, usesDefaultTools } = record.agentFile!;
-  const agent = { ...manifest.agent };
-  if (owned.has('skills')) agent['skills'] = { mode: allowSkills ? 'single_tool' : 'none' };
-  // The way to meet skills brings its own tools.
-  if (usesDefaultTools) agent.uses_tools = AGENT_FILE_TOOLS.filter((id) => entries.has(id));
-  return { ...declaration, manifest: { ...manifest, agent } };
 }

@@ -1,15 +1,18 @@
+import type { Positions } from '@pith/checked-yaml';
 import type { Diagnostic, Failure } from '../../contract/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 
-/** A folder with a `manifest.yaml` (or an `AGENT.md`), as it stands on disk. Plain data: the persisted index keeps it. */
+/** A folder with a `manifest.yaml`, or with an agent that an extension reads, as it stands on disk. Plain data: the persisted index keeps it. */
 export interface Declaration {
   /** The folder's name. */
   readonly id: string;
   readonly directory: string;
-  /** The manifest.yaml or AGENT.md. */
+  /** What declares it. */
   readonly file: string;
-  /** null when the file is broken; then `diagnostics` say why. */
+  /** null when the file is broken, and then `diagnostics` say why, or when an extension reads it. */
   readonly manifest: Manifest | null;
+  /** The extension that names this file in its `agent_files`. */
+  readonly readBy?: string;
   /** The prompt template beside the manifest: `prompt.jinja2`, `prompt.j2` or `prompt.njk`. */
   readonly prompt: { readonly file: string; readonly text: string } | null;
   /** Found in Pith's own sandbox. */
@@ -24,7 +27,7 @@ export interface Declaration {
   readonly contract?: Contract;
   readonly diagnostics: readonly Diagnostic[];
   /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
-  readonly positions?: Readonly<Record<string, readonly [number, number]>>;
+  readonly positions?: Positions;
   /** What it may use of what it depends on defines. Absent: nothing. */
   readonly imports?: Imports;
   /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a separate process. */
@@ -64,27 +67,9 @@ export interface Discovery {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-/** `[line, column]` of every key and item, by its path joined with dots. Plain data. */
-export type Positions = Readonly<Record<string, readonly [number, number]>>;
-
-/** Where `path` stands, or the nearest thing above it; null for the document itself. */
-export function positionOf(positions: Positions, path: readonly PropertyKey[]): Position | null {
-  for (let length = path.length; length > 0; length -= 1) {
-    const found = positions[path.slice(0, length).map(String).join('.')];
-    if (found !== undefined) return { line: found[0], column: found[1] };
-  }
-  return null;
-}
-
 /** The files that declare things, by the names that people write. */
 export const MANIFEST_FILE = 'manifest.yaml';
 export const CONTRACT_FILE = 'contract.ts';
-export const AGENT_FILE = 'AGENT.md';
 /** The first that is there counts. */
 export const PROMPT_FILES: readonly string[] = ['prompt.jinja2', 'prompt.j2', 'prompt.njk'];
 
@@ -99,17 +84,15 @@ export interface FolderRecord {
   readonly extraAgentKeys: readonly string[];
   /** `agent_keys`, also of a manifest with errors elsewhere; null when the file could not be read at all. */
   readonly ownedAgentKeys: readonly string[] | null;
-  /** What an AGENT.md leaves to be decided when all folders are known; null for a manifest. */
-  readonly agentFile: { readonly allowSkills: boolean; readonly usesDefaultTools: boolean } | null;
 }
 
-/** What a reader of a manifest.yaml or AGENT.md finds out. */
+/** What a folder's file says. */
 export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration'> & {
-  readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'diagnostics' | 'positions'>;
+  readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'readBy' | 'diagnostics' | 'positions'>;
 };
 
 /** The parts of `positions` that later checks speak of. */
-export function keptPositions(positions: NonNullable<Declaration['positions']>): NonNullable<Declaration['positions']> {
+export function keptPositions(positions: Positions): Positions {
   return Object.fromEntries(Object.entries(positions).filter(([path]) => KEPT.has(path.split('.', 1)[0]!)));
 }
 
@@ -136,7 +119,8 @@ export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | 
 }
 
 /** True for a folder that is an extension; agents without code, and what only defines for others, share the map of declarations. */
-export function isExtension({ manifest, directory }: Declaration): boolean {
+export function isExtension({ manifest, directory, readBy }: Declaration): boolean {
+  if (readBy !== undefined) return false;
   if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
   const isDefinition = Object.values(manifest.defines).some((each) => Object.keys(each).length > 0);
   return (

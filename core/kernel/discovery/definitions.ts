@@ -4,7 +4,8 @@ import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../records/kernel-names.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { canonicalJson } from '../records/plain-data.ts';
-import { keepsNames, positionOf, type Declaration, type Imports } from './declaration.ts';
+import { positionOf } from '@pith/checked-yaml';
+import { keepsNames, type Declaration, type Imports } from './declaration.ts';
 
 /**
  * Gives each declaration what the extensions that it depends on define, and holds what it names against that: a protocol or topic counts

@@ -5,8 +5,8 @@ import type { Manifest } from '../../trust/index.ts';
 import type { Granted } from '../../trust/index.ts';
 import { settleAgents, type Entry } from './agent-keys.ts';
 import { settleDefinitions } from './definitions.ts';
-import { AGENT_FILE, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
-import { readFolder } from './folder-read.ts';
+import { MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
+import { readFolder, type AgentFiles } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { orderOf, type IsEnabled } from './order.ts';
 
@@ -28,30 +28,47 @@ export interface DiscoverOptions {
 export async function discover({ roots, agentPaths, index, isEnabled, grant, at }: DiscoverOptions): Promise<Discovery> {
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
-  const places: Place[] = [
-    ...roots.filter(({ shipped }) => !shipped).map(({ directory }) => ofSandbox(directory, false, diagnostics)),
-    ...agentPaths.map((directory) => ofAgentPath(directory, diagnostics)),
-    ...roots.filter(({ shipped }) => shipped).map(({ directory }) => ofSandbox(directory, true, diagnostics)),
-  ];
-  const entries = new Map<string, Entry>();
-  const ofPith = new Map<string, Declaration>();
-  for (const { folders, shipped } of places) {
-    const found = new Map<string, Entry[]>();
-    for (const { directory, kind } of folders) {
+  const readAll = async (folders: readonly string[] | null, agentFiles: AgentFiles | null): Promise<readonly FolderRecord[]> => {
+    const records: FolderRecord[] = [];
+    for (const directory of folders ?? []) {
       if (seen.has(directory)) continue; // the same folder by two ways
       seen.add(directory);
-      const record = await readFolder(directory, kind, index);
-      if ('severity' in record) {
-        diagnostics.push(record);
-        continue;
-      }
+      const record = await readFolder(directory, agentFiles, index);
+      if ('severity' in record) diagnostics.push(record);
+      else records.push(record);
+    }
+    return records;
+  };
+  const sandboxes: { readonly directory: string; readonly shipped: boolean; readonly extensions: readonly FolderRecord[] }[] = [];
+  for (const { directory, shipped } of [...roots].sort((a, b) => Number(a.shipped) - Number(b.shipped)))
+    sandboxes.push({ directory, shipped, extensions: await readAll(foldersIn(path.join(directory, 'extensions'), diagnostics), null) });
+  // Of two that read the same files the shipped one does.
+  const agentFiles = new Map(sandboxes.flatMap(({ extensions }) => extensions.flatMap(({ declaration }) => readingOf(declaration))));
+  const readByShipped = (id: string | undefined) =>
+    sandboxes.some((each) => each.shipped && each.extensions.some(({ declaration }) => declaration.id === id));
+  const ofSandbox = async ({ directory, shipped, extensions }: (typeof sandboxes)[number]) => ({
+    shipped,
+    records: [...extensions, ...(await readAll(foldersIn(path.join(directory, 'agents'), diagnostics), agentFiles))],
+  });
+  const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [];
+  for (const each of sandboxes) if (!each.shipped) places.push(await ofSandbox(each));
+  for (const directory of agentPaths)
+    places.push({ shipped: false, records: await readAll(ofAgentPath(directory, agentFiles, diagnostics), agentFiles) });
+  for (const each of sandboxes) if (each.shipped) places.push(await ofSandbox(each));
+  const entries = new Map<string, Entry>();
+  const ofPith = new Map<string, Declaration>();
+  for (const { records, shipped } of places) {
+    const found = new Map<string, Entry[]>();
+    for (const record of records) {
       const { id } = record.declaration;
       found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, { index, grant }) }]);
     }
     for (const [id, same] of found) {
       if (shipped) ofPith.set(id, same[0]!.declaration);
       const winner = entries.get(id);
-      if (winner === undefined) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
+      // Only a reader that ships makes an agent that stands in the place of a shipped one.
+      const gives = shipped && winner?.declaration.readBy !== undefined && !readByShipped(winner.declaration.readBy);
+      if (winner === undefined || gives) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
       else if (shipped) entries.set(id, { ...winner, declaration: replacing(winner.declaration) });
       else diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
     }
@@ -92,23 +109,12 @@ function replacing(declaration: Declaration): Declaration {
   return known;
 }
 
-type Kind = 'extensions' | 'agents';
-
-interface Place {
-  readonly shipped: boolean;
-  readonly folders: readonly { readonly directory: string; readonly kind: Kind }[];
+function readingOf({ id, manifest }: FolderRecord['declaration']): readonly (readonly [string, string])[] {
+  return (manifest?.agent_files ?? []).map((name) => [name, id] as const);
 }
 
-function ofSandbox(sandbox: string, shipped: boolean, diagnostics: Diagnostic[]): Place {
-  const kinds: readonly Kind[] = ['extensions', 'agents'];
-  return {
-    shipped,
-    folders: kinds.flatMap((kind) => (foldersIn(path.join(sandbox, kind), diagnostics) ?? []).map((directory) => ({ directory, kind }))),
-  };
-}
-
-function ofAgentPath(directory: string, diagnostics: Diagnostic[]): Place {
-  const isAgent = [MANIFEST_FILE, AGENT_FILE].some((name) => fs.existsSync(path.join(directory, name)));
+function ofAgentPath(directory: string, agentFiles: AgentFiles, diagnostics: Diagnostic[]): readonly string[] | null {
+  const isAgent = [MANIFEST_FILE, ...agentFiles.keys()].some((name) => fs.existsSync(path.join(directory, name)));
   const found = isAgent ? [directory] : foldersIn(directory, diagnostics);
   if (found === null) {
     diagnostics.push({
@@ -119,7 +125,7 @@ function ofAgentPath(directory: string, diagnostics: Diagnostic[]): Place {
       file: directory,
     });
   }
-  return { shipped: false, folders: (found ?? []).map((each) => ({ directory: each, kind: 'agents' })) };
+  return found;
 }
 
 /** Folders and links to folders, sorted, without hidden ones; null when `directory` does not exist. */

@@ -1,57 +1,64 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Diagnostic, messageOf } from '../../contract/index.ts';
-import {
-  AGENT_FILE,
-  CONTRACT_FILE,
-  MANIFEST_FILE,
-  PROMPT_FILES,
-  type Declaration,
-  type FolderReading,
-  type FolderRecord,
-} from './declaration.ts';
+import { messageOf, type Diagnostic } from '../../contract/index.ts';
+import { CONTRACT_FILE, MANIFEST_FILE, PROMPT_FILES, type Declaration, type FolderReading, type FolderRecord } from './declaration.ts';
 import type { IndexFile } from './index-file.ts';
 import { digestOf, MAX_FILES, stampFolder, kindOf, readTextFile, type FolderStamp } from './source-files.ts';
 
 /** Names that people write for `manifest.yaml`. */
-const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yaml', 'manifest.yaml.txt', 'agent.md'];
+const SLIPS: readonly string[] = ['manifest.yml', 'manifest.json', 'Manifest.yaml', 'manifest.yaml.txt'];
 
-/** What a folder declares, from the index while its files have not changed. A diagnostic when it declares nothing. Never rejects. */
-export async function readFolder(directory: string, kind: 'extensions' | 'agents', index: IndexFile): Promise<FolderRecord | Diagnostic> {
+/** Names of files that are agents beside manifests, each with the extension that reads it. */
+export type AgentFiles = ReadonlyMap<string, string>;
+
+/**
+ * What a folder declares, from the index while its files have not changed. A diagnostic when it declares nothing. Never rejects.
+ * `agentFiles`: null for a folder of extensions.
+ */
+export async function readFolder(directory: string, agentFiles: AgentFiles | null, index: IndexFile): Promise<FolderRecord | Diagnostic> {
   try {
     const stamp = stampFolder(directory);
     const known = index.folder(directory);
-    if (known !== undefined && known.stamps === stamp.stamps && !known.fresh) return known;
-    const name = stamp.files.includes(MANIFEST_FILE)
-      ? MANIFEST_FILE
-      : kind === 'agents' && stamp.files.includes(AGENT_FILE)
-        ? AGENT_FILE
-        : null;
-    if (name === null) return nothingDeclared(directory, kind, stamp);
+    const isSame = known?.stamps === stamp.stamps && known.declaration.readBy === readerOf(stamp, agentFiles);
+    if (known !== undefined && isSame && !known.fresh) return known;
+    const name = declaringFile(stamp, agentFiles);
+    if (name === undefined) return nothingDeclared(directory, agentFiles, stamp);
 
     const digest = digestOf(directory, stamp.files);
     const record =
-      known?.declaration.digest === digest && known.stamps === stamp.stamps
-        ? { ...known, fresh: stamp.fresh }
-        : await read(directory, name, digest, stamp);
+      isSame && known.declaration.digest === digest ? { ...known, fresh: stamp.fresh } : await read(directory, agentFiles, digest, stamp);
     if (record.fresh !== known?.fresh || record.stamps !== known.stamps || record.declaration !== known.declaration)
       index.putFolder(directory, record);
     return record;
   } catch (error) {
-    return unreadable(directory, kind, error);
+    return unreadable(directory, agentFiles === null ? 'extensions' : 'agents', error);
   }
 }
 
-async function read(directory: string, name: string, digest: string, stamp: FolderStamp): Promise<FolderRecord> {
+function declaringFile({ files }: FolderStamp, agentFiles: AgentFiles | null): string | undefined {
+  return files.includes(MANIFEST_FILE) ? MANIFEST_FILE : files.find((file) => agentFiles?.has(file));
+}
+
+function readerOf(stamp: FolderStamp, agentFiles: AgentFiles | null): string | undefined {
+  return agentFiles?.get(declaringFile(stamp, agentFiles) ?? '');
+}
+
+async function read(directory: string, agentFiles: AgentFiles | null, digest: string, stamp: FolderStamp): Promise<FolderRecord> {
+  const name = declaringFile(stamp, agentFiles) as string;
+  const readBy = readerOf(stamp, agentFiles);
   const reading: FolderReading =
-    name === MANIFEST_FILE
-      ? (await import('./manifest-file.ts')).readManifestFile(directory)
-      : (await import('./agent-file.ts')).readAgentFile(directory);
+    readBy === undefined
+      ? await (await import('./manifest-file.ts')).readManifestFile(directory)
+      : {
+          declaration: { file: path.join(directory, name), manifest: null, readBy, diagnostics: [] },
+          extraAgentKeys: [],
+          ownedAgentKeys: [],
+        };
   const found = [...reading.declaration.diagnostics];
   const prompt = promptOf(directory, stamp.files, found);
   for (const [each, what] of stamp.odd) if (what !== 'a socket') found.push(notAFile(directory, each, what));
-  if (name === MANIFEST_FILE && stamp.files.includes(AGENT_FILE))
-    found.push(warning(directory, AGENT_FILE, `is not read, because there is a ${MANIFEST_FILE}`, 'remove one of them'));
+  for (const other of name === MANIFEST_FILE ? stamp.files.filter((file) => agentFiles?.has(file)) : [])
+    found.push(warning(directory, other, `is not read, because there is a ${MANIFEST_FILE}`, 'remove one of them'));
   if (stamp.truncated)
     found.push(
       warning(
@@ -126,20 +133,19 @@ function notAFile(directory: string, name: string, what: string): Diagnostic {
 
 const MAX_PROMPT_BYTES = 256 * 1024;
 
-function nothingDeclared(directory: string, kind: 'extensions' | 'agents', { files }: FolderStamp): Diagnostic {
+function nothingDeclared(directory: string, agentFiles: AgentFiles | null, { files }: FolderStamp): Diagnostic {
   const stat = fs.statSync(path.join(directory, MANIFEST_FILE), { throwIfNoEntry: false });
   if (stat !== undefined) return { ...notAFile(directory, MANIFEST_FILE, kindOf(stat)), cure: `put a ${MANIFEST_FILE} in its place` };
-  const slip = files.find((file) => SLIPS.includes(file));
-  const wanted = kind === 'agents' ? `${MANIFEST_FILE} or ${AGENT_FILE}` : MANIFEST_FILE;
+  const others = [...(agentFiles?.keys() ?? [])];
+  const meant = (file: string) => others.find((other) => other.toLowerCase() === file.toLowerCase());
+  const slip = files.find((file) => SLIPS.includes(file) || meant(file) !== undefined);
+  const wanted = [MANIFEST_FILE, ...others].join(' or ');
   return {
     severity: 'warning',
     code: 'manifest_missing',
     file: directory,
     message: `the folder has no ${wanted}${slip === undefined ? '' : `, but a ${slip}`}`,
-    cure:
-      slip === undefined
-        ? `Add a ${MANIFEST_FILE}, or move the folder elsewhere`
-        : `Rename ${slip} to ${slip === 'agent.md' ? AGENT_FILE : MANIFEST_FILE}`,
+    cure: slip === undefined ? `Add a ${MANIFEST_FILE}, or move the folder elsewhere` : `Rename ${slip} to ${meant(slip) ?? MANIFEST_FILE}`,
   };
 }
 
@@ -164,7 +170,7 @@ function unreadable(directory: string, kind: 'extensions' | 'agents', error: unk
     digest: '',
     diagnostics: [diagnostic],
   };
-  return { stamps: '', fresh: true, declaration, extraAgentKeys: [], ownedAgentKeys: null, agentFile: null };
+  return { stamps: '', fresh: true, declaration, extraAgentKeys: [], ownedAgentKeys: null };
 }
 
 function warning(directory: string, name: string, message: string, cure: string): Diagnostic {

@@ -4,20 +4,20 @@ import type { Diagnostic } from '../../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../../trust/index.ts';
 import { isBelow } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
-import { MANIFEST_FILE, keptPositions, positionOf, type FolderReading, type Positions } from './declaration.ts';
+import { MANIFEST_FILE, keptPositions, type FolderReading } from './declaration.ts';
 import { isPlainMap } from '../records/plain-data.ts';
-import { parseLeniently } from './lenient-parse.ts';
-import { asIgnored, issuesToDiagnostics, pathText } from './schema-issues.ts';
+import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
 import { readTextFile } from './source-files.ts';
-import { MAX_YAML_BYTES, parseYaml } from './yaml-document.ts';
 import { cronProblem } from './cron.ts';
 
-/** Reads `directory/manifest.yaml`. Never throws: whatever is wrong is in the diagnostics, and then the manifest is null. */
-export function readManifestFile(directory: string): FolderReading {
+const MAX_MANIFEST_BYTES = 64 * 1024;
+
+/** Reads `directory/manifest.yaml`. Never rejects: whatever is wrong is in the diagnostics, and then the manifest is null. */
+export async function readManifestFile(directory: string): Promise<FolderReading> {
   const file = path.join(directory, MANIFEST_FILE);
   const text = readOr(file);
   if (typeof text !== 'string') return reading(file, null, [text], {}, null);
-  const document = parseYaml(text, { file, code: 'manifest_invalid' });
+  const document = await parseYaml(text, { file, code: 'manifest_invalid' });
   const owned = ownedKeysOf(document.value);
   if (document.diagnostics.some(isError)) return reading(file, null, document.diagnostics, document.positions, owned);
 
@@ -33,14 +33,14 @@ export function readManifestFile(directory: string): FolderReading {
   return reading(file, manifest, diagnostics, document.positions, owned);
 }
 
-export function isError(diagnostic: Diagnostic): boolean {
+function isError(diagnostic: Diagnostic): boolean {
   return diagnostic.severity === 'error';
 }
 
 /** The text of `file`, or why it cannot be had. */
-export function readOr(file: string): string | Diagnostic {
+function readOr(file: string): string | Diagnostic {
   try {
-    return readTextFile(file, MAX_YAML_BYTES);
+    return readTextFile(file, MAX_MANIFEST_BYTES);
   } catch (error) {
     const why = error instanceof RangeError ? error.message : `cannot be read: ${(error as Error).message}`;
     return { severity: 'error', code: 'manifest_invalid', message: why, file, line: 1, column: 1 };
@@ -120,7 +120,6 @@ function reading(
     declaration: { file, manifest, diagnostics, positions: keptPositions(positions) },
     extraAgentKeys,
     ownedAgentKeys: owned,
-    agentFile: null,
   };
 }
 

@@ -24,7 +24,7 @@ export function orderOf(declarations: ReadonlyMap<string, Declaration>, isEnable
     failures.set(id, { extensionId: id, phase: 'order', code, message, at, file, ...more });
 
   for (const declaration of running) {
-    if (declaration.manifest === null) failures.set(declaration.id, brokenManifest(declaration, at));
+    if (declaration.manifest === null && declaration.readBy === undefined) failures.set(declaration.id, brokenManifest(declaration, at));
   }
   const sound = running.filter(({ manifest }) => manifest !== null);
   const hard = new Map(sound.map(({ id, manifest }) => [id, manifest!.depends_on]));

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../records/system-clock.ts';
-import { AGENT_FILE, MANIFEST_FILE, PROMPT_FILES } from './declaration.ts';
+import { MANIFEST_FILE, PROMPT_FILES } from './declaration.ts';
 import { createHash } from 'node:crypto';
 import { notTextAt } from '@pith/plain-text';
 
@@ -96,7 +96,7 @@ function visit(walk: Walk, directory: string, prefix: string): void {
   }
 }
 
-const DECLARING: ReadonlySet<string> = new Set([MANIFEST_FILE, AGENT_FILE, ...PROMPT_FILES]);
+const DECLARING: ReadonlySet<string> = new Set([MANIFEST_FILE, ...PROMPT_FILES]);
 
 function leadsAway(root: string, folder: string): boolean {
   if (!fs.lstatSync(folder).isSymbolicLink()) return false;

@@ -1,10 +1,11 @@
 import { didYouMean } from '@pith/plain-text';
 import { type AgentSpec, type Diagnostic, type Failure, type JsonValue, messageOf, PithError } from '../../contract/index.ts';
-import { canRun, type AgentDeclaration, type BroughtPrompt } from '../records/extensions-port.ts';
+import { canRun, type AgentDeclaration, type BroughtPrompt, type FoundAgent } from '../records/extensions-port.ts';
+import { broughtAgents } from './brought-agents.ts';
 import { agentSpecOf, KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
-import { isExtension, positionOf, type Declaration, type Discovery } from '../discovery/declaration.ts';
+import { isExtension, type Declaration, type Discovery } from '../discovery/declaration.ts';
 import { renderPrompt } from '../calls/render-prompt.ts';
-import { pathText } from '../discovery/schema-issues.ts';
+import { pathText, positionOf } from '@pith/checked-yaml';
 import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/slot.ts';
 
@@ -12,6 +13,8 @@ import type { Slot } from '../lifecycle/slot.ts';
 export interface DeclaredAgents {
   /** Every enabled one, sorted by id. */
   declared(): readonly AgentDeclaration[];
+  /** Those that extensions bring. Loads who brings them. Never rejects. */
+  brought(): Promise<readonly FoundAgent[]>;
   /** Checks `agent.keys` with the extensions that own them; `keys`: without what is wrong in them. */
   checkKeys(spec: AgentSpec): Promise<CheckedKeys>;
   /** Renders where the code of `extensionId` runs: never in the kernel, unless that code runs there too. Rejects `prompt_invalid`, or `aborted`. */
@@ -26,6 +29,7 @@ export interface CheckedKeys {
 export function createDeclaredAgents(lifecycle: Lifecycle, discovery: () => Discovery): DeclaredAgents {
   return {
     declared: () => declaredAgents(lifecycle, discovery()),
+    brought: () => broughtAgents(lifecycle, discovery()),
     checkKeys: (spec) => checkAgentKeys(lifecycle, spec, discovery().declarations.get(spec.id)),
     renderPrompt: (...asked) => renderBrought(lifecycle, ...asked),
   };
@@ -36,10 +40,10 @@ function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly Ag
   return [...discovery.declarations.values()]
     .filter((declaration) => isAgent(lifecycle, declaration))
     .map((declaration) => {
-      const { id, file, positions } = declaration;
+      const { id, file, positions, readBy } = declaration;
       const found = [...declaration.diagnostics, ...blockersOf(lifecycle, discovery, declaration)];
       const broken = declaration.manifest === null || found.some(({ severity }) => severity === 'error');
-      return lasting(declaration, { id, file, positions, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) });
+      return lasting(declaration, { id, file, positions, readBy, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) });
     });
 }
 

@@ -1,5 +1,5 @@
 import type { TemplateVariables } from '@pith/guarded-templates';
-import type { AgentsApi, AgentSpec, Diagnostic, LanguageModel, ModelProvider, Tool, TurnRequest } from '../../contract/index.ts';
+import type { AgentsApi, AgentSpec, BroughtAgent, LanguageModel, ModelProvider, Tool, TurnRequest } from '../../contract/index.ts';
 
 /** What the kernel keeps of a tool: plain data. */
 export interface ToolDescriptor {
@@ -54,14 +54,15 @@ export interface BroughtPrompt {
   readonly variables: TemplateVariables;
 }
 
-/** An agent as a file declares it. `spec` is null when the file is broken; then `diagnostics` say why. */
-export interface AgentDeclaration {
-  readonly id: string;
+/** An agent as the kernel checked and completed it. `spec` is null when its file is broken; then `diagnostics` say why. */
+export interface FoundAgent extends Omit<BroughtAgent, 'spec'> {
   readonly spec: AgentSpec | null;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly file: string;
-  /** `[line, column]` of every key and item of `file`, by its path joined with dots, where they are known. */
-  readonly positions?: Readonly<Record<string, readonly [number, number]>>;
+}
+
+/** An agent as a file declares it. */
+export interface AgentDeclaration extends FoundAgent {
+  /** The extension to ask for it. */
+  readonly readBy?: string | undefined;
 }
 
 /** The extension outside the kernel that asks for a turn. The host writes it; nothing that such an extension sends can. */

@@ -1,4 +1,5 @@
 import {
+  AgentProvider,
   ChannelProvider,
   CommandProvider,
   CompactionProvider,
@@ -26,6 +27,7 @@ export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, P
     CommandProvider,
     ChannelProvider,
     SetupProvider,
+    AgentProvider,
   ].map((protocol) => [protocol.id, protocol]),
 );
 

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { ExtensionConfig } from './config-of.ts';
-import { parseLeniently } from '../discovery/lenient-parse.ts';
 import { Problem } from '../records/problem.ts';
-import { describe, knownKeys, pathText, saidIgnored } from '../discovery/schema-issues.ts';
+import { describe, knownKeys, parseLeniently, pathText, saidIgnored } from '@pith/checked-yaml';
 import { didYouMean } from '@pith/plain-text';
 
 export interface CheckedConfig {

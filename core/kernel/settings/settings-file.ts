@@ -4,7 +4,7 @@ import { codeOf, type Diagnostic } from '../../contract/index.ts';
 import { nearest, slipsOf } from '@pith/plain-text';
 import { isPlainMap, type PlainMap } from '../records/plain-data.ts';
 import { readTextFile } from '../discovery/source-files.ts';
-import type { Positions } from '../discovery/declaration.ts';
+import type { Positions } from '@pith/checked-yaml';
 
 /** A settings file as it was read: the values that are good, and what is wrong with the others. */
 export interface SettingsRecord {
@@ -51,15 +51,13 @@ export async function readForeignSettings(file: string): Promise<SettingsRecord 
 async function parse(file: string): Promise<SettingsRecord> {
   const text = readTextFile(file, MAX_SETTINGS_BYTES);
   if (text.trim() === '') return { values: {}, positions: {}, diagnostics: [], empty: true };
-  const { parseYaml } = await import('../discovery/yaml-document.ts');
-  const document = parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
+  const { issuesToDiagnostics, parseLeniently, parseYaml, saidIgnored } = await import('@pith/checked-yaml');
+  const document = await parseYaml(text, { file, code: 'settings_invalid', maxBytes: MAX_SETTINGS_BYTES });
   const isBroken = document.diagnostics.some(({ severity }) => severity === 'error');
   if (document.value === undefined || document.value === null)
     return isBroken
       ? { values: ASK_ALWAYS, positions: {}, diagnostics: document.diagnostics.map(asking), unread: true }
       : { values: {}, positions: {}, diagnostics: document.diagnostics };
-  const { issuesToDiagnostics, saidIgnored } = await import('../discovery/schema-issues.ts');
-  const { parseLeniently } = await import('../discovery/lenient-parse.ts');
   const { settingsSchema } = await import('./settings-schema.ts');
   const schema = settingsSchema();
   const { value, slips } = withBlocksMeant(withoutEmpty(document.value), Object.keys(schema.shape));

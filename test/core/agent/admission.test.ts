@@ -61,9 +61,9 @@ describe('admission of agents', () => {
     const boss = agent('boss', { delegatesTo: ['*'] });
     const world = await createWorld({ agents: [agent('two'), boss, agent('one')] });
     expect(await world.registry.resolve('boss')).toMatchObject({ state: 'active', notes: [] });
-    expect(world.registry.callees(boss).map(({ id }) => id)).toEqual(['one', 'two']);
-    expect(world.registry.callees(agent('one', { delegatesTo: ['two'] })).map(({ id }) => id)).toEqual(['two']);
-    expect(world.registry.callees(agent('one'))).toEqual([]);
+    expect((await world.registry.callees(boss)).map(({ id }) => id)).toEqual(['one', 'two']);
+    expect((await world.registry.callees(agent('one', { delegatesTo: ['two'] }))).map(({ id }) => id)).toEqual(['two']);
+    expect(await world.registry.callees(agent('one'))).toEqual([]);
   });
 
   it('K2 is admitted again by itself when the extension comes', async () => {

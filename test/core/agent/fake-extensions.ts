@@ -132,6 +132,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
       },
     },
     agents: {
+      brought: async () => [],
       declared: () => [],
       checkKeys: async ({ keys }) => ({ notes: port.keyFindings, keys }),
       renderPrompt: (_, prompt) => renderPrompt(prompt),

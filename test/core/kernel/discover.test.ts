@@ -287,9 +287,14 @@ describe('several roots', () => {
   it('reads agents of further paths, one folder or many, after those of the sandbox', async () => {
     const agent = '---\nname: N\n---\nFrom the path.';
     const paths = folderWith({ 'many/first/AGENT.md': agent, 'many/mine/AGENT.md': agent, 'single/AGENT.md': agent });
-    const own = folderWith({ 'agents/mine/manifest.yaml': 'id: mine\nagent: { instructions: Own. }\n' });
+    const own = folderWith({
+      'agents/mine/manifest.yaml': 'id: mine\nagent: { instructions: Own. }\n',
+      ...extension('reader'),
+      'extensions/reader/manifest.yaml': 'id: reader\nentrypoint: main.ts\nprovides: [agents]\nagent_files: [AGENT.md]\n',
+    });
     const { declarations, diagnostics } = await discoverIn(own, { agentPaths: [path.join(paths, 'many'), path.join(paths, 'single')] });
-    expect([...declarations.keys()]).toEqual(['first', 'mine', 'single']);
+    expect([...declarations.keys()]).toEqual(['first', 'mine', 'reader', 'single']);
+    expect(declarations.get('single')).toMatchObject({ manifest: null, readBy: 'reader', file: path.join(paths, 'single/AGENT.md') });
     expect(declarations.get('mine')!.manifest!.agent!.instructions).toBe('Own.');
     expect(diagnostics).toMatchObject([{ severity: 'info', code: 'duplicate_id', file: path.join(paths, 'many/mine/AGENT.md') }]);
   });

@@ -1,13 +1,13 @@
 import { isMap, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
-import type { Diagnostic } from '../../contract/index.ts';
-import type { Position, Positions } from './declaration.ts';
+import type { Finding } from './findings.ts';
+import type { Position, Positions } from './positions.ts';
 
 /** What a YAML text says and where it says it. */
 export interface YamlDocument {
   /** undefined when the text cannot be read; null when it is empty. Kept when the only findings are duplicate keys. */
   readonly value: unknown;
   readonly positions: Positions;
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly Finding[];
 }
 
 export interface YamlOptions {
@@ -20,11 +20,11 @@ export interface YamlOptions {
   readonly maxBytes?: number;
 }
 
-export const MAX_YAML_BYTES = 64 * 1024;
+const MAX_YAML_BYTES = 64 * 1024;
 const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
 
-/** Parses YAML 1.2 (core schema). This module brings the parser with it: import it only when there is something to parse. Never throws: what is wrong with the text is in `diagnostics`. */
+/** This module brings the parser with it. */
 export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   const maxBytes = options.maxBytes ?? MAX_YAML_BYTES;
   if (Buffer.byteLength(text) > maxBytes) {
@@ -48,7 +48,7 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
 type Locate = (offset: number) => Position;
 
 function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
-  const diagnostics: Diagnostic[] = [];
+  const diagnostics: Finding[] = [];
   for (const error of document.errors) {
     if (error.code === 'MULTIPLE_DOCS') {
       diagnostics.push(finding(options, locate(error.pos[0]), "holds a second document after '---'", 'Keep one document a file'));
@@ -122,7 +122,7 @@ function firstLine(message: string): string {
   return message.split('\n', 1)[0]!.replace(/:$/, '');
 }
 
-function finding(options: YamlOptions, place: Position | null, message: string, cure?: string): Diagnostic {
+function finding(options: YamlOptions, place: Position | null, message: string, cure?: string): Finding {
   return {
     severity: 'error',
     code: options.code,
@@ -134,6 +134,6 @@ function finding(options: YamlOptions, place: Position | null, message: string, 
   };
 }
 
-function unusable(diagnostic: Diagnostic): YamlDocument {
+function unusable(diagnostic: Finding): YamlDocument {
   return { value: undefined, positions: {}, diagnostics: [diagnostic] };
 }

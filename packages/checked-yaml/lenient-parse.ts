@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { slipsOf } from '@pith/plain-text';
-import { isPlainMap } from '../records/plain-data.ts';
-import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './schema-issues.ts';
+import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './findings.ts';
 
 export interface LenientParse<T> {
   /** null: something is missing without which there is no value, or a safeguard cannot be read. */
@@ -155,4 +154,8 @@ function replaced(value: unknown, [key, ...below]: readonly PropertyKey[], by: u
 
 function textsIn(text: string): readonly string[] {
   return text.split(',').flatMap((part) => part.trim() || []);
+}
+
+function isPlainMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,18 @@
 import type { z } from 'zod';
-import type { Diagnostic } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
-import { positionOf, type Positions } from './declaration.ts';
+import { positionOf, type Positions } from './positions.ts';
+
+/** What is wrong in a file. Lines and columns count from 1. */
+export interface Finding {
+  readonly severity: 'error' | 'warning' | 'info';
+  readonly code: string;
+  readonly message: string;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** What to do, as an imperative. */
+  readonly cure?: string;
+}
 
 export interface IssueSource {
   readonly file: string;
@@ -14,7 +25,7 @@ export interface IssueSource {
 }
 
 /** What zod found wrong with a file's value, as findings with file, line and column; unknown keys name the nearest known ones. */
-export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, source: IssueSource): Diagnostic[] {
+export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, source: IssueSource): Finding[] {
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => unknownKey([...issue.path, key], knownKeys(schema, issue.path), source))
@@ -28,7 +39,7 @@ function cureOf(issue: z.core.$ZodIssue, value: unknown): string {
 }
 
 /** The same finding, of a key or value that was left out. */
-export function saidIgnored<T extends Pick<Diagnostic, 'message'>>(finding: T): T {
+export function saidIgnored<T extends Pick<Finding, 'message'>>(finding: T): T {
   const message = finding.message.replace(/^unknown key '[^']*'(?: in '[^']*')?/u, '$& is ignored');
   const isSaid = message !== finding.message || message.includes(' counts as ');
   return { ...finding, message: isSaid ? message : `${message} (ignored)` };
@@ -39,7 +50,7 @@ export function unknownKey(
   path: readonly PropertyKey[],
   known: readonly string[],
   source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
-): Diagnostic {
+): Finding {
   const key = String(path.at(-1));
   const parent = pathText(path.slice(0, -1));
   const hint = didYouMean(key, known);
@@ -145,12 +156,12 @@ function diagnostic(
   code: string,
   message: string,
   source: Pick<IssueSource, 'file' | 'positions' | 'line'>,
-): Diagnostic {
+): Finding {
   const place = positionOf(source.positions, path) ?? { line: source.line ?? 1, column: 1 };
   return { severity: 'error', code, message, file: source.file, line: place.line, column: place.column };
 }
 
 /** The finding on a key that was left out, of a file that holds without it. */
-export function asIgnored(finding: Diagnostic): Diagnostic {
+export function asIgnored(finding: Finding): Finding {
   return { ...saidIgnored(finding), severity: 'warning' };
 }
