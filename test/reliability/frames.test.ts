@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { framed, kernelSide, OPERATIONS, type Ears } from '../core/process/kernel-side.ts';
+import { framed, kernelSide, OPERATIONS, type Ears } from './kernel-side.ts';
 import { words } from '../words.ts';
 
 /** 40 thousand, in the long form 10 million. */

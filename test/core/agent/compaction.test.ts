@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { toolResult, type CompactionProvider } from '../../../core/contract/index.ts';
-import type { ScriptedStep } from '../../../core/testing/scripted-model.ts';
+import { type CompactionProvider, toolResult } from '../../../core/contract/index.ts';
+import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld, noticesOf } from './world.ts';
 
 const words = (count: number) => 'word '.repeat(count);

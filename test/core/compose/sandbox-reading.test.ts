@@ -3,7 +3,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSandbox } from '../../../core/compose/sandbox-reading.ts';
 import { createKernel } from '../../../core/compose/index.ts';
-import { extension, folderWith } from '../kernel/sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
+import { extension } from '../kernel/sandbox-folder.ts';
 
 interface Given {
   readonly yaml?: string;

@@ -11,7 +11,8 @@ import {
   systemClock,
 } from '../../../core/kernel/index.ts';
 import { createLoader } from '../../../core/loader/index.ts';
-import { folderWith, indexIn } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
+import { indexIn } from './sandbox-folder.ts';
 
 export interface BareOptions {
   readonly clock?: Clock;

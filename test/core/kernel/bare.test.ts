@@ -4,7 +4,8 @@ import { fakeClock } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { bareHost, type BareOptions } from './bare-host.ts';
 import { CALL, NEVER, toolClass } from './extensions.ts';
-import { extension, writeFiles } from './sandbox-folder.ts';
+import { writeFiles } from '../../places.ts';
+import { extension } from './sandbox-folder.ts';
 
 /** With the extension `it`. */
 async function bare(options: BareOptions = {}) {

@@ -2,7 +2,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configOf, enabledBy, loadSettings, type SettingsInput, withIdsMeant } from '../../../core/kernel/index.ts';
 import { testKernel } from 'pith/testing';
-import { discoverIn, folderWith, writeFiles } from './sandbox-folder.ts';
+import { folderWith, writeFiles } from '../../places.ts';
+import { discoverIn } from './sandbox-folder.ts';
 
 const SKILLFUL = 'id: registry\nentrypoint: main.ts\nprovides: [skill]\nconfig:\n  a: 1\n  b: 1\n  c: 1\n  deep: { x: 1, y: 1 }\n';
 

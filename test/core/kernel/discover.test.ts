@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+import { folderWith, writeFiles } from '../../places.ts';
+import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
 
 /** One defect each: the manifest, where it shows, and what is said. */
 const DEFECTS: Record<string, { manifest: string; code: string; line: number; message: RegExp; cure?: RegExp }> = {

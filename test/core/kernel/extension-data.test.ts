@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { extensionData, makeExtensionData } from '../../../core/kernel/index.ts';
-import { folderWith } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
 
 describe("an extension's data", () => {
   it('T7 F4 F5: lies where no other id can name it, whatever the ids are', () => {

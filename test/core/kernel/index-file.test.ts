@@ -6,7 +6,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { manifestSchema } from '../../../core/trust/index.ts';
 import { stateFolder } from '@pith/safe-files';
 import { openIndex, sourceDigest } from '../../../core/kernel/index.ts';
-import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+import { folderWith, writeFiles } from '../../places.ts';
+import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
 import { stampsHold } from '../../waiting.ts';
 
 /** The folders whose manifests `work` reads. */

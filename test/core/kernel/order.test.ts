@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { discoverIn, folderWith } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
+import { discoverIn } from './sandbox-folder.ts';
 
 const BROKEN = 'id: broken\nagent:\n  limits:\n    colour: 3\n';
 

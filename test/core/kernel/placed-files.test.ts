@@ -4,7 +4,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { loadSettings, openIndex } from '../../../core/kernel/index.ts';
-import { discoverIn, extension, folderWith, indexIn } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
+import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
 
 const AGENT = { 'agents/one/manifest.yaml': 'id: one\nagent: {}\n' };
 

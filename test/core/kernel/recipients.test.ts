@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { askerOf, concerns, createSecrets, type Declaration, openSecretsFile, recipientOf } from '../../../core/kernel/index.ts';
-import { folderWith } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
 
 const declaration = (id: string, prefixes: readonly string[] = [], secrets: readonly string[] = ['KEY']) =>
   ({ id, manifest: { secrets, models: prefixes.map((prefix) => ({ prefix })) } }) as unknown as Declaration;

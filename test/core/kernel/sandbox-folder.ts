@@ -1,24 +1,7 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
 import { discover, type IndexFile, openIndex } from '../../../core/kernel/index.ts';
 import { stateFolder } from '@pith/safe-files';
-
-/** A temporary folder with `files`, removed when the test ends. Its real path. */
-export function folderWith(files: Readonly<Record<string, string>>): string {
-  const directory = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'pith-host-')));
-  onTestFinished(() => fs.rmSync(directory, { recursive: true, force: true }));
-  writeFiles(directory, files);
-  return directory;
-}
-
-export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
-  for (const [name, content] of Object.entries(files)) {
-    fs.mkdirSync(path.dirname(path.join(directory, name)), { recursive: true });
-    fs.writeFileSync(path.join(directory, name), content);
-  }
-}
 
 export function removeFile(directory: string, name: string): void {
   fs.rmSync(path.join(directory, name), { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadSettings, type SettingsInput } from '../../../core/kernel/index.ts';
-import { folderWith } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
 
 describe('settings', () => {
   it.each(['.', '../sandbox'])('T7: data_dir %j is the sandbox itself, where sources lie: its folder data is used', async (data_dir) => {

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest';
 import { digestOf, sourceDigest } from '../../../core/kernel/index.ts';
 
 const MAX_FILES = 5000;
-import { discoverIn, extension, folderWith, indexIn, writeFiles } from './sandbox-folder.ts';
+import { folderWith, writeFiles } from '../../places.ts';
+import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
 
 it('K3 finds manifest and prompt beside more files than are looked at, and says what is not seen', async () => {
   const sandbox = folderWith({

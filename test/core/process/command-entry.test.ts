@@ -1,32 +1,23 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { CommandIO } from '../../../core/contract/index.ts';
-import { testKernel, type TestKernel } from 'pith/testing';
-import { main, manifest } from './extension.ts';
-
-let kernel: TestKernel | undefined;
-afterEach(async () => {
-  await kernel?.stop();
-  delete process.env['PITH_TEST_KEY'];
-});
+import { type TestKernel } from 'pith/testing';
+import { inProcesses, main, manifest } from './extension.ts';
 
 const NEVER = new AbortController().signal;
 const ENTRY = 'commands.ts';
 
-async function open(source: string, fields: object = {}): Promise<TestKernel> {
-  return (kernel = await testKernel({
-    isolation: 'process',
+const open = (source: string, fields: object = {}) =>
+  inProcesses({
     home: '/home/nobody',
-    shipped: false,
     flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
     files: {
       ...manifest('mine', { provides: ['tool'], commands: [{ path: 'mine look', needs: 'index', entry: ENTRY }], ...fields }),
       ...main('mine', `getTools() { throw new Error('activated'); }`),
       [`extensions/mine/${ENTRY}`]: source,
     },
-  }));
-}
+  });
 
 async function commandOf({
   kernel: {
@@ -46,7 +37,8 @@ function terminal() {
 
 describe('command entries of the process tier', () => {
   it('K10: an entry runs in a separate process, without the environment, and the extension is not activated', async () => {
-    process.env['PITH_TEST_KEY'] = 'from the environment';
+    vi.stubEnv('PITH_TEST_KEY', 'from the environment');
+    onTestFinished(() => void vi.unstubAllEnvs());
     const test = await open(
       `import { Places } from 'pith';
        export default (context) => [{ path: 'mine look', description: 'd', run: async (input, io) => {
@@ -62,7 +54,6 @@ describe('command entries of the process tier', () => {
     expect(pid).not.toBe(process.pid);
     expect(test.kernel.host.extensions.state('mine')).toBe('idle');
     await test.stop();
-    kernel = undefined;
     expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
   });
 

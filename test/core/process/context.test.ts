@@ -1,18 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { recordEvents, scriptedModel, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { main, manifest, tools } from './extension.ts';
-
-let kernel: TestKernel | undefined;
-afterEach(() => kernel?.stop());
-
-const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n' };
-
-async function open(options: TestKernelOptions): Promise<TestKernel> {
-  kernel = await testKernel({ isolation: 'process', shipped: false, ...options, files: { ...AGENT, ...options.files } });
-  return kernel;
-}
+import { describe, expect, it } from 'vitest';
+import { recordEvents, scriptedModel, type TestKernel } from 'pith/testing';
+import { inProcesses, main, manifest, tools } from './extension.ts';
 
 function call(test: TestKernel, name: string, input: Record<string, string> = {}) {
   return test.kernel.callTool('asker', name, input);
@@ -27,7 +17,9 @@ describe('the context of an extension in a separate process', () => {
       `await context.kv.set('k', { n: 1 }); return { v: await context.kv.get('k'), keys: await context.kv.keys(), gone: await context.kv.delete('k'),
        id: context.id, limit: context.config.limit, data: context.dataDirectory, directory: context.directory, now: context.clock.now() > 0 };`,
     );
-    const test = await open({ files: { ...manifest('mine', { provides: ['tool'], config: { limit: 3 } }), ...tools('mine', body) } });
+    const test = await inProcesses({
+      files: { ...manifest('mine', { provides: ['tool'], config: { limit: 3 } }), ...tools('mine', body) },
+    });
     const result = await call(test, 'act');
     expect(result).toMatchObject({
       ok: true,
@@ -45,7 +37,7 @@ describe('the context of an extension in a separate process', () => {
 
   it('K5: the database is refused with a cure, and the rest goes on', async () => {
     const body = TOOL(`context.database.all('select 1'); return 1;`);
-    const test = await open({ files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
     expect(await call(test, 'act')).toMatchObject({
       ok: false,
       error: { code: 'tool_failed', message: expect.stringContaining('context.database is for extensions that run inside the kernel') },
@@ -55,7 +47,7 @@ describe('the context of an extension in a separate process', () => {
   it('K61: only declared secrets reach the process, and the environment holds none', async () => {
     const body = TOOL(`let refused = ''; try { context.getSecret('OTHER_KEY'); } catch (error) { refused = error.code; }
       return { own: context.getSecret('OWN_KEY').length, refused, names: Object.keys(process.env).filter((name) => name.endsWith('_KEY')) };`);
-    const test = await open({
+    const test = await inProcesses({
       env: { OWN_KEY: 'canary-own-1234', OTHER_KEY: 'canary-other-1234' },
       files: { ...manifest('mine', { provides: ['tool'], secrets: ['OWN_KEY'] }), ...tools('mine', body) },
     });
@@ -68,7 +60,7 @@ describe('the context of an extension in a separate process', () => {
       `async initialize() { this.context.events.handle('extension.activated', ({ extensionId }) => { if (extensionId === 'other') this.context.events.publish('provider.changed', { protocol: 'seen' }); }); }
        getTools() { return []; }`,
     );
-    const test = await open({
+    const test = await inProcesses({
       files: {
         ...manifest('mine', { provides: ['tool'] }),
         ...mine,
@@ -93,7 +85,7 @@ describe('the context of an extension in a separate process', () => {
     const body =
       TOOL(`const shelf = context.use(SkillProvider); let code = ''; try { await shelf.getSkillContent('x'); } catch (error) { code = error.code + ' ' + error.cure + ' ' + error.retryable; }
       return { ids: (await shelf.listSkills()).map(({ id }) => id), code, found: context.find(SkillProvider).map(({ extensionId }) => extensionId), none: context.find(ModelProvider).length };`);
-    const test = await open({
+    const test = await inProcesses({
       files: {
         ...manifest('shelf', { provides: ['skill'] }),
         ...skills,
@@ -107,12 +99,14 @@ describe('the context of an extension in a separate process', () => {
     });
   });
 
-  it('K50: turns are run in threads of its own and below a turn that it serves, never in those of people', async () => {
+  it('K50 T14 F6: turns are run in threads of its own and below a turn that it serves, while the call lasts, never in those of people', async () => {
     const body = TOOL(`
       const run = async (request) => {
         for await (const event of context.agents.run({ agent: 'asker', input: 'hi', ...request })) if (event.type === 'turn-end') return event.error?.code ?? event.text;
       };
       const { turn } = call;
+      const former = (globalThis.former ??= turn);
+      if (former !== turn) return run({ threadId: former.threadId + '/x', parent: former }).catch(({ code }) => code); // its call is over
       return [
         await run({ threadId: 'private' }).catch(({ code }) => code),
         await run({ threadId: turn.threadId, parent: turn }).catch(({ code }) => code),
@@ -120,8 +114,9 @@ describe('the context of an extension in a separate process', () => {
         await run({ threadId: turn.threadId + '/x', parent: { ...turn, depth: -100 } }),
       ];`);
     const model = scriptedModel([{ text: 'below' }]);
-    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    const test = await inProcesses({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
     expect(await call(test, 'act')).toEqual({ ok: true, output: ['not_allowed', 'not_allowed', 'not_allowed', 'below'] });
+    expect(await call(test, 'act')).toEqual({ ok: true, output: 'not_allowed' });
   });
 
   it('K5: an agent is run from there, part by part', async () => {
@@ -129,7 +124,7 @@ describe('the context of an extension in a separate process', () => {
       TOOL(`const types = []; for await (const event of context.agents.run({ agent: 'asker', input: 'hi', threadId: 'mine:inner' })) types.push(event.type);
       return { types: [...new Set(types)], agents: (await context.agents.list()).map(({ id }) => id) };`);
     const model = scriptedModel([{ text: 'word '.repeat(200) }]);
-    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    const test = await inProcesses({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
     const result = await call(test, 'act');
     expect(result).toMatchObject({ ok: true, output: { agents: ['asker'] } });
     expect(result.ok && (result.output as { types: string[] }).types).toEqual(
@@ -143,7 +138,7 @@ describe('the context of an extension in a separate process', () => {
       `contextPriority = 5; async getContext(prompt, turn) { return 'asked: ' + prompt + ' in ' + turn.threadId; }`,
     );
     const model = scriptedModel([{ text: 'ok' }]);
-    const test = await open({ model, files: { ...manifest('mine', { provides: ['context'] }), ...source } });
+    const test = await inProcesses({ model, files: { ...manifest('mine', { provides: ['context'] }), ...source } });
     const { requests } = await test.run('hello', { agent: 'asker' });
     expect(requests[0]?.system).toContain('asked: hello in test');
   });
@@ -151,7 +146,7 @@ describe('the context of an extension in a separate process', () => {
   it('K32: log lines carry the correlation id of the turn that they serve', async () => {
     const body = TOOL(`context.logger.info('from the tool', { a: 1 }); return 1;`);
     const model = scriptedModel([{ calls: [{ name: 'act', input: {} }] }, { text: 'done' }]);
-    const test = await open({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
+    const test = await inProcesses({ model, files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
     const record = recordEvents(test.kernel.events);
     await test.run('go', { agent: 'asker' });
     const correlationId = record.of('tool.called')[0]?.correlationId;
@@ -163,7 +158,7 @@ describe('the context of an extension in a separate process', () => {
 
   it('K4: a configuration that the class refuses is told with its place', async () => {
     const mine = main('mine', `static config = z.strictObject({ limit: z.number() }); getTools() { return []; }`);
-    const test = await open({
+    const test = await inProcesses({
       files: { ...manifest('mine', { provides: ['tool'] }), ...mine, 'pith.yaml': 'extensions:\n  mine:\n    limit: many\n' },
     });
     expect(await test.kernel.host.extensions.activate('mine')).toMatchObject({
@@ -172,5 +167,24 @@ describe('the context of an extension in a separate process', () => {
       line: 3,
       tier: 'process',
     });
+  });
+
+  it('K5: a tool answers from another process, with its input parsed there', async () => {
+    const model = scriptedModel([{ calls: [{ name: 'pid', input: { add: 1 } }] }, { text: 'done' }]);
+    const { run } = await inProcesses({
+      model,
+      files: {
+        ...manifest('mine', { provides: ['tool'] }),
+        ...tools(
+          'mine',
+          `defineTool({ name: 'pid', description: 'p', input: z.object({ add: z.number() }), execute: ({ add }) => ({ pid: process.pid, sum: add + 1 }) })`,
+        ),
+      },
+    });
+    const { results, reason, error } = await run('go', { agent: 'asker' });
+    expect({ reason, error }).toEqual({ reason: 'done', error: undefined });
+    const output = results[0]?.output as { pid: number; sum: number };
+    expect(output.sum).toBe(2);
+    expect(output.pid).not.toBe(process.pid);
   });
 });

@@ -3,7 +3,7 @@ import { linkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { whyTooLarge } from '../../../core/kernel/index.ts';
 import { testKernel } from 'pith/testing';
-import { folderWith } from '../kernel/sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
 import { CALL } from '../kernel/extensions.ts';
 
 describe('the room of an extension', () => {

@@ -1,3 +1,15 @@
+import type { TestKernel, TestKernelOptions } from 'pith/testing';
+import { kernelOf } from '../../places.ts';
+
+/** A kernel whose extensions run in processes, with an agent `asker` that has their tools. */
+export const inProcesses = (options: TestKernelOptions = {}): Promise<TestKernel> =>
+  kernelOf({
+    isolation: 'process',
+    shipped: false,
+    ...options,
+    files: { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n', ...options.files },
+  });
+
 /** The manifest of an extension with `main.ts` as its entrypoint. */
 export function manifest(id: string, fields: Readonly<Record<string, unknown>>): Record<string, string> {
   return { [`extensions/${id}/manifest.yaml`]: JSON.stringify({ id, version: '1.0.0', entrypoint: 'main.ts', ...fields }) };

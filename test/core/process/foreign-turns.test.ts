@@ -1,13 +1,12 @@
 import path from 'node:path';
 import type { TurnEvent } from 'pith';
-import { scriptedModel, testKernel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
-import { main, manifest, tools } from './extension.ts';
+import { scriptedModel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { inProcesses, main, manifest, tools } from './extension.ts';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
 
-let test: TestKernel | undefined;
-afterEach(() => test?.stop());
+let test: TestKernel;
 
 /** Its tool `go` begins the turn that its input asks for, and answers with what its events say. */
 const GO = `defineTool({ name: 'go', description: 'd', input: z.looseObject({}), execute: async ({ below, ...request }, { turn }) => {
@@ -35,8 +34,8 @@ const MODEL = `
   }`;
 
 async function open(options: TestKernelOptions & { readonly fields?: object } = {}): Promise<TestKernel> {
-  test = await testKernel({
-    isolation: 'process',
+  test = await inProcesses({
+    shipped: true,
     ...options,
     files: {
       'private.md': 'the plan is secret',
@@ -51,7 +50,7 @@ async function open(options: TestKernelOptions & { readonly fields?: object } = 
 }
 
 const call = (name: string, input: object = {}): ScriptedStep => ({ calls: [{ name, input: input as never }] });
-const go = (request: object = {}) => (test as TestKernel).kernel.callTool('asker', 'go', request as never);
+const go = (request: object = {}) => test.kernel.callTool('asker', 'go', request as never);
 
 const THEFT: readonly ScriptedStep[] = [
   call('file', { action: 'read', path: 'private.md' }),
@@ -117,7 +116,7 @@ describe('turns that a foreign extension begins', () => {
     const ended = { reason: 'error', error: 'not_allowed' };
     expect(await go({ policy: { model: 'deputy/m' } })).toMatchObject({ output: ended });
     expect(await go({ policy: { model: 'deputy' } })).toMatchObject({ output: ended });
-    const { spec } = await (test as TestKernel).kernel.agents.resolve('asker');
+    const { spec } = await test.kernel.agents.resolve('asker');
     expect(await go({ agent: { ...spec, model: 'deputy/m' } })).toMatchObject({ output: ended });
     expect(await go({ policy: { model: 'fast' } })).toMatchObject({ output: { reason: 'done', text: 'as a person chose' } });
   }, 60_000);
@@ -137,7 +136,7 @@ describe('turns that a foreign extension begins', () => {
       ok: false,
       error: { message: expect.stringContaining("'deputy' serves no call of the turn that it names as parent") },
     });
-    expect(await (test as TestKernel).kernel.threads.load('cli_channel:victim/x')).toBeNull();
+    expect(await test.kernel.threads.load('cli_channel:victim/x')).toBeNull();
   }, 60_000);
 
   it('T14 F6: it goes on with no turn of others, and reads in no thread of theirs', async () => {

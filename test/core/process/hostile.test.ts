@@ -1,12 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
 import type { CommandIO } from '../../../core/contract/index.ts';
-import { testKernel, type TestKernel } from 'pith/testing';
-import { main, manifest, tools } from './extension.ts';
+import { type TestKernel } from 'pith/testing';
+import { inProcesses, main, manifest, tools } from './extension.ts';
+import { words } from '../../words.ts';
 
-let kernel: TestKernel | undefined;
-afterEach(() => kernel?.stop());
-
-const AGENT = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n' };
 const NEVER = new AbortController().signal;
 
 /** Frames that are written past what Pith gives an extension. */
@@ -19,21 +19,46 @@ const length = [0xc0, 0x94, 0xde, 0x0f]; // 33 million
 const sparse = [0x41, 24, ...Array.from({ length: 24 }, () => [0x61, ...length, 0x40, 0, ...length]).flat(), 0x24, 0, 24];
 const odd = { toString: 1, valueOf: 1, length: -1, then: 1 };`;
 
+const hostile = fc.constantFrom<unknown>(
+  { toString: 1, valueOf: 1 },
+  { toJSON: 1 },
+  { map: 1, constructor: 1, length: -1 },
+  [],
+  {},
+  '',
+  -1,
+  2 ** 40,
+  0.5,
+  null,
+);
+const anything = fc.oneof(hostile, fc.object({ maxDepth: 3 }), fc.string());
+const operations = words(`
+  log note failure crashed background kv.get kv.set kv.delete kv.keys events.publish events.handle events.off agents.list
+  agents.check agents.run use io.print io.ask io.input constructor __proto__ nonsense
+`);
+const frame = fc.oneof(
+  fc
+    .oneof(
+      { weight: 6, arbitrary: fc.tuple(fc.nat(10), fc.nat(20), fc.constantFrom(...operations), fc.array(anything, { maxLength: 5 })) },
+      { weight: 2, arbitrary: fc.tuple(fc.nat(10), fc.nat(20), anything, anything, anything) },
+      { weight: 1, arbitrary: anything },
+    )
+    .map((message) => Buffer.from(JSON.stringify(message) ?? '')),
+  fc.uint8Array({ maxLength: 200 }),
+);
+
 const CALM = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
 
-async function open(act: string): Promise<TestKernel> {
+function open(act: string): Promise<TestKernel> {
   const tool = `defineTool({ name: 'act', description: 'd', input: z.object({}), timeoutMs: 5000, execute: async () => { ${act}; return 'sent'; } })`;
-  return (kernel = await testKernel({
-    isolation: 'process',
-    shipped: false,
+  return inProcesses({
     files: {
-      ...AGENT,
       ...manifest('mine', { provides: ['tool'] }),
       ...tools('mine', tool, HEAD),
       ...manifest('other', { provides: ['tool'] }),
       ...tools('other', CALM),
     },
-  }));
+  });
 }
 
 /** The kernel answers for others, whatever one extension has sent. */
@@ -94,19 +119,38 @@ describe('what the process of an extension sends', () => {
     expect('polluted' in {}).toBe(false);
   });
 
+  it('K10: whatever it sends, the kernel answers afterwards, or says why it hears no more', async () => {
+    const test = await open(
+      `for (const body of JSON.parse(fs.readFileSync(context.dataDirectory + '/frames', 'utf8'))) sendBytes(Buffer.from(body, 'base64'))`,
+    );
+    const { extensions } = test.kernel.host;
+    for (const frames of fc.sample(fc.array(frame, { maxLength: 8 }), { numRuns: 60, seed: 1 })) {
+      await test.write('data/extensions/mine/frames', JSON.stringify(frames.map((each) => Buffer.from(each).toString('base64'))));
+      const sent = await test.kernel.callTool('asker', 'mine/act', {});
+      await answers(test);
+      if (sent.ok) continue;
+      expect([frames, extensions.show('mine')?.message]).toEqual([frames, expect.stringMatching(/it (sent what|asked)/)]);
+      await extensions.reload('mine'); // also after three crashes
+    }
+  }, 60_000);
+
+  it('K10: what may be logged in a second is bounded, and what is left out is told once', async () => {
+    const test = await open(`for (let at = 0; at < 100; at += 1) send([7, 0, 'log', ['info', 'line ' + 'x'.repeat(8000), {}]])`);
+    await test.kernel.callTool('asker', 'act', {});
+    await test.kernel.stop();
+    const lines = (await readFile(path.join(test.sandbox, 'data/logs/pith.log'), 'utf8')).split('\n');
+    expect(lines.filter((line) => line.includes('line xxx'))).toHaveLength(32);
+    expect(lines.filter((line) => line.includes('left out'))).toHaveLength(1);
+  });
+
   it('K5: an offer that doubles is refused in words, and its process ended', async () => {
     const schema = `let a = { type: 'string' }; for (let at = 0; at < 24; at += 1) a = { anyOf: [a, a] };`;
     const tool = `Object.assign(defineTool({ name: 'act', description: 'd', input: z.object({}), execute: () => 1 }), { inputSchema: a })`;
-    kernel = await testKernel({
-      isolation: 'process',
-      shipped: false,
-      files: {
-        ...manifest('mine', { provides: ['tool'] }),
-        ...main('mine', `getTools() { ${schema} return [${tool}]; }`),
-      },
+    const { kernel } = await inProcesses({
+      files: { ...manifest('mine', { provides: ['tool'] }), ...main('mine', `getTools() { ${schema} return [${tool}]; }`) },
     });
-    await expect(kernel.kernel.host.providers.tools.of('mine')).rejects.toThrow(/mine/);
-    expect(kernel.kernel.host.extensions.show('mine')).toMatchObject({ state: 'failed', message: expect.stringContaining('parts') });
+    await expect(kernel.host.providers.tools.of('mine')).rejects.toThrow(/mine/);
+    expect(kernel.host.extensions.show('mine')).toMatchObject({ state: 'failed', message: expect.stringContaining('parts') });
   });
 
   it('K10: a thousand long notes leave the last few, cut', async () => {
@@ -119,9 +163,7 @@ describe('what the process of an extension sends', () => {
   });
 
   it('K10: a command that prints after it returned is not heard, and ends nothing', async () => {
-    kernel = await testKernel({
-      isolation: 'process',
-      shipped: false,
+    const { kernel } = await inProcesses({
       files: {
         ...manifest('mine', { provides: ['tool'], commands: [{ path: 'mine look', needs: 'index', entry: 'commands.ts' }] }),
         ...main('mine', `getTools() { return []; }`),
@@ -130,7 +172,7 @@ describe('what the process of an extension sends', () => {
           globalThis.before = new Promise((resolve) => setTimeout(() => { io.print('late'); resolve(); }, 50)); io.print('now'); } }];`,
       },
     });
-    const { commands } = kernel.kernel.host.providers;
+    const { commands } = kernel.host.providers;
     const [command] = await (await commands.importEntry('mine', 'commands.ts'))(commands.contextOf('mine'));
     const said: string[] = [];
     const io = { print: (text: string) => said.push(text) } as unknown as CommandIO;

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { launchHost, type HostProcess, type LaunchSpec } from '../../../core/process/launch.ts';
+import { type HostProcess, launchHost, type LaunchSpec } from '../../../core/process/index.ts';
+import { folderWith } from '../../places.ts';
 
 /** A project with one extension, whose process runs the code that a test gives. */
 export interface HostFolder {
@@ -13,11 +13,10 @@ export interface HostFolder {
   /** What can be told in JSON of how a process with this code is started. */
   spec(code: string): Promise<Omit<LaunchSpec, 'output'>>;
   launch(code: string, spec?: Partial<LaunchSpec>): Promise<HostProcess>;
-  remove(): Promise<void>;
 }
 
 export async function hostFolder(): Promise<HostFolder> {
-  const project = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-host-')));
+  const project = folderWith();
   const sandbox = path.join(project, 'sandbox');
   const directory = path.join(sandbox, 'extensions', 'mine');
   const data = path.join(sandbox, 'data');
@@ -46,7 +45,6 @@ export async function hostFolder(): Promise<HostFolder> {
     lines,
     spec,
     launch: async (code, more = {}) => launchHost({ ...(await spec(code)), output: (line) => lines.push(line), ...more }),
-    remove: () => rm(project, { recursive: true, force: true, maxRetries: 3 }),
   };
 }
 

@@ -1,24 +1,22 @@
 import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
-import { execFileSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { sandboxArguments } from '../../../core/process/sandboxing.ts';
+import { firstWord, hostFolder } from './hosts.ts';
 
 const sandboxing = await probeSandboxing();
 /** Opens for writing, and writes nothing. */
 const PROGRAM = `
-const fs = require('node:fs');
 const opened = (file) => { try { fs.closeSync(fs.openSync(file, 'r+')); return 'opened'; } catch (error) { return error.code; } };
 const files = [];
 for (const folder of ['/proc/sys/vm', '/proc/sys/kernel', '/proc/irq']) for (const name of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
   if (fs.statSync(folder + '/' + name).isFile()) files.push(opened(folder + '/' + name));
 }
-console.log(JSON.stringify({ opened: files.filter((each) => each === 'opened').length, looked: files.length, trigger: opened('/proc/sysrq-trigger'), uid: process.getuid() }));
+const seen = { opened: files.filter((each) => each === 'opened').length, looked: files.length, trigger: opened('/proc/sysrq-trigger'), uid: process.getuid() };
 `;
 /** The program's answer, with whether it looked at enough to mean something. */
-const answerOf = (said: string) => {
-  const { looked, ...rest } = JSON.parse(said) as { looked: number; trigger: string };
+const answerOf = (said: unknown) => {
+  const { looked, ...rest } = said as { looked: number; trigger: string };
   return { ...rest, trigger: rest.trigger === 'opened', isEnough: looked > 10 };
 };
 const HELD = { opened: 0, trigger: false, uid: 65534, isEnough: true };
@@ -26,7 +24,7 @@ const HELD = { opened: 0, trigger: false, uid: 65534, isEnough: true };
 it.skipIf(!sandboxing.available)(
   'S73 K10: no program in the sandbox opens settings of the system for writing, nor is it root there',
   async () => {
-    const argv = [process.execPath, '-e', PROGRAM];
+    const argv = [process.execPath, '-e', `const fs = require('node:fs'); ${PROGRAM}; console.log(JSON.stringify(seen))`];
     const dataDirectory = path.join(os.tmpdir(), 'pith-none');
     const { stdout, stderr } = await createConfinedPrograms({ dataDirectory, env: {} }).run({
       argv,
@@ -36,10 +34,12 @@ it.skipIf(!sandboxing.available)(
       maxOutputBytes: 10_000,
       sandbox: 'required',
     });
-    expect(answerOf(stdout || stderr)).toEqual(HELD);
-    if (!sandboxing.available) return;
-    const places = { dataDirectory: os.tmpdir(), stateDirectory: os.tmpdir(), visible: [], project: '/usr', home: '/nowhere', hidden: [] };
-    const args = sandboxArguments({ ...places, permissions: { network: true, read: [], write: [] } }, {}, argv);
-    expect(answerOf(execFileSync(sandboxing.program, args, { encoding: 'utf8', timeout: 10_000 }))).toEqual(HELD);
+    expect(answerOf(JSON.parse(stdout || stderr))).toEqual(HELD);
+    const folder = await hostFolder();
+    const permissions = { network: true, read: [], write: [] };
+    const host = await folder.launch(`${PROGRAM}; say(seen);`, { sandboxing, permissions });
+    expect(answerOf(await firstWord(host, folder.lines))).toEqual(HELD);
+    host.kill({ code: 'stopped', message: 'enough' });
+    await host.ended;
   },
 );

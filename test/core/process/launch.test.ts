@@ -1,14 +1,11 @@
 import { existsSync } from 'node:fs';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { firstWord, hostFolder, isAlive, type HostFolder } from './hosts.ts';
 import { until } from '../../waiting.ts';
 
 const isLinux = process.platform === 'linux';
 let folder: HostFolder;
-beforeEach(async () => {
-  folder = await hostFolder();
-});
-afterEach(() => folder.remove());
+beforeEach(async () => void (folder = await hostFolder()));
 
 it('K10 a process has nothing of the environment but path, zone and language, and works in its data folder', async () => {
   process.env['PITH_TEST_SECRET'] = 'canary';

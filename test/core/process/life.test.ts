@@ -1,24 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { fakeClock, recordEvents, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { fakeClock, recordEvents, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { isAlive } from './hosts.ts';
 import { until, within } from '../../waiting.ts';
-import { main, manifest, tools } from './extension.ts';
+import { inProcesses, main, manifest, tools } from './extension.ts';
 
-let kernel: TestKernel | undefined;
-afterEach(() => kernel?.stop());
-
-async function open(options: TestKernelOptions): Promise<TestKernel> {
-  kernel = await testKernel({
-    isolation: 'process',
-    shipped: false,
-    flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
-    ...options,
-    files: { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n', ...options.files },
-  });
-  return kernel;
-}
+/** A process in a sandbox does not know its own number. */
+const open = (options: TestKernelOptions) => inProcesses({ flags: { extensions_sandbox: 'off' }, ...options });
 
 const call = (test: TestKernel, name: string, signal?: AbortSignal) => test.kernel.callTool('asker', name, {}, signal);
 const tool = (name: string, body: string, more = '') =>

@@ -1,13 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, expect, it } from 'vitest';
-import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
+import { expect, it } from 'vitest';
+import { recordEvents } from 'pith/testing';
 import { isAlive } from './hosts.ts';
 import { until } from '../../waiting.ts';
-import { main, manifest } from './extension.ts';
-
-let kernel: TestKernel | undefined;
-afterEach(() => kernel?.stop());
+import { inProcesses, main, manifest } from './extension.ts';
 
 const SERVICE = `async runBackground(signal) {
   appendFileSync(path.join(this.context.dataDirectory, 'serving'), process.pid + '\\n');
@@ -16,9 +13,7 @@ const SERVICE = `async runBackground(signal) {
 const HEAD = "import { appendFileSync, existsSync } from 'node:fs'; import path from 'node:path';";
 
 it('B1: a crash of the old version while the new one is constructed leaves one service alive', async () => {
-  kernel = await testKernel({
-    isolation: 'process',
-    shipped: false,
+  const kernel = await inProcesses({
     flags: { extensions_sandbox: 'off' }, // a process in a sandbox does not know its own number
     files: { ...manifest('mine', { provides: ['service'] }), ...main('mine', SERVICE, HEAD) },
   });

@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
 import { until } from '../../waiting.ts';
 
@@ -14,10 +14,7 @@ const NO_PID = 4_194_305;
 const isLinux = process.platform === 'linux';
 const sandboxing = await probeSandboxing();
 let folder: HostFolder;
-beforeEach(async () => {
-  folder = await hostFolder();
-});
-afterEach(() => folder.remove());
+beforeEach(async () => void (folder = await hostFolder()));
 
 const DESCENDANTS = `
   spawn('sleep', ['62.5'], { stdio: 'ignore' });

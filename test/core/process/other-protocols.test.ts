@@ -1,14 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
 import type { CommandIO, JsonValue } from '../../../core/contract/index.ts';
-import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { main, manifest } from './extension.ts';
-
-let kernel: TestKernel | undefined;
-afterEach(() => kernel?.stop());
-
-async function open(options: TestKernelOptions): Promise<TestKernel> {
-  return (kernel = await testKernel({ isolation: 'process', shipped: false, ...options }));
-}
+import { inProcesses, main, manifest } from './extension.ts';
+import { until } from '../../waiting.ts';
 
 function terminal(answers: readonly string[], lines: readonly string[]) {
   const said: JsonValue[] = [];
@@ -42,7 +37,7 @@ describe('other protocols across processes', () => {
          io.print('hello ' + input.arguments.who + ' ' + io.columns + ' in ' + io.workingDirectory); const answer = await io.ask('name?'); io.error(String(answer));
          for await (const line of io.input) io.print(line); io.json({ pid: process.pid }); return 4; } }]; }`,
     );
-    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const { said, io } = terminal(['Ada'], ['one', 'two']);
     expect(await command?.run({ arguments: { who: 'you' }, options: {} }, io, new AbortController().signal)).toBe(4);
@@ -56,7 +51,7 @@ describe('other protocols across processes', () => {
       `getCommands() { return [{ path: 'mine', description: 'd', takesLine: true, yields: true,
          run: async (input, io) => { io.session.send('in ' + io.session.threadId + ' with ' + io.session.agentId); } }]; }`,
     );
-    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.host.providers.commands.of('mine');
     expect(command).toMatchObject({ takesLine: true, yields: true });
     const sent: string[] = [];
@@ -70,7 +65,7 @@ describe('other protocols across processes', () => {
       'mine',
       `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes' }); } }]; }`,
     );
-    const test = await open({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
+    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['command'], commands: [{ path: 'mine' }] }), ...mine } });
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
     await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes' });
@@ -85,7 +80,7 @@ describe('other protocols across processes', () => {
          const say = async function* () { for (let n = 0; n < 300; n += 1) yield { type: 'text-delta', id: '0', delta: String(n) + ' ' }; yield { type: 'error', error: Object.assign(new Error('late'), { statusCode: 500 }) }; };
          return { stream: say() }; } } }; }`,
     );
-    const test = await open({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
+    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
     const provider = await test.kernel.host.providers.models.of('mine');
     expect(await provider.models('mine')).toEqual([{ name: 'm', contextWindow: 100 }]);
     const { model, contextWindow } = await provider.getModel('m', 'mine');
@@ -101,9 +96,46 @@ describe('other protocols across processes', () => {
     await expect(read()).rejects.toMatchObject({ statusCode: 429, retryable: true, responseHeaders: { 'retry-after': '2' } });
   });
 
+  it.each([
+    ['is cancelled while it is still being opened', 'new Promise(() => fs.writeFileSync(at("asked"), ""))', 'n', 0],
+    ['holds a part that cannot be sent', '0', '10n', 1],
+    ['is cancelled while the other side has no room', '0', 'n', 3],
+  ])('B6: a stream that %s is given back', async (_, opens, part, reads) => {
+    const mine = main(
+      'mine',
+      `async models() { return []; }
+       getModel(name) {
+         const at = (file) => this.context.dataDirectory + '/' + file;
+         let n = 0;
+         const parts = { [Symbol.asyncIterator]: () => parts, next: async () => ({ done: false, value: { type: 'text-delta', id: '0', delta: String(n++), n: ${part} } }),
+           return: async () => { fs.writeFileSync(at('returned'), ''); return { done: true, value: undefined }; } };
+         return { contextWindow: null, model: { specificationVersion: 'v3', provider: 'mine', modelId: name, doStream: async ({ abortSignal }) => { abortSignal.addEventListener('abort', () => fs.writeFileSync(at('aborted'), '')); await ${opens}; return { stream: parts }; } } };
+       }`,
+      "import fs from 'node:fs';",
+    );
+    const test = await inProcesses({ files: { ...manifest('mine', { provides: ['model'], models: [{ prefix: 'mine' }] }), ...mine } });
+    const stop = new AbortController();
+    const { model } = await (await test.kernel.host.providers.models.of('mine')).getModel('m', 'mine');
+    const read = async () => {
+      let count = 0;
+      for await (const _part of (await model.doStream({ prompt: [], abortSignal: stop.signal })).stream) if ((count += 1) === reads) break;
+    };
+    const reading = read().then(
+      () => 'left',
+      ({ code }: { code: string }) => code,
+    );
+    const inData = (file: string) => path.join(test.sandbox, 'data/extensions/mine', file);
+    if (reads === 0) {
+      await until(() => existsSync(inData('asked')));
+      stop.abort();
+    }
+    expect(await reading).toBe({ 0: 'aborted', 1: 'not_serialisable', 3: 'left' }[reads]);
+    await until(() => existsSync(inData(reads === 0 ? 'aborted' : 'returned')));
+  });
+
   it('K5: keys under agent: are checked where their schema lives', async () => {
     const mine = main('mine', `static agentKeys = { mood: z.enum(['good', 'bad']) }; getTools() { return []; }`);
-    const test = await open({
+    const test = await inProcesses({
       files: {
         ...manifest('mine', { provides: ['tool'], agent_keys: ['mood'] }),
         ...mine,
@@ -125,7 +157,7 @@ describe('other protocols across processes', () => {
       `getTools() { return [defineTool({ name: 'page', description: 'd', input: z.object({}), execute: async () => { const [channel] = this.context.find(ChannelProvider); return { kinds: channel.kinds, said: await channel.deliver({ text: 'hi', kind: 'note' }, 'me') }; } })]; }`,
       "import { ChannelProvider } from 'pith';",
     );
-    const test = await open({
+    const test = await inProcesses({
       files: {
         ...manifest('mine', { provides: ['channel'] }),
         ...mine,
@@ -149,7 +181,7 @@ describe('other protocols across processes', () => {
     );
     const defines = { topics: { 'task.changed': { durable: true } } };
     const events = { handles: [{ topic: 'task.changed', handler: 'changed' }] };
-    const test = await open({
+    const test = await inProcesses({
       files: {
         ...manifest('mine', { provides: ['tool'], defines, events }),
         ...mine,

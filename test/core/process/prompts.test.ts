@@ -3,11 +3,8 @@ import { rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { scriptedModel, type ScriptedModel, testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { main, manifest } from './extension.ts';
-
-let kernel: TestKernel | undefined;
-afterEach(() => kernel?.stop());
+import { scriptedModel, type ScriptedModel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { inProcesses, main, manifest } from './extension.ts';
 
 const ASKER = { 'agents/asker/manifest.yaml': 'id: asker\nagent: {}\n' };
 
@@ -28,13 +25,8 @@ const runs = (request: string): string => `
 const SPEC = `{ id: 'weather', name: 'W', description: 'd', model: 'default', integrationMode: 'none', instructions: '', promptFile: null,
   usesTools: [], usesSkills: [], delegatesTo: [], limits: { max_turns: 2, max_tool_calls: 2, max_tokens: 1000, time_budget_ms: 60000 }, keys: {}, origin: null`;
 
-async function open(
-  files: Record<string, string>,
-  model: ScriptedModel,
-  options: Partial<TestKernelOptions> = { isolation: 'process' },
-): Promise<TestKernel> {
-  return (kernel = await testKernel({ shipped: false, model, ...options, files: { ...ASKER, ...files } }));
-}
+const open = (files: Record<string, string>, model: ScriptedModel, options: TestKernelOptions = {}) =>
+  inProcesses({ model, ...options, files: { ...ASKER, ...files } });
 
 const ask = (test: TestKernel) => test.run('hello', { agent: 'asker' });
 
@@ -185,7 +177,7 @@ describe('a prompt that an extension brings', () => {
         `String.prototype.trim = function () { return 'length ' + this.length + (this.includes('water') ? ' with the body' : ' of a place') + '|'; };`,
       ),
     };
-    const test = await open(files, model, { isolation: 'process', shipped: true });
+    const test = await open(files, model, { shipped: true });
     await test.run('hello', { agent: 'weather' });
     expect(model.requests[0]?.system).toMatch(/length \d{1,3} of a place\|<skill id="clouds"/);
     expect(model.requests[0]?.system).toContain('Clouds are water.');

@@ -1,13 +1,14 @@
 import { findProgram, probeSandboxing } from '@pith/held-process';
-import { type Ending } from '../../../core/process/ending.ts';
+import type { Ending } from '../../../core/process/index.ts';
 import { createServer } from 'node:http';
-import { mkdtemp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { firstWord, hostFolder, isAlive, runs, type HostFolder } from './hosts.ts';
 import { until } from '../../waiting.ts';
+import { folderWith } from '../../places.ts';
 
 const sandboxing = await probeSandboxing();
 const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;
@@ -17,16 +18,11 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   let outside: string;
   beforeEach(async () => {
     folder = await hostFolder();
-    outside = await mkdtemp(path.join(os.tmpdir(), 'pith-outside-'));
-    await writeFile(path.join(outside, 'secret.txt'), 'secret');
+    outside = folderWith({ 'secret.txt': 'secret' });
     await mkdir(path.join(folder.data, 'other'));
     await writeFile(path.join(folder.data, 'other', 'state.json'), 'other');
     await writeFile(path.join(folder.data, 'pith.db'), 'threads');
     await writeFile(path.join(folder.project, 'notes.md'), 'notes');
-  });
-  afterEach(async () => {
-    await folder.remove();
-    await rm(outside, { recursive: true, force: true });
   });
 
   /** What each action gave: its value, or the code of its error. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
-import { writeFiles } from '../kernel/sandbox-folder.ts';
+import { writeFiles } from '../../places.ts';
 import { passing } from '../../waiting.ts';
 
 /** A stand-in for bubblewrap that holds nothing: there, or not. */

@@ -1,11 +1,8 @@
 import { Duplex } from 'node:stream';
-import type { Declaration } from '../../../core/kernel/index.ts';
-import type { ExtensionContext } from '../../../core/contract/index.ts';
-import { CommandCalls } from '../../../core/process/command-bridge.ts';
-import { KernelCalls } from '../../../core/process/kernel-calls.ts';
-import { OwnTurns } from '../../../core/process/own-turns.ts';
-import { createPeer, type Peer } from '../../../core/process/peer.ts';
-import { words } from '../../words.ts';
+import type { Declaration } from '../../core/kernel/index.ts';
+import type { ExtensionContext } from '../../core/contract/index.ts';
+import { CommandCalls, createPeer, KernelCalls, OwnTurns, type Peer } from '../../core/process/index.ts';
+import { words } from '../words.ts';
 
 /** A context that takes what it is given apart, as the kernel does. */
 function context(): ExtensionContext {
@@ -71,11 +68,6 @@ export function kernelSide(): Ears {
     broken: (reason) => why.push(reason),
   });
   return { peer, sent, why, hear: (bytes) => void socket.emit('data', bytes) };
-}
-
-/** As it crosses. */
-export function frame(message: unknown): Buffer {
-  return framed(Buffer.from(JSON.stringify(message, (_, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? ''));
 }
 
 /** Any bytes with their length in front. */
