@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, manifestSchema } from '../../../core/trust/index.ts';
 import { agentSpecOf, KERNEL_AGENT_KEYS } from '../../../core/kernel/discovery/agent-spec.ts';
 import { knownKeys } from '@pith/checked-yaml';
-import { discoverIn, extension, folderWith } from './sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
+import { discoverIn, extension } from './sandbox-folder.ts';
 
 describe('agents of manifests', () => {
   it('K40 come from sandbox/agents and from extensions with an agent section, as the same frozen value', async () => {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readAgentFile } from '../../../sandbox/extensions/agent_files/agent-file.ts';
-import { folderWith } from '../../core/kernel/sandbox-folder.ts';
+import { folderWith } from '../../places.ts';
 
 const read = (text: string, tools = ['core_tools']) =>
   readAgentFile(path.join(folderWith({ 'agents/reviewer/AGENT.md': text }), 'agents/reviewer/AGENT.md'), tools);
