@@ -8,7 +8,7 @@ import { scriptKernel, type ScriptKernel } from './script-kernel.ts';
 
 const { available } = await probeSandboxing();
 const seam = vi.hoisted(() => ({ missing: false }));
-vi.mock('../../../core/process/sandboxing.ts', async (original) => {
+vi.mock('../../../packages/held-process/bubblewrap.ts', async (original) => {
   const real = await original<{ probeSandboxing(): Promise<unknown> }>();
   const missing = {
     available: false,
