@@ -64,8 +64,9 @@ describe('the life of an extension’s process', () => {
     const test = await open({ files: { ...TOOLS, ...main('mine', body, `import fs from 'node:fs';\n${head}`) } });
     void test.kernel.host.extensions.activate('mine');
     const began = path.join(test.kernel.settings.data_dir, 'extensions/mine/began');
-    await until(() => existsSync(began));
-    const pid = Number(readFileSync(began, 'utf8'));
+    const pidOfBegun = () => (existsSync(began) ? Number(readFileSync(began, 'utf8')) : 0);
+    await until(() => pidOfBegun() > 0); // the file is there before its text
+    const pid = pidOfBegun();
     await within(8000, test.kernel.stop());
     expect(isAlive(pid)).toBe(false);
   });
