@@ -11,15 +11,15 @@ import { type Cleaning, Problem, type Providers } from '../../kernel/index.ts';
 import { countTokens, cutToTokens, type OfferedDocument } from './messages.ts';
 
 /** The most that one provider may put beside a user's message. */
-export const TURN_PART_TOKENS = 400;
+const TURN_PART_TOKENS = 400;
 
-export interface ContextHost {
+interface ContextHost {
   readonly providers: Pick<Providers, 'active' | 'record'>;
   readonly secrets: Pick<Cleaning, 'redactJson'>;
 }
 
 /** A context provider as a turn uses it. */
-export interface ContextSource {
+interface ContextSource {
   readonly extensionId: string;
   /** What it says, checked and without secrets. Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
   getContext(prompt: string, turn: TurnInfo, signal: AbortSignal): Promise<ContextParts>;
@@ -42,12 +42,12 @@ export interface Notice {
   readonly message: string;
 }
 
-export interface ContextPart {
+interface ContextPart {
   readonly extensionId: string;
   readonly text: string;
 }
 
-export interface GatheredContext {
+interface GatheredContext {
   /** In the order of the providers. */
   readonly system: readonly ContextPart[];
   readonly turn: readonly ContextPart[];
@@ -115,7 +115,7 @@ const ASSUMED_WINDOW = 200_000;
 /** What is said of all that is left out of one message. */
 const LINES_TOKENS = 400;
 
-export interface FittingDocuments {
+interface FittingDocuments {
   readonly documents: readonly OfferedDocument[];
   /** What the message says of each that it leaves out, by whose they are. */
   readonly lines: readonly { readonly extensionId: string; readonly text: string }[];

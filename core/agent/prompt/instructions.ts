@@ -26,7 +26,7 @@ export const INSTRUCTION_ORDER = ['skills', 'prompt', 'instructions'] as const;
 /** The most that a prompt may be with all bodies in it: a template may print one as often as it likes. */
 const MOST_PLACED = 4 * 1024 * 1024;
 
-export type InstructionPart = { readonly name: string; readonly text: string };
+type InstructionPart = { readonly name: string; readonly text: string };
 
 /**
  * Bodies of `uses_skills`, then the prompt template, then inline instructions. A template that prints `skills['id']`
@@ -132,7 +132,7 @@ export interface BoundSkills {
 }
 
 /** What skills are read from; bodies stand in prompts, and hold no secrets. */
-export interface SkillHost {
+interface SkillHost {
   readonly extensions: Pick<ExtensionFacts, 'keepsNames'>;
   readonly providers: Pick<Providers, 'active'>;
   readonly secrets: Pick<Cleaning, 'redactJson'>;
@@ -206,7 +206,7 @@ function refusal(code: string, name: string, error: unknown): Diagnostic {
 }
 
 /** The variables of a prompt template. */
-export type PromptVariables = {
+type PromptVariables = {
   readonly agent: Readonly<Record<'id' | 'name' | 'description' | 'model', string>>;
   /** By the name in `uses_skills`. */
   readonly skills: Readonly<Record<string, string>>;

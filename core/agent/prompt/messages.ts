@@ -2,7 +2,7 @@ import type * as tokenxModule from 'tokenx';
 import type { ContextDocument, JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
 import type { StoredMessage } from '../threads/thread.ts';
 
-export type ToolMessage = Extract<Message, { role: 'tool' }>;
+type ToolMessage = Extract<Message, { role: 'tool' }>;
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 type UserMessage = Extract<Message, { role: 'user' }>;
 type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
@@ -23,7 +23,7 @@ export function userMessage(turnParts: readonly string[], text: string, document
 }
 
 /** Which document a part beside a user's text is; null for every other part. */
-export function documentOf(part: UserMessage['content'][number]): Retain | null {
+function documentOf(part: UserMessage['content'][number]): Retain | null {
   const document = part.providerOptions?.['pith']?.['document'] as Partial<Retain> | null | undefined;
   return typeof document?.key === 'string' ? { key: document.key, digest: String(document.digest) } : null;
 }

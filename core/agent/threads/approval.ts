@@ -68,7 +68,7 @@ export interface ApprovalReply {
 }
 
 /** What people are asked and what they answered. */
-export interface Approvals {
+interface Approvals {
   /** Open questions, oldest first; of one conversation when its thread is named. */
   list(rootThreadId?: string): Promise<readonly Approval[]>;
   get(id: string): Promise<Approval | null>;
@@ -94,7 +94,7 @@ export interface ApprovalStore extends Approvals {
 /** What of a question decides whether an earlier answer holds for it. */
 export type AskedCall = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
 
-export interface GivenAnswers {
+interface GivenAnswers {
   /** In the conversation, to questions about what this one is about. */
   readonly always: readonly Approval[];
   /** About this call with these very arguments, the newest first. */
@@ -178,7 +178,7 @@ export type PersonApprovals = Approvals & AnswerWaiting;
 const LEASE_MS = 3_000;
 const PAUSE_MS = 200;
 
-export interface AnswerWaitingOptions {
+interface AnswerWaitingOptions {
   readonly approvals: Pick<Approvals, 'get'>;
   readonly threads: Pick<Threads, 'unfinished'>;
   readonly leases: Leases;

@@ -36,7 +36,7 @@ const SCHEMA = [
 ];
 
 /** Writes the events of approvals in the transactions of their rows. */
-export interface ApprovalEvents {
+interface ApprovalEvents {
   requested(statement: Statement, question: Question): void;
   answered(statement: Statement, question: Question, answer: ApprovalAnswer): void;
 }

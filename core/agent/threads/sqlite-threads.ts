@@ -50,7 +50,7 @@ const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
-export type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
+type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
 
 export function createSqliteThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
   store.migrate('threads', SCHEMA);

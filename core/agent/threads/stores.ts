@@ -43,7 +43,7 @@ export function createThreadStores(
 }
 
 /** The event of a person's message, in order within its thread. */
-export function messageSaid(turn: TurnRecord, text: string): [DurableTopicMap['user.message'], PublishOptions] {
+function messageSaid(turn: TurnRecord, text: string): [DurableTopicMap['user.message'], PublishOptions] {
   const { id: turnId, threadId, agent, channelId, userId, correlationId } = turn;
   return [
     { v: 1, threadId, turnId, agentId: agent.id, channelId, userId, text: text.slice(0, MOST_CHARACTERS) },

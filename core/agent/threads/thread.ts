@@ -110,7 +110,7 @@ export interface Charge {
 }
 
 /** A turn as it begins. */
-export interface BeginningTurn {
+interface BeginningTurn {
   /** Made if it is new. */
   readonly thread: Pick<ThreadRecord, 'id' | 'agentId' | 'date' | 'title'>;
   readonly turn: TurnRecord;
@@ -122,7 +122,7 @@ export interface BeginningTurn {
 }
 
 /** One model step as it is kept. */
-export interface StepRecord extends Pick<BeginningTurn, 'callers'> {
+interface StepRecord extends Pick<BeginningTurn, 'callers'> {
   readonly step: number;
   /** The assistant's. */
   readonly message: Message;

@@ -3,7 +3,7 @@ import { canonicalJson, type ToolDescriptor, type Tools } from '../../kernel/ind
 import type { AgentLimits, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 
 /** `ask`: a person decides. */
-export type Decision = 'allow' | 'ask' | { readonly code: 'limit_reached' | 'not_allowed'; readonly message: string };
+type Decision = 'allow' | 'ask' | { readonly code: 'limit_reached' | 'not_allowed'; readonly message: string };
 
 export interface GateQuestion {
   readonly extensionId: string;
@@ -44,7 +44,7 @@ export function mayServe({ startedBy = [] }: TurnPolicy, extensionId: string): b
 }
 
 /** Whether one of `entries` is the tool's extension, `extension/tool` or `*`. */
-export function isNamed(entries: readonly string[], extensionId: string, tool: string): boolean {
+function isNamed(entries: readonly string[], extensionId: string, tool: string): boolean {
   return entries.some((entry) => entry === '*' || entry === extensionId || entry === `${extensionId}/${tool}`);
 }
 
@@ -65,14 +65,14 @@ export function digestOf(input: JsonValue): string {
   return createHash('sha256').update(canonicalJson(input)).digest('hex');
 }
 
-export interface ApprovalRules {
+interface ApprovalRules {
   readonly host: { readonly providers: { readonly tools: Pick<Tools, 'needsApproval'> } };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways(): readonly string[];
 }
 
 /** What a person is asked before a call; false: nobody is asked. */
-export type Asking = false | Ask;
+type Asking = false | Ask;
 
 export interface Ask {
   /** What they must read beside the input. */

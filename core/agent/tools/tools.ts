@@ -14,7 +14,7 @@ export interface OfferedTool {
   readonly fixed?: Readonly<Record<string, JsonValue>>;
 }
 
-export interface ResolvedTools {
+interface ResolvedTools {
   readonly tools: readonly OfferedTool[];
   /** Names of tools that ship and that extensions may bring to a turn of the agent: nobody else's tool has them. */
   readonly reserved: ReadonlySet<string>;
@@ -135,7 +135,7 @@ function degraded(message: string, extensionId: string, code = 'provider_unavail
 const AGENT = 'agent_id';
 
 /** For each callee with `integration_mode: tool` a tool named after it, which is the one with `agentTools` among `tools`. */
-export function toolsOfAgents(
+function toolsOfAgents(
   tools: readonly UnnamedTool[],
   callees: readonly AgentSpec[],
   extensions: Pick<ExtensionFacts, 'keepsNames'>,

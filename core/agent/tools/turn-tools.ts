@@ -9,7 +9,7 @@ export interface TurnToolHost extends ToolHost {
   readonly toolsets: Pick<Host['toolsets'], 'open'>;
 }
 
-export interface TurnToolsQuestion {
+interface TurnToolsQuestion {
   readonly host: TurnToolHost;
   readonly clock: Clock;
   /** Extensions that are asked, in this order. */
@@ -27,7 +27,7 @@ export interface TurnToolsQuestion {
   readonly hooks?: { begin(extensionId: string, turn: TurnInfo): Promise<void> };
 }
 
-export interface ToolsOfTurn {
+interface ToolsOfTurn {
   /** `offered`, and behind them what is new. */
   readonly tools: readonly OfferedTool[];
   readonly notices: readonly { readonly code: string; readonly message: string }[];

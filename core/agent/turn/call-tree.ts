@@ -17,8 +17,8 @@ export interface CallTree {
   ended(turn: RunningTurn): void;
 }
 
-export const MOST_DEPTH = 5;
-export const MOST_CHILDREN = 10;
+const MOST_DEPTH = 5;
+const MOST_CHILDREN = 10;
 
 export function createCallTree(): CallTree {
   const running = new Map<string, RunningTurn>();
@@ -97,7 +97,7 @@ export class TimeBudgetSpent extends Error {
 }
 
 /** A limit, and whose it is: the turn's own or that of a turn which called it. */
-export interface ReachedLimit {
+interface ReachedLimit {
   readonly limit: keyof AgentLimits;
   readonly of: RunningTurn;
 }

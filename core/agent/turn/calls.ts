@@ -118,23 +118,23 @@ function unknownTool(name: string, turn: RunningTurn): ToolResult {
 }
 
 /** What the gate says of a call: it runs, it does not with `result`, or a person is asked first. */
-export interface CallDecision {
+interface CallDecision {
   readonly result: ToolResult | null;
   readonly question: AskedQuestion | null;
   /** What a person agreed to beside the input. */
   readonly approved?: string;
 }
 
-export interface AskedQuestion {
+interface AskedQuestion {
   readonly question: Question;
   /** It has not been written yet. */
   readonly isNew: boolean;
 }
 
-export const RUNS: CallDecision = { result: null, question: null };
+const RUNS: CallDecision = { result: null, question: null };
 
 /** The answer that a person gave to this very call or for its tool, or the question that they are to be asked. */
-export async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): Promise<CallDecision> {
+async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): Promise<CallDecision> {
   const question = questionOf(turn, record, asking);
   const { details, subject } = question;
   const { decision, changed } = decisionFrom(await turn.deps.approvals.answersFor(question), question);
@@ -170,7 +170,7 @@ export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion)
 }
 
 /** A tool says that the agent which it runs waits for a person, and one does. */
-export function isSuspended(turn: RunningTurn, result: ToolResult): boolean {
+function isSuspended(turn: RunningTurn, result: ToolResult): boolean {
   return !result.ok && result.error.code === 'awaiting_approval' && turn.progress.suspended;
 }
 
@@ -222,7 +222,7 @@ function questionId(id: string): string {
 }
 
 /** What came of the calls of a step. */
-export interface RanCalls {
+interface RanCalls {
   /** The results in the order of the calls; null when one of them waits for a person. */
   readonly message: Message | null;
   readonly retain: Readonly<Record<string, Retain>>;

@@ -15,7 +15,7 @@ export const UNKNOWN_CHANNEL = 'none';
 export const LOCAL_USER = 'local';
 
 /** What a plan is made for. */
-export interface PlanRequest {
+interface PlanRequest {
   /** The turn as it is stored, or as it would be. */
   readonly turn: PlannedTurn;
   /** What admission found; each is said once per thread. */
@@ -25,7 +25,7 @@ export interface PlanRequest {
   readonly text: string | null;
 }
 
-export type PlannedTurn = Omit<TurnRecord, 'state' | 'steps' | 'usage' | 'startedAt'>;
+type PlannedTurn = Omit<TurnRecord, 'state' | 'steps' | 'usage' | 'startedAt'>;
 
 /** Everything that a turn sends beside the history. The same path serves real turns and previews; nothing is written. */
 export async function planTurn(deps: TurnDependencies, request: PlanRequest, signal: AbortSignal): Promise<TurnPlan> {

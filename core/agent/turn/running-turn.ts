@@ -79,7 +79,7 @@ export interface TurnPlan {
 }
 
 /** The tools that a turn begins with, and whence more may come. */
-export interface PlannedTools {
+interface PlannedTools {
   readonly offered: readonly OfferedTool[];
   readonly functions: FunctionTool[];
   /** `extension/tool` of those that `uses_tools` gives. */
@@ -119,7 +119,7 @@ export interface RunningTurn {
 }
 
 /** What the model and the tools are told. Begins as the plan says; extensions may bring more during the turn. */
-export interface Offer {
+interface Offer {
   toolsByName: ReadonlyMap<string, OfferedTool>;
   functionTools: FunctionTool[];
   /** Extensions with toolsets that are still being opened: asked again after each step. */
@@ -129,14 +129,14 @@ export interface Offer {
 }
 
 /** What the model is sent. */
-export interface Conversation {
+interface Conversation {
   /** Grows by each step; the model gets this very array. */
   prompt: Message[];
   readonly meter: Meter;
 }
 
 /** What a turn has done. */
-export interface Progress {
+interface Progress {
   /** With that of the turns that it called. */
   usage: Usage;
   /** Model steps that have been persisted. */
@@ -153,7 +153,7 @@ export interface Progress {
 }
 
 /** Tokens of the prompt as far as they are known. */
-export interface Meter {
+interface Meter {
   tokens: number;
   /** Messages of the prompt that `tokens` covers. */
   counted: number;

@@ -10,7 +10,7 @@ import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
 
 /** Calls single tools as an agent would, without a model. */
-export interface ToolCaller {
+interface ToolCaller {
   /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
   /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */

@@ -5,9 +5,8 @@ import { PithError, type TurnEndReason, type TurnEvent } from '../../contract/in
 import { type Span, startSpan } from '../../durable/index.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
-import { republish, type EndedTurn, openTurn, type Opening } from './open-turn.ts';
+import { type EndedTurn, type Opening, openTurn, republish, resumeCalls, withdraw } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
-import { resumeCalls, withdraw } from './resume.ts';
 
 export type { TurnDependencies } from './running-turn.ts';
 
@@ -15,12 +14,12 @@ export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> 
   return(): Promise<IteratorResult<TurnEvent, undefined>>;
 }
 
-export interface Turns {
+interface Turns {
   /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
   run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   /** Made, or looked at again, before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   dependencies(): Promise<TurnDependencies>;
   /** Takes secrets out of what is said of a failure: providers repeat keys there. */
