@@ -1,8 +1,8 @@
 /** Agents on a kernel: which there are, what a turn of one is sent, its tools behind the gate, its threads, and the turn itself. */
 export { createAgents, type Agents, type AgentsOptions } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
-export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
-export { UNDECLARED, type AgentRegistry, type AgentStatus } from './registry/registry.ts';
+export { type BoundSkill, checkPrompt, INSTRUCTION_ORDER, instructionsOf, PROMPT_VARIABLES } from './prompt/instructions.ts';
+export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
 export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/approval.ts';
 export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './threads/approval.ts';
 export { createThreadQueue, type ThreadQueue } from './threads/queue.ts';
@@ -12,3 +12,8 @@ export type { OfferedTool } from './tools/tools.ts';
 export { LOCAL_USER, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
 export type { AgentHost } from './turn/running-turn.ts';
 export type { ToolQuestion, ToolUser } from './turn/tool-caller.ts';
+export { assemble, userMessage } from './prompt/messages.ts';
+export { createSqliteApprovals } from './threads/sqlite-approvals.ts';
+export { createSqliteThreads } from './threads/sqlite-threads.ts';
+export { decide, digestOf, type GateQuestion, narrowed, needsApproval, permits } from './tools/gate.ts';
+export { boundedResult } from './turn/calls.ts';

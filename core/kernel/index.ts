@@ -18,6 +18,7 @@ export { discover } from './discovery/discover.ts';
 export { type IndexFile, openIndex } from './discovery/index-file.ts';
 export { lastGoodIn } from './discovery/last-good.ts';
 export { digestWith } from './discovery/definitions.ts';
+export { orderOf } from './discovery/order.ts';
 export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts';
 export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
 export type { ExtensionFacts, Extensions } from './extensions.ts';
@@ -84,3 +85,5 @@ export {
   loadSettings,
 } from './settings/settings.ts';
 export { askedAlways, unknownNames } from './settings/unknown-names.ts';
+export { agentSpecOf, KERNEL_AGENT_KEYS } from './discovery/agent-spec.ts';
+export { editSettings } from './settings/settings-edit.ts';

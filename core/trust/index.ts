@@ -1,5 +1,16 @@
 /** Trust: whether what a person opened is theirs, and what a manifest may have. The one place that decides; everything else asks here. */
-export { askedPath, askText, credentialPlaces, examinedAsk, manifestAsks, NETWORK_REACH, whyNever, writableBy } from './grants.ts';
+export {
+  askedPath,
+  askText,
+  credentialPlaces,
+  examinedAsk,
+  manifestAsks,
+  narrowed,
+  NETWORK_REACH,
+  protectedPlaces,
+  whyNever,
+  writableBy,
+} from './grants.ts';
 export { DEFAULT_LIMITS, manifestSchema, RESERVED_IDS, type Manifest } from './manifest.ts';
 export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
 export {
@@ -15,3 +26,4 @@ export {
   type TrustOptions,
 } from './sandbox-trust.ts';
 export { openTrustFile, userHome, type TrustFile } from './trust-file.ts';
+export { adoptState, stateOwnership } from './state-marker.ts';

@@ -93,6 +93,12 @@ describe('house rules', () => {
     expect(found.sort()).toEqual(Object.keys(allowed).sort());
   });
 
+  it('tests import a module of core by its door; only those in this folder read further', () => {
+    const past = /(?:from|import\(|mock\() ?'(?:\.\.?\/)+core\/\w+\/(?!index\.ts')/;
+    const tests = filesBelow('test', '.ts', '.mjs').filter((file) => !file.startsWith('test/architecture/'));
+    expect(tests.flatMap((file) => places(file, read(file), past))).toEqual([]);
+  });
+
   it('core names no extension', () => {
     const ids = EXTENSIONS.filter((id) => !KERNEL_PROTOCOLS.has(id)); // the word is the protocol's first
     const pattern = new RegExp(`['"\`](?:${ids.join('|')})(?:/[a-z_]+)?['"\`]`);

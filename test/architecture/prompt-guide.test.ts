@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { read } from './repository.ts';
 import { listed } from './skill-text.ts';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
-import { PROMPT_VARIABLES, checkPrompt } from '../../core/agent/index.ts';
+import { checkPrompt, PROMPT_VARIABLES } from '../../core/agent/index.ts';
 import { renderPrompt } from '../../core/kernel/index.ts';
 
 const render = (text: string) => renderPrompt({ text, file: null, variables: PROMPT_VALUES });

@@ -7,11 +7,11 @@ import {
   createHost,
   type Declaration,
   type HostOptions,
+  orderOf,
   systemClock,
   type TierKernel,
   type Version,
 } from '../../core/kernel/index.ts';
-import { orderOf } from '../../core/kernel/discovery/order.ts';
 import { createKernel } from '../../core/compose/index.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';

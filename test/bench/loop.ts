@@ -1,14 +1,19 @@
 import path from 'node:path';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/compose/index.ts';
-import { openDatabase } from '../../core/store/open-database.ts';
-import { openStore, sqliteLeaseRows } from '../../core/store/index.ts';
+import { openDatabase, openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 
-import { createSqliteThreads } from '../../core/agent/threads/sqlite-threads.ts';
+import {
+  type Agents,
+  type CallRecord,
+  createAgents,
+  createSqliteThreads,
+  type ThreadQueue,
+  type TurnRecord,
+} from '../../core/agent/index.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
 import { memoryThreads, noApprovals } from '../core/agent/threads/in-memory.ts';
-import { type Agents, type CallRecord, createAgents, type ThreadQueue, type TurnRecord } from '../../core/agent/index.ts';
 
 /** What a step costs beyond the model and the tool. */
 export const loop: Bench = async ({ runs, quick }) =>

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../core/store/open-database.ts';
+import { openDatabase } from '../../core/store/index.ts';
 import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 

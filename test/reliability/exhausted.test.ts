@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../core/store/open-database.ts';
+import { openDatabase } from '../../core/store/index.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 /** KiB that are left on the disk; in the long form every page up to 640 KiB. */

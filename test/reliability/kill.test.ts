@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabase } from '../../core/store/open-database.ts';
+import { openDatabase } from '../../core/store/index.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
 import { realTime } from '../waiting.ts';

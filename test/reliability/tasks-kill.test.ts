@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabase } from '../../core/store/open-database.ts';
+import { openDatabase } from '../../core/store/index.ts';
 import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
 import type { ScriptedReply } from '../fixtures/scripted-server.ts';
 import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from '../journeys/pith-process.ts';

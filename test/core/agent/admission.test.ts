@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PithError } from '../../../core/contract/index.ts';
-import { checkAgent } from '../../../core/agent/registry/registry.ts';
+import { checkAgent } from '../../../core/agent/index.ts';
 import { agent, createWorld, declaration, noticesOf } from './world.ts';
 
 describe('admission of agents', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
-import { digestOf } from '../../../core/agent/tools/gate.ts';
+import { createSqliteApprovals, digestOf } from '../../../core/agent/index.ts';
 import { openStore } from '../../../core/store/index.ts';
-import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
 import { lastingFence } from '../store/temporary-store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boundedResult } from '../../../core/agent/turn/calls.ts';
+import { boundedResult } from '../../../core/agent/index.ts';
 import type { ToolResult } from '../../../core/contract/index.ts';
 
 describe('the size of a tool result', () => {

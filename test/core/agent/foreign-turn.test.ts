@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { questionLines } from '../../../core/cli/commands/approval-text.ts';
+import { questionLines } from '../../../core/cli/index.ts';
 import type { FakeTool } from './fake-extensions.ts';
 import { agent, createWorld } from './world.ts';
 

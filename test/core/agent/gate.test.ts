@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decide, digestOf, narrowed, permits, type GateQuestion, needsApproval } from '../../../core/agent/tools/gate.ts';
+import { decide, digestOf, type GateQuestion, narrowed, needsApproval, permits } from '../../../core/agent/index.ts';
 import { DEFAULT_LIMITS } from '../../../core/trust/index.ts';
 import type { ToolDescriptor } from '../../../core/kernel/index.ts';
 import { TURN } from '../kernel/extensions.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../core/contract/index.ts';
-import { assemble, userMessage } from '../../../core/agent/prompt/messages.ts';
+import { assemble, userMessage } from '../../../core/agent/index.ts';
 import { createWorld } from './world.ts';
 
 const refused = Object.assign(new Error('no such model'), { statusCode: 404 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type BoundSkill, INSTRUCTION_ORDER, instructionsOf } from '../../../core/agent/prompt/instructions.ts';
+import { type BoundSkill, INSTRUCTION_ORDER, instructionsOf } from '../../../core/agent/index.ts';
 import { agent } from './world.ts';
 
 const variables = { sandbox_dir: '/sandbox', date: '2026-01-01', channel: 'cli', user: 'local' };

@@ -8,12 +8,16 @@ import type { AgentSpec, Clock, TurnEvent } from '../../../core/contract/index.t
 import { createSqliteJournal } from '../../../core/durable/index.ts';
 import { createLeases, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { fakeClock, type FakeClock, recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
-import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
-import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
+import {
+  type AgentsOptions,
+  createAgents,
+  createSqliteApprovals,
+  createSqliteThreads,
+  createThreadQueue,
+} from '../../../core/agent/index.ts';
 import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
 import { lastingFence } from '../store/temporary-store.ts';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
-import { type AgentsOptions, createAgents, createThreadQueue } from '../../../core/agent/index.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
   return agentSpec({ id, origin: `/sandbox/agents/${id}/manifest.yaml`, ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits } });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runDoctor } from '../../../core/cli/commands/doctor.ts';
+import { runDoctor } from '../../../core/cli/index.ts';
 import type { CommandIO } from '../../../core/contract/index.ts';
 import { fakeKernel } from './fakes.ts';
 

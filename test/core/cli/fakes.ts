@@ -1,9 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import type { Command } from '../../../core/contract/index.ts';
-import type { OpenKernel } from '../../../core/cli/open-kernel.ts';
-import type { Target } from '../../../core/cli/terminal/opened-target.ts';
+import { type OpenKernel, runCli, type Target } from '../../../core/cli/index.ts';
 import type { Kernel } from '../../../core/compose/index.ts';
-import { runCli } from '../../../core/cli/run.ts';
 import type { DeclaredCommand } from '../../../core/kernel/index.ts';
 
 export interface Ran {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestSchema } from '../../../core/trust/index.ts';
-import { commandName } from '../../../core/cli/commands/new-project.ts';
+import { commandName } from '../../../core/cli/index.ts';
 import { packageRoot } from '../../../core/kernel/index.ts';
 import { cli } from './fakes.ts';
 import { words } from '../../words.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isElsewhere, locateSandbox } from '../../../core/cli/terminal/locate.ts';
+import { isElsewhere, locateSandbox } from '../../../core/cli/index.ts';
 import { packageRoot } from '../../../core/kernel/index.ts';
 
 let project: string;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { PithError } from '../../../core/contract/index.ts';
-import { describeError } from '../../../core/cli/terminal/report.ts';
+import { describeError } from '../../../core/cli/index.ts';
 
 it.each(['EMFILE', 'ENFILE'])('K7 says how to mend that no more files can be opened (%s)', (code) => {
   const error = Object.assign(new Error(`${code}: too many open files, open '/a'`), { code });

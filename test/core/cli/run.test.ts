@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../../../core/contract/index.ts';
-import type { Target } from '../../../core/cli/terminal/opened-target.ts';
+import type { Target } from '../../../core/cli/index.ts';
 import { cli, declare, fakeOpen } from './fakes.ts';
 
 const ran: { input?: CommandInput; io?: CommandIO } = {};

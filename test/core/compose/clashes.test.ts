@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { clashes } from '../../../core/compose/doctor.ts';
+import { clashes } from '../../../core/compose/index.ts';
 
 it('a command of an extension that the kernel has as well is noted, with the one that runs', async () => {
   const command = (path: string) => ({

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fakeClock, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
-import { NewProblems } from '../../../core/compose/problems.ts';
+import { NewProblems } from '../../../core/compose/index.ts';
 import { agentFile, skillFile, toolExtension } from '../../journeys/sandbox-files.ts';
 
 const FILES: Readonly<Record<string, string>> = {

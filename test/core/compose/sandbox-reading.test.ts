@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readSandbox } from '../../../core/compose/sandbox-reading.ts';
-import { createKernel } from '../../../core/compose/index.ts';
+import { createKernel, readSandbox } from '../../../core/compose/index.ts';
 import { folderWith } from '../../places.ts';
 import { extension } from '../kernel/sandbox-folder.ts';
 

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createSqliteJournal } from '../../../core/durable/index.ts';
-import { KEEP_EVENTS_MS, KEEP_GONE_MS } from '../../../core/durable/deliveries.ts';
-import { retryDelay } from '../../../core/durable/delivery-queue.ts';
+import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS, retryDelay } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, task, temporaryFolder, type Node } from './world.ts';
 

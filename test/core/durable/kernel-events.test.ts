@@ -1,4 +1,6 @@
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { createKeyValue, openStore } from '../../../core/store/index.ts';
+import { systemClock } from '../../../core/kernel/index.ts';
 import { task, taskChanged } from './world.ts';
 import { until } from '../../waiting.ts';
 import { describe, expect, it } from 'vitest';
@@ -24,9 +26,6 @@ function listener(methods: string, manifest: object): Record<string, string> {
 const AGENT = { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n', 'pith.yaml': 'default_agent: main\n' };
 
 async function kept(pith: { sandbox: string }): Promise<readonly { key: string; value: Record<string, unknown> }[]> {
-  const { openStore } = await import('../../../core/store/store.ts');
-  const { createKeyValue } = await import('../../../core/store/key-value.ts');
-  const { systemClock } = await import('../../../core/kernel/records/system-clock.ts');
   const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock);
   try {
     createKeyValue(store, 'look'); // makes its tables where they are missing

@@ -1,9 +1,7 @@
 /** Publishes without end and works on the deliveries, until it is killed. Prints `published <id>` after each commit and `handled <id>` at each delivery. */
-import { createDeliveries } from '../../../core/durable/deliveries.ts';
-import { createSqliteJournal } from '../../../core/durable/index.ts';
+import { createDeliveries, createSqliteJournal } from '../../../core/durable/index.ts';
 import { systemClock } from '../../../core/kernel/index.ts';
-import { createLeases, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
-import { createOwner } from '../../../core/store/leases.ts';
+import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
 const [file = '', name = ''] = process.argv.slice(2);
 const clock = systemClock;

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { nextRun } from '../../../core/durable/cron.ts';
-import { createSchedules, type DeclaredSchedule } from '../../../core/durable/schedules.ts';
+import { createSchedules, type DeclaredSchedule, nextRun } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, temporaryFolder, type Node } from './world.ts';
 import { until } from '../../waiting.ts';

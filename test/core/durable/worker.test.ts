@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { DeliveryQueue } from '../../../core/durable/delivery-queue.ts';
+import { DeliveryQueue } from '../../../core/durable/index.ts';
 import { Postponed } from '../../../core/kernel/index.ts';
 import { openNode, task, temporaryFolder, type Handle, type Node } from './world.ts';
 import { until } from '../../waiting.ts';

@@ -2,10 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { defineTopic, type Clock, type Delivery, type JsonValue, type Logger } from 'pith';
-import { createDeliveries, type Deliveries } from '../../../core/durable/deliveries.ts';
-import { createSqliteJournal, type SqliteJournal } from '../../../core/durable/index.ts';
-import { createLeases, openStore, sqliteLeaseRows, type Store } from '../../../core/store/index.ts';
-import { createOwner } from '../../../core/store/leases.ts';
+import { createDeliveries, createSqliteJournal, type Deliveries, type SqliteJournal } from '../../../core/durable/index.ts';
+import { createLeases, createOwner, openStore, sqliteLeaseRows, type Store } from '../../../core/store/index.ts';
 
 export type Handle = (payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal) => Promise<void> | void;
 

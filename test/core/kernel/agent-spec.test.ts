@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_LIMITS, manifestSchema } from '../../../core/trust/index.ts';
-import { agentSpecOf, KERNEL_AGENT_KEYS } from '../../../core/kernel/discovery/agent-spec.ts';
+import { agentSpecOf, KERNEL_AGENT_KEYS } from '../../../core/kernel/index.ts';
 import { knownKeys } from '@pith/checked-yaml';
 import { folderWith } from '../../places.ts';
 import { discoverIn, extension } from './sandbox-folder.ts';

@@ -7,9 +7,9 @@ import {
   type Agreements,
   configOf,
   createEvents,
+  createHost,
   discover,
   enabledBy,
-  createHost,
   type Host,
   loadSettings,
   openIndex,
@@ -18,11 +18,9 @@ import {
   type Tier,
 } from '../../../core/kernel/index.ts';
 import { createSqliteJournal } from '../../../core/durable/index.ts';
-import type { SandboxSource } from '../../../core/kernel/reload/refresh.ts';
 import { stateFolder } from '@pith/safe-files';
 import { createLoader } from '../../../core/loader/index.ts';
 import { createProcessTier } from '../../../core/process/index.ts';
-import type { ProcessOptions } from '../../../core/process/tier.ts';
 import { createDatabase, createKeyValue, openStore, type Store } from '../../../core/store/index.ts';
 
 export interface HostSetup {
@@ -30,12 +28,9 @@ export interface HostSetup {
   /** Default `in_process`, for speed. */
   readonly isolation?: Tier | 'granted';
   readonly clock?: Clock;
-  readonly sandboxing?: ProcessOptions['sandboxing'];
+  readonly sandboxing?: Parameters<typeof createProcessTier>[1]['sandboxing'];
   readonly agreements?: Agreements;
   readonly env?: Readonly<Record<string, string>>;
-  /** After each look at the disk, before the host has what it found. */
-  readonly discovered?: () => Promise<void>;
-  readonly renewed?: NonNullable<SandboxSource['renewed']>;
 }
 
 /** A real sandbox in a temporary folder and hosts over it. */
@@ -72,16 +67,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({
-      wire = false,
-      isolation = 'in_process',
-      clock = systemClock,
-      env = {},
-      sandboxing = async () => null,
-      agreements,
-      discovered,
-      renewed,
-    } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock, env = {}, sandboxing = async () => null, agreements } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
@@ -105,7 +91,6 @@ export async function testSandbox(): Promise<TestSandbox> {
         toolsets: { packageRoot: packageRoot(), agreements },
         calls: { wire, isolation },
         source: {
-          renewed,
           discover: async (at) => {
             const found = await discover({
               roots: [{ directory, shipped: false }],
@@ -114,7 +99,6 @@ export async function testSandbox(): Promise<TestSandbox> {
               isEnabled: enabledBy(settings),
               at,
             });
-            await discovered?.();
             return found;
           },
           watched: [path.join(directory, 'extensions'), path.join(directory, 'agents')],

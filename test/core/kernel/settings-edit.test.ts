@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { editSettings } from '../../../core/kernel/settings/settings-edit.ts';
+import { editSettings } from '../../../core/kernel/index.ts';
 
 const SAMPLE = readFileSync('sandbox/pith.sample.yaml', 'utf8');
 

@@ -3,9 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { PithError, z } from 'pith';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLoader, importBundle } from '../../../core/loader/index.ts';
+import { createLoader, importBundle, shipExtensions } from '../../../core/loader/index.ts';
 import { type Declaration, packageRoot, sourceDigest } from '../../../core/kernel/index.ts';
-import { shipExtensions } from '../../../core/loader/ship-extensions.ts';
 
 let root: string;
 beforeEach(async () => {

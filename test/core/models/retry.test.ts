@@ -1,7 +1,6 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { readWithRetry, type Retry } from '../../../core/models/index.ts';
-import type { RetryOptions } from '../../../core/models/retry.ts';
+import { readWithRetry, type Retry, type RetryOptions } from '../../../core/models/index.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { failed, modelOf, start, text } from './scripted-stream.ts';
 

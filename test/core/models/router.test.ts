@@ -1,7 +1,6 @@
 import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { createRouter } from '../../../core/models/index.ts';
-import type { RouterDependencies } from '../../../core/models/router.ts';
+import { createRouter, type RouterDependencies } from '../../../core/models/index.ts';
 import type { DeclaredModel } from '../../../core/kernel/index.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';

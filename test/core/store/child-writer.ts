@@ -2,8 +2,7 @@
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../../core/kernel/index.ts';
 import { openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
-import { createSqliteThreads } from '../../../core/agent/threads/sqlite-threads.ts';
-import type { TurnRecord } from '../../../core/agent/index.ts';
+import { createSqliteThreads, type TurnRecord } from '../../../core/agent/index.ts';
 
 const [file = '', threadId = ''] = process.argv.slice(2);
 const clock = systemClock;

@@ -1,8 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkDatabase } from '../../../core/store/index.ts';
-import { openDatabase } from '../../../core/store/open-database.ts';
+import { checkDatabase, openDatabase } from '../../../core/store/index.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 const PAGE = 4096;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { databaseFailure, isBusy } from '../../../core/store/failure.ts';
+import { databaseFailure, isBusy } from '../../../core/store/index.ts';
 
 describe('what a driver throws without a code', () => {
   it('R3 is told by its words: a lock is tried again, a torn file is rebuilt', () => {

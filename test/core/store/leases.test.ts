@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { createLeases, sqliteLeaseRows } from '../../../core/store/index.ts';
-import { createOwner } from '../../../core/store/leases.ts';
+import { createLeases, createOwner, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { memoryLeaseRows } from '../agent/threads/in-memory.ts';
 import { manualClock } from './manual-clock.ts';

@@ -2,8 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqlValue } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase, type SqliteDatabase } from '../../../core/store/open-database.ts';
-import { countParameters } from '../../../core/store/parameters.ts';
+import { countParameters, openDatabase, type SqliteDatabase } from '../../../core/store/index.ts';
 import { temporaryFolder } from './temporary-store.ts';
 
 function open(file = join(temporaryFolder(), 'test.db')): SqliteDatabase {

@@ -1,8 +1,7 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { openDatabase } from '../../../core/store/open-database.ts';
-import { openStore, type Store } from '../../../core/store/index.ts';
+import { openDatabase, openStore, type Store } from '../../../core/store/index.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryFolder, temporaryStore } from './temporary-store.ts';
 

@@ -4,6 +4,8 @@ import {
   type Manifest,
   manifestAsks,
   manifestSchema,
+  narrowed,
+  protectedPlaces,
   type Trust,
   trustOf,
   trustSandbox,
@@ -14,7 +16,6 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { narrowed, protectedPlaces } from '../../../core/trust/grants.ts';
 import { words } from '../../words.ts';
 
 let root: string;

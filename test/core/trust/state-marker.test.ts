@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { adoptState, stateOwnership } from '../../../core/trust/state-marker.ts';
+import { adoptState, stateOwnership } from '../../../core/trust/index.ts';
 
 function box() {
   const base = fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), 'pith-marker-')));

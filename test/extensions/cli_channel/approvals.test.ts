@@ -1,7 +1,6 @@
 import { testKernel, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { questionLines } from '../../../core/cli/commands/approval-text.ts';
-import { kernelCommands } from '../../../core/cli/index.ts';
+import { kernelCommands, questionLines } from '../../../core/cli/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
 import { fakeChat, person, pipe, type Chat } from './fakes.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it } from 'vitest';
-import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
+import { createSqliteThreads } from '../../../../core/agent/index.ts';
 import { bundleProgram, exitOf, startProgram } from '../../store/child-process.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { temporaryFolder, temporaryStore } from '../../store/temporary-store.ts';

@@ -1,11 +1,10 @@
 import type { Message } from 'pith';
 import { describe, expect, it } from 'vitest';
 import type { Fence } from '../../../../core/store/index.ts';
-import { createSqliteThreads } from '../../../../core/agent/threads/sqlite-threads.ts';
+import { type CallRecord, createSqliteThreads, type Threads, type TurnRecord } from '../../../../core/agent/index.ts';
 import { manualClock } from '../../store/manual-clock.ts';
 import { lastingFence, temporaryStore } from '../../store/temporary-store.ts';
 import { memoryLeaseRows, memoryThreads } from './in-memory.ts';
-import type { CallRecord, Threads, TurnRecord } from '../../../../core/agent/index.ts';
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const assistant = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });

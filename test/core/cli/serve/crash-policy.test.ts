@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { afterCrash, CRASH_WINDOW_MS, NO_CRASHES, type Crashes, type Suspect } from '../../../../core/cli/serve/crash-policy.ts';
+import { afterCrash, CRASH_WINDOW_MS, type Crashes, NO_CRASHES, type Suspect } from '../../../../core/cli/index.ts';
 
 const suspect = (id: string, changedAt: number, inProcess = true): Suspect => ({ id, digest: `digest of ${id}`, changedAt, inProcess });
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../core/store/open-database.ts';
+import { openDatabase } from '../../../../core/store/index.ts';
 import { call, ledgerKernel, skill, type LedgerKernel } from './ledger-kernel.ts';
 
 let world: LedgerKernel | undefined;
