@@ -27,7 +27,7 @@ export interface AgentsOptions {
   askAlways?(): readonly string[];
   /** Awaited before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   prepare?(): Promise<void>;
-  /** Told when a thread could not be given back after its turn had ended. */
+  /** Called when a thread could not be given back after its turn had ended. */
   unreleased?(threadId: string, error: unknown): void;
 }
 

@@ -91,7 +91,7 @@ async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: str
   }
 }
 
-/** What a stalled process is told that wakes up after another one has taken its thread. */
+/** For a stalled process that wakes up after another one has taken its thread. */
 export function threadTaken({ name }: Fence, cause?: unknown): PithError {
   const threadId = name.slice(PREFIX.length);
   return new PithError('thread_busy', `thread '${threadId}' is no longer held by this process, which stood still for too long`, {

@@ -9,7 +9,7 @@ import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
 import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
-import { startersOf } from './foreign-turn.ts';
+import { startersOf } from './origin.ts';
 import { startSpan } from '../../durable/index.ts';
 import { resultPart } from '../prompt/messages.ts';
 
@@ -85,7 +85,7 @@ function recordOf(turnId: string, step: number, index: number, { callId, name, t
   };
 }
 
-/** Models write nothing at all for a tool without arguments. What is wrong is told to the model, which may try again. */
+/** Models write nothing at all for a tool without arguments. The model learns what is wrong and may try again. */
 function parseInput(text: string): { readonly input: JsonValue } | { readonly why: string } {
   if (text.trim() === '') return { input: {} };
   const why = `is not a JSON object: ${text.length > SHOWN_INPUT ? `${text.slice(0, SHOWN_INPUT)}…` : text}`;
@@ -141,15 +141,15 @@ async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): P
   if (decision === null) {
     const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
     const why = `${what} has changed since you approved this: the answer was for what it was before`;
-    const told = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
-    return { result: null, question: { question: told, isNew: true } };
+    const asked = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
+    return { result: null, question: { question: asked, isNew: true } };
   }
   if (decision.answer === null) return { result: null, question: { question: decision, isNew: false } };
   if (decision.answer === 'no') return { result: denied(decision), question: null };
   return subject === null ? RUNS : { ...RUNS, approved: subject };
 }
 
-/** What the channel is told, also that of the turns which called this one: the person talks with the outermost. */
+/** What the channel shows, also that of the turns which called this one: the person talks with the outermost. */
 export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): TurnEvent {
   const { id, tool, input, digest, path, rootThreadId: thread, details, always } = question;
   const startedBy = startersOfPath(path);

@@ -22,7 +22,7 @@ import {
   refuseOthersThread,
   refuseOthersTurn,
   withOwnModel,
-} from './foreign-turn.ts';
+} from './origin.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { type CallNode, chargesOf, countCalled } from './call-tree.ts';
 import { type NoticeSink, type RunningTurn, StepEvents, type TurnDependencies, type TurnEnd } from './running-turn.ts';

@@ -9,7 +9,7 @@ import { mayServe, narrowed } from '../tools/gate.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
-import { ofBringer, withOwnModel } from './foreign-turn.ts';
+import { ofBringer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
 export const LOCAL_USER = 'local';
@@ -64,7 +64,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { tools, notices, late } =
     providers.length === 0 ? { tools: resolved.tools, notices: [], late: [] } : await withTurnTools(question, signal);
   const info: TurnInfo = tools === resolved.tools ? asked : { ...asked, tools: toolIds(tools) };
-  // What a stranger begins is answered to the stranger: it is told nothing that other extensions say.
+  // What a stranger begins is answered to the stranger: it learns nothing that other extensions say.
   const serving = contexts.filter(({ extensionId }) => mayServe(policy, extensionId));
   const context = await gatherContext(serving, info, deps.hooks, signal);
   const instructions = await instructing;

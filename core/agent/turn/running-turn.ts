@@ -52,7 +52,7 @@ export interface TurnDependencies {
   readonly queue: ThreadQueue;
   /** Absent where nothing is done but looked at. */
   readonly hooks?: TurnHooks;
-  /** Told when a thread could not be given back after its turn had ended. */
+  /** Called when a thread could not be given back after its turn had ended. */
   unreleased?(threadId: string, error: unknown): void;
   /** Absolute; prompts print it. */
   readonly sandboxDir: string;
@@ -118,7 +118,7 @@ export interface RunningTurn {
   readonly progress: Progress;
 }
 
-/** What the model and the tools are told. Begins as the plan says; extensions may bring more during the turn. */
+/** What the model and the tools know. Begins as the plan says; extensions may bring more during the turn. */
 interface Offer {
   toolsByName: ReadonlyMap<string, OfferedTool>;
   functionTools: FunctionTool[];
@@ -228,10 +228,10 @@ export class StepEvents {
   }
 }
 
-/** Tells extensions that provide `turn` where one turn begins and ends: those of which it asks anything. */
+/** Calls the hooks of extensions that provide `turn` where one turn begins and ends: those of which it asks anything. */
 export class TurnHooks {
   readonly #providers: Pick<Providers, 'remote' | 'running'>;
-  readonly #begun = new Map<string, { readonly turn: TurnInfo; readonly told: Promise<void> }>();
+  readonly #begun = new Map<string, { readonly turn: TurnInfo; readonly ready: Promise<void> }>();
 
   constructor(providers: Pick<Providers, 'remote' | 'running'>) {
     this.#providers = providers;
@@ -240,18 +240,18 @@ export class TurnHooks {
   /** Awaited before anything else is asked of the extension in this turn. Never rejects: a hook that fails is recorded and costs nothing else. */
   begin(extensionId: string, turn: TurnInfo): Promise<void> {
     const known = this.#begun.get(extensionId);
-    if (known) return known.told;
-    const told = quietly(this.#providers.remote(extensionId, TurnProvider)?.beginTurn?.(turn));
-    this.#begun.set(extensionId, { turn, told });
-    return told;
+    if (known) return known.ready;
+    const ready = quietly(this.#providers.remote(extensionId, TurnProvider)?.beginTurn?.(turn));
+    this.#begun.set(extensionId, { turn, ready });
+    return ready;
   }
 
-  /** Tells whoever was told of the beginning and still runs, side by side. `last`: the turn as it was known last. */
+  /** For each that has begun and still runs, side by side. `last`: the turn as it was known last. */
   async end(last: TurnInfo | null, reason: TurnEndReason): Promise<void> {
     const begun = [...this.#begun];
     this.#begun.clear();
     await Promise.all(
-      begun.map(([extensionId, { turn, told }]) => told.then(() => quietly(this.#running(extensionId)?.endTurn?.(last ?? turn, reason)))),
+      begun.map(([extensionId, { turn, ready }]) => ready.then(() => quietly(this.#running(extensionId)?.endTurn?.(last ?? turn, reason)))),
     );
   }
 

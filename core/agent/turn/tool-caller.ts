@@ -5,7 +5,7 @@ import { inputProblem } from '../../kernel/index.ts';
 import { withFixed, missingTools, resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
 import { needsApproval, decide, digestOf } from '../tools/gate.ts';
 import { withTurnTools } from '../tools/turn-tools.ts';
-import { ofBringer } from './foreign-turn.ts';
+import { ofBringer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
 

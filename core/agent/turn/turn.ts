@@ -91,7 +91,7 @@ function readTurn(
   const stopped = () => {
     if (turn === null || ending !== null) return;
     ending = endAlone(turn);
-    ending.catch(() => undefined); // told to who reads on
+    ending.catch(() => undefined); // whoever reads on gets it
   };
   stop.signal.addEventListener('abort', stopped, { once: true });
   const leave = () => {

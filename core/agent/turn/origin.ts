@@ -1,6 +1,5 @@
 import { type AgentSpec, PithError, type TurnPolicy, type TurnStarter } from '../../contract/index.ts';
-import { TOOLSET_PREFIX } from '../../kernel/index.ts';
-import type { OriginalRequest, TurnOrigin } from '../../kernel/index.ts';
+import { type OriginalRequest, TOOLSET_PREFIX, type TurnOrigin } from '../../kernel/index.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/thread.ts';
 import type { RunningTurn, TurnDependencies } from './running-turn.ts';
