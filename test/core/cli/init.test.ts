@@ -1,19 +1,16 @@
-import { mkdir, symlink, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, symlink, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { manifestSchema } from '../../../core/trust/index.ts';
 import { commandName } from '../../../core/cli/index.ts';
 import { packageRoot } from '../../../core/kernel/index.ts';
 import { cli } from './fakes.ts';
 import { words } from '../../words.ts';
+import { folderWith } from '../../places.ts';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-init-')));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = folderWith()));
 
 const read = (file: string) => readFile(path.join(folder, file), 'utf8');
 

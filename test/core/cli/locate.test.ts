@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { isElsewhere, locateSandbox } from '../../../core/cli/index.ts';
 import { packageRoot } from '../../../core/kernel/index.ts';
+import { folderWith } from '../../places.ts';
 
 let project: string;
-beforeEach(() => (project = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-locate-')))));
-afterEach(() => rmSync(project, { recursive: true, force: true }));
+beforeEach(() => (project = folderWith()));
 
 const folder = (...names: string[]): string => {
   const made = path.join(project, ...names);

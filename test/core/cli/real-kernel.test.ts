@@ -1,17 +1,16 @@
-import { cp, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { cp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { shippedSandbox } from '../../../core/kernel/index.ts';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from './fakes.ts';
+import { folderWith } from '../../places.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-kernel-')));
+  folder = folderWith();
   await cli(['init'], { cwd: folder });
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../../../core/contract/index.ts';
 import type { Target } from '../../../core/cli/index.ts';
 import { cli, declare, fakeOpen } from './fakes.ts';
+import { folderWith } from '../../places.ts';
 
 const ran: { input?: CommandInput; io?: CommandIO } = {};
 const COMMANDS: readonly Command[] = [
@@ -35,10 +35,7 @@ const COMMANDS: readonly Command[] = [
 ];
 
 let folder: string;
-beforeEach(async () => {
-  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-cli-')));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = folderWith()));
 
 const openKernel = (log: string[] = [], targets: Target[] = []) =>
   fakeOpen({

@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands, openKernel } from '../../../core/cli/index.ts';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { cli } from '../cli/fakes.ts';
 import { main, manifest, tools } from '../process/extension.ts';
+import { folderWith } from '../../places.ts';
 
 const tool = (name: string) => `defineTool({ name: '${name}', description: 'd', input: z.object({}), execute: () => '${name}' })`;
 const command = (at: string) => `{ path: '${at}', description: 'taken', run: async (_, io) => io.print('stranger ran ${at}') }`;
@@ -28,13 +28,12 @@ const CMD = {
 describe('commands', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-names-')));
+    folder = folderWith();
     for (const [file, text] of Object.entries({ ...CMD, 'skills/hello/SKILL.md': '---\nname: hello\ndescription: d\n---\n' })) {
       await mkdir(path.dirname(path.join(folder, 'sandbox', file)), { recursive: true });
       await writeFile(path.join(folder, 'sandbox', file), text);
     }
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
   const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
 
   it('T15 F17: the words of shipped commands stay theirs; those of a stranger have its id in front, in help too', async () => {

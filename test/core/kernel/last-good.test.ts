@@ -1,12 +1,11 @@
-import { mkdtempSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Declaration, lastGoodIn, quarantineIn } from '../../../core/kernel/index.ts';
+import { folderWith } from '../../places.ts';
 
 let folder: string;
-beforeEach(() => (folder = mkdtempSync(path.join(os.tmpdir(), 'pith-good-'))));
-afterEach(() => rmSync(folder, { recursive: true }));
+beforeEach(() => (folder = folderWith()));
 
 function declared(id: string, digest: string, changedAt: number, shipped = false): Declaration {
   const directory = path.join(folder, id);

@@ -1,8 +1,7 @@
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
@@ -10,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';
 import { startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
 import { extensionFiles } from '../../journeys/sandbox-files.ts';
+import { folderWith } from '../../places.ts';
 
 const CANARY = 'ghp_canary_kept_for_another';
 
@@ -18,7 +18,7 @@ let attacker: OpenAiServer;
 let test: TestKernel | undefined;
 let mcp: McpHttpServer | undefined;
 beforeEach(async () => {
-  home = await mkdtemp(path.join(os.tmpdir(), 'pith-home-'));
+  home = folderWith();
   attacker = await startOpenAiServer();
 });
 afterEach(async () => {
@@ -26,7 +26,6 @@ afterEach(async () => {
   await mcp?.close();
   test = mcp = undefined;
   await attacker.close();
-  await rm(home, { recursive: true });
 });
 
 const kept = async (secrets: object): Promise<void> => {

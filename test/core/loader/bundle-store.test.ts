@@ -1,14 +1,14 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, z } from 'pith';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createLoader, importBundle, shipExtensions } from '../../../core/loader/index.ts';
 import { type Declaration, packageRoot, sourceDigest } from '../../../core/kernel/index.ts';
+import { folderWith } from '../../places.ts';
 
 let root: string;
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-bundles-')));
+  root = folderWith();
   await mkdir(path.join(root, 'sandbox/extensions/mine'), { recursive: true });
   await writeFile(
     path.join(root, 'sandbox/extensions/mine/manifest.yaml'),
@@ -24,7 +24,6 @@ beforeEach(async () => {
   );
   for (const name of ['node_modules', 'packages']) await symlink(path.join(packageRoot(), name), path.join(root, name));
 });
-afterEach(() => rm(root, { recursive: true, force: true }));
 
 const directory = (): string => path.join(root, 'sandbox/extensions/mine');
 const source = (name: string, text: string) => writeFile(path.join(directory(), name), text);

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
+import { folderWith } from '../../places.ts';
 
 let root: string;
 let home: string;
@@ -12,7 +12,7 @@ let project: string;
 let sandbox: string;
 
 beforeEach(async () => {
-  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-decisions-')));
+  root = folderWith();
   [home, project] = [path.join(root, 'home'), path.join(root, 'project')];
   sandbox = path.join(project, 'sandbox');
   for (const folder of [home, project]) mkdirSync(folder);
@@ -20,7 +20,6 @@ beforeEach(async () => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
 interface More {

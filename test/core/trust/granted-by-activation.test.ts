@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { bench, CITY_TIME, passed, type Bench } from '../../extensions/extension_builder/bench.ts';
+import { folderWith } from '../../places.ts';
 
 let root: string;
 let home: string;
@@ -11,7 +11,7 @@ let sandbox: string;
 let made: Bench | undefined;
 
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-granted-')));
+  root = folderWith();
   home = path.join(root, 'home');
   sandbox = path.join(root, 'project/sandbox');
   for (const folder of [home, sandbox]) mkdirSync(folder, { recursive: true });
@@ -20,7 +20,6 @@ beforeEach(() => {
 afterEach(async () => {
   await made?.stop();
   made = undefined;
-  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
 const asking = { ...CITY_TIME, 'manifest.yaml': `${CITY_TIME['manifest.yaml']}secrets: [CITY_KEY]\npermissions: { network: true }\n` };

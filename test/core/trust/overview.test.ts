@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
@@ -7,6 +6,7 @@ import { printableLine } from '@pith/plain-text';
 import { type SandboxOverview, shownOverview } from '../../../core/compose/index.ts';
 import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
+import { folderWith } from '../../places.ts';
 
 const NOTHING: SandboxOverview = {
   sandbox: '/s/sandbox',
@@ -25,13 +25,12 @@ const NOTHING: SandboxOverview = {
 
 let root: string;
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-overview-')));
+  root = folderWith();
   for (const folder of ['home', 'clone/sandbox/extensions/helper']) mkdirSync(path.join(root, folder), { recursive: true });
   vi.stubEnv('HOME', path.join(root, 'home'));
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
 });
 const put = (file: string, text: string) => writeFileSync(path.join(root, 'clone', file), text);
 const trust = () => cli(['trust', '--yes'], { cwd: path.join(root, 'clone'), openKernel, env: { PITH_TRUST: '0' } });

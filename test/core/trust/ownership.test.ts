@@ -1,10 +1,10 @@
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { trustOf } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
+import { folderWith } from '../../places.ts';
 
 let root: string;
 let project: string;
@@ -12,7 +12,7 @@ let sandbox: string;
 let home: string;
 
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-owned-')));
+  root = folderWith();
   [project, home] = [path.join(root, 'project'), path.join(root, 'home')];
   sandbox = path.join(project, 'sandbox');
   mkdirSync(path.join(sandbox, 'skills/hello'), { recursive: true });
@@ -25,7 +25,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
 const list = (...argv: string[]) =>

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { testKernel, type TestKernel } from 'pith/testing';
 import { openKernel } from '../../../core/cli/index.ts';
 import { loosened, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
+import { folderWith } from '../../places.ts';
 
 /** A setting of a sandbox, what it says to loosen, what a person has said themselves so that it loosens nothing, and a value that never does. */
 const ROWS = [
@@ -80,7 +80,7 @@ describe('a person with settings of their own', () => {
   let home: string;
   let test: TestKernel | undefined;
   beforeEach(() => {
-    root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-safeguards-')));
+    root = folderWith();
     home = path.join(root, 'home');
     sandbox = path.join(root, 'project/sandbox');
     for (const folder of [path.join(home, '.pith'), sandbox]) mkdirSync(folder, { recursive: true });
@@ -90,7 +90,6 @@ describe('a person with settings of their own', () => {
     vi.unstubAllEnvs();
     await test?.stop();
     test = undefined;
-    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   });
   const own = (settings: object) => writeFileSync(path.join(home, '.pith/config.yaml'), JSON.stringify(settings), { mode: 0o600 });
   const theirs = (settings: object) => writeFileSync(path.join(sandbox, 'pith.yaml'), JSON.stringify(settings));

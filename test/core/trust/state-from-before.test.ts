@@ -1,16 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from '../cli/fakes.ts';
+import { folderWith } from '../../places.ts';
 
 let root: string;
 let project: string;
 let data: string;
 
 beforeEach(async () => {
-  root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-before-')));
+  root = folderWith();
   project = path.join(root, 'project');
   data = path.join(project, 'sandbox/data');
   mkdirSync(path.join(root, 'home'));
@@ -22,7 +22,6 @@ beforeEach(async () => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true, maxRetries: 3 });
 });
 
 const run = (argv: readonly string[], more: { readonly terminal?: boolean; readonly input?: string } = {}) =>

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { adoptState, stateOwnership } from '../../../core/trust/index.ts';
+import { folderWith } from '../../places.ts';
 
 function box() {
-  const base = fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), 'pith-marker-')));
+  const base = folderWith();
   onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }));
   const home = path.join(base, 'home');
   fs.mkdirSync(home);

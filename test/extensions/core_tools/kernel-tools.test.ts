@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue, ToolResult } from 'pith';
 import { fakeClock, recordEvents, testKernel, type FakeClock, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { TURN } from '../../core/kernel/extensions.ts';
+import { folderWith } from '../../places.ts';
 
 const CANARY = 'sk-canary-7391-never-told';
 
@@ -35,14 +35,13 @@ let clock: FakeClock;
 const signal = new AbortController().signal;
 
 beforeEach(async () => {
-  home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-home-')));
+  home = folderWith();
   clock = fakeClock();
   folder = await testKernel({ files, home, clock, commands: kernelCommands });
   kernel = folder.kernel;
 });
 afterEach(async () => {
   await folder.stop();
-  await rm(home, { recursive: true });
 });
 
 const call = async (extension: string, tool: string, input: JsonValue): Promise<ToolResult> =>

@@ -1,10 +1,9 @@
-import { cp, mkdtemp, realpath, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
+import { cp, rm } from 'node:fs/promises';
 import type { JsonValue, TopicMap } from 'pith';
 import { scriptedModel, testKernel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { asked, call, calls, readResults, toolNames, world } from './delegation-sandbox.ts';
+import { folderWith } from '../../places.ts';
 
 const cook = { description: 'Cooks soup.', uses_tools: ['toys'] };
 const order = { agent_id: 'cook', task: 'Cook a soup.' };
@@ -153,7 +152,7 @@ describe('delegate_task', () => {
 
 describe('a turn that is gone on with', () => {
   it('K45 K43 continues the child that it waited for, and asks its model only for what is missing', async () => {
-    const killed = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-killed-')));
+    const killed = folderWith();
     onTestFinished(() => rm(killed, { recursive: true, force: true }));
     const { pith } = await world({ boss: { delegates_to: ['cook'] }, cook }, [
       call('delegate_task', order),

@@ -1,19 +1,18 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { captureCommand, type CapturedCommand } from '@pith/command-line';
 import { testKernel } from 'pith/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { shippedSandbox } from '../../../core/kernel/index.ts';
 import { usePlaces } from '../fake-context.ts';
 import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
 import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';
+import { folderWith } from '../../places.ts';
 
 let sandbox: string;
-beforeEach(async () => void (sandbox = await realpath(await mkdtemp(join(tmpdir(), 'pith-new-')))));
-afterEach(() => rm(sandbox, { recursive: true, force: true }));
+beforeEach(async () => void (sandbox = folderWith()));
 
 const run = (path: string, id: string, options = {}): Promise<CapturedCommand> =>
   captureCommand(

@@ -1,15 +1,14 @@
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { Place } from '../../../sandbox/extensions/extension_builder/versions/place.ts';
 import { VersionStore } from '../../../sandbox/extensions/extension_builder/versions/version-store.ts';
 import { systemClock } from '../../../core/kernel/index.ts';
+import { folderWith } from '../../places.ts';
 
 let folder: string;
-beforeEach(async () => void (folder = await realpath(await mkdtemp(join(tmpdir(), 'pith-versions-')))));
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => void (folder = folderWith()));
 
 const files = (text: string) => [{ path: 'main.ts', bytes: Buffer.from(text) }];
 

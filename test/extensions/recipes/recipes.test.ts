@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command, CommandIO, ExtensionContext, JsonValue } from 'pith';
 import { parseCommandInput } from '@pith/command-line';
@@ -14,6 +13,7 @@ import Recipes from '../../../sandbox/extensions/recipes/main.ts';
 import { agentFile } from '../../journeys/sandbox-files.ts';
 import { usePlaces } from '../fake-context.ts';
 import { fakeChat, kernelCommands as fakeCommands, person, pipe, says, type Chat } from '../cli_channel/fakes.ts';
+import { folderWith } from '../../places.ts';
 
 const REVIEW = `---
 description: Review a file
@@ -44,7 +44,7 @@ interface Place {
 
 /** The extension over a folder, without a kernel. */
 async function place(files: Readonly<Record<string, string>>): Promise<Place> {
-  const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-recipes-')));
+  const folder = folderWith();
   opened.push({ stop: () => rm(folder, { recursive: true, force: true }) });
   const [sandbox, home] = [path.join(folder, 'sandbox'), path.join(folder, 'home')];
   const write = async (file: string, text: string) => {

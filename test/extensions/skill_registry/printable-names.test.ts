@@ -1,7 +1,6 @@
-import os from 'node:os';
 import path from 'node:path';
-import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { systemClock } from '../../../core/kernel/index.ts';
 import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';
@@ -9,12 +8,10 @@ import { renderEnvelope } from '../../../sandbox/extensions/skill_registry/readi
 import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';
 import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { skillOf } from './skill-values.ts';
+import { folderWith } from '../../places.ts';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-names-')));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = folderWith()));
 
 const SHA = 'a'.repeat(64);
 

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';
 import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+import { folderWith } from '../../places.ts';
 
 /** Swaps honest and hostile things for one another as fast as it can, until it is killed. */
 const SWAPPER = `
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 async function racing(): Promise<string> {
-  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-race-')));
+  const root = folderWith();
   folders.push(root);
   for (const folder of ['skills/alpha/references', 'outside/references']) await mkdir(path.join(root, folder), { recursive: true });
   for (const [file, text] of [
@@ -60,7 +60,7 @@ async function racing(): Promise<string> {
 describe('what happens to a file between its check and its reading', () => {
   /** A skill with one file, and what is done to it after it was opened and checked, right before its text is read. */
   async function readWhile(change: (file: string, outside: string) => void) {
-    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-between-')));
+    const root = folderWith();
     folders.push(root);
     const [skill, outside] = [path.join(root, 'skill'), path.join(root, 'outside')];
     for (const folder of [skill, outside]) await mkdir(folder);

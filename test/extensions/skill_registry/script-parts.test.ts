@@ -1,9 +1,7 @@
 import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
-import os from 'node:os';
 import path from 'node:path';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { settingProblems } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
@@ -12,13 +10,11 @@ import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registr
 import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { folderWith } from '../../places.ts';
 
 const { available } = await probeSandboxing();
 let home: string;
-beforeEach(async () => {
-  home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-uv-')));
-});
-afterEach(() => rm(home, { recursive: true, force: true }));
+beforeEach(() => void (home = folderWith()));
 
 describe('S72 settings of scripts', () => {
   it('S72 have the defaults of the specification', () => {

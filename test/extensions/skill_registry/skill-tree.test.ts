@@ -1,20 +1,17 @@
 import path from 'node:path';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import type { Command } from 'pith';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
 import { folderTree, isProgram } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
 import { treeDigest } from '../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
 import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
+import { folderWith } from '../../places.ts';
 
 let home: string;
-beforeEach(async () => {
-  home = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-tree-')));
-});
-afterEach(() => rm(home, { recursive: true, force: true }));
+beforeEach(() => void (home = folderWith()));
 
 async function put(file: string, content = ''): Promise<void> {
   await mkdir(path.dirname(path.join(home, 'kit', file)), { recursive: true });

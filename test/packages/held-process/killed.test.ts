@@ -1,18 +1,17 @@
 import { spawn } from 'node:child_process';
 import { build } from 'esbuild';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
 import { runs } from '../../core/process/hosts.ts';
 import { until } from '../../waiting.ts';
+import { folderWith } from '../../places.ts';
 
 const { available } = await probeSandboxing();
 const KINDS = [...(available ? ['required'] : []), 'none'];
 
 it.skipIf(process.platform !== 'linux').each(KINDS)('S73 nothing is left when Pith itself is killed: sandbox %s', async (sandbox) => {
-  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-killed-')));
+  const folder = folderWith();
   const outfile = path.join(folder, 'kernel.mjs');
   const entryPoints = [path.resolve('test/packages/held-process/fixtures/kernel.ts')];
   await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'silent' });
@@ -23,6 +22,5 @@ it.skipIf(process.platform !== 'linux').each(KINDS)('S73 nothing is left when Pi
   await until(() => runs(nap), 5000);
   kernel.kill('SIGKILL');
   await until(() => !runs(nap), 3000);
-  await rm(folder, { recursive: true, force: true });
   expect(runs(nap)).toBe(false);
 });

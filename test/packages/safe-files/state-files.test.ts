@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
+import { folderWith } from '../../places.ts';
 
 function box() {
-  const base = fs.realpathSync(fs.mkdtempSync(path.join(tmpdir(), 'pith-state-')));
+  const base = folderWith();
   onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }));
   fs.mkdirSync(path.join(base, 'home'));
   const outside = path.join(base, 'home', '.bashrc');

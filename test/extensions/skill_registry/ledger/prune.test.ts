@@ -1,6 +1,5 @@
-import os from 'node:os';
 import path from 'node:path';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { fakeClock } from 'pith/testing';
 import { afterEach, expect, it } from 'vitest';
 import { createDatabase, openStore, type Store } from '../../../../core/store/index.ts';
@@ -9,6 +8,7 @@ import { SkillLedger } from '../../../../sandbox/extensions/skill_registry/ledge
 import { beyondBytes } from '../../../../sandbox/extensions/skill_registry/ledger/ledger-writer.ts';
 import { scopeOf } from '../../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from '../skill-values.ts';
+import { folderWith } from '../../../places.ts';
 
 const DAY_MS = 86_400_000;
 let folder: string | undefined;
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 async function opened(keepDays = 30) {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'pith-ledger-'));
+  folder = folderWith();
   const clock = fakeClock();
   store = openStore(path.join(folder, 'pith.db'), clock);
   const real = createDatabase(store, 'skill_registry');
