@@ -2,7 +2,6 @@ export { openKernel, type OpenKernel } from './open-kernel.ts';
 export { runProcess } from './process.ts';
 export { kernelCommands } from './core-commands.ts';
 export { questionLines } from './commands/approval-text.ts';
-export { runDoctor } from './commands/doctor.ts';
 export { commandName } from './commands/new-project.ts';
 export { runCli } from './run.ts';
 export { afterCrash, CRASH_WINDOW_MS, type Crashes, NO_CRASHES, type Suspect } from './serve/crash-policy.ts';

@@ -88,6 +88,21 @@ describe('what doctor prints', () => {
     expect(lost.err.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
+  it('S73 shows in red, on terminals only, and counts what a person let run without a sandbox', async () => {
+    const notes = [
+      { code: 'unconfined', message: 'programs run as you' },
+      { code: 'phase_slow', message: 'slow' },
+    ];
+    const report = { ...(await fakeKernel().doctor()), extensions: [{ id: 'kv', state: 'active' as const, notes }] };
+    const printed = (terminal: boolean) => cli(['doctor'], { openKernel: fakeOpen({ kernel: { doctor: async () => report } }), terminal });
+    const { code, out } = await printed(false);
+    expect(code).toBe(0);
+    for (const line of ['warning: kv: programs run as you', 'note: kv: slow']) expect(out).toContain(line);
+    expect(out).toMatch(/Working, with \d+ findings? above/u);
+    expect(out).not.toContain('\u001b[');
+    expect((await printed(true)).out).toContain('\u001b[31mwarning: kv: programs run as you\u001b[39m');
+  });
+
   it('says once what several extensions have in common', async () => {
     const notes = [{ code: 'isolation_in_process', message: 'runs in the process' }];
     const out = await doctor({ extensions: ['a', 'b'].map((id) => ({ id, state: 'active' as const, notes })) });

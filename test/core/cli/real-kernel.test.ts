@@ -78,15 +78,6 @@ describe('a new sandbox with the real kernel', () => {
     expect((await run('tell')).err).toMatch(/^pith: the commands of the extension 'teller' failed.*: boom; /u);
   });
 
-  it('lists its skill', async () => {
-    const ran = await cli(['skills', 'list', '--json'], {
-      cwd: folder,
-      openKernel,
-    });
-    expect(ran).toMatchObject({ code: 0, err: '' });
-    expect(JSON.parse(ran.out)).toContainEqual(expect.objectContaining({ id: 'hello', state: 'offered', source: 'sandbox/skills' }));
-  });
-
   it('S10 lists what ships also when the registry is a copy in the sandbox', async () => {
     await cp(path.join(shippedSandbox(), 'extensions/skill_registry'), path.join(folder, 'sandbox/extensions/skill_registry'), {
       recursive: true,
@@ -123,17 +114,6 @@ describe('a new sandbox with the real kernel', () => {
     await writeFile(agent, 'id: denying\nagent: { skills: { deny: [debuging] } }\n');
     const ran = await run('agents', 'show', 'denying');
     expect(ran.out).toContain(`${agent}: agent 'denying': skills.deny names 'debuging'`);
-  });
-
-  it('chats offline', async () => {
-    const ran = await cli(['chat', '-p', 'greet Ada', '--json'], { cwd: folder, openKernel, env: {} });
-    expect(ran.code).toBe(0);
-    const events = ran.out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { type: string; agent?: string; reason?: string });
-    expect(events[0]).toMatchObject({ type: 'turn-start', agent: 'assistant' });
-    expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
   });
 });
 

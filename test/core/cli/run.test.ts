@@ -277,10 +277,6 @@ describe('running a command line', () => {
     expect((await cli(['agents', 'list'], { terminal: true, env: { NO_COLOR: '1' } })).out).not.toContain('\u001b');
     expect((await cli(['agents', 'list', '--json'], { terminal: true })).out).not.toContain('\u001b');
   });
-
-  it('prints the version', async () => {
-    expect((await cli(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/u);
-  });
 });
 
 describe('help', () => {

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { testKernel, type TestKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { type TestKernel } from 'pith/testing';
 import { main, manifest } from '../process/extension.ts';
-
-let test: TestKernel | undefined;
-afterEach(() => test?.stop());
+import { kernelOf } from '../../places.ts';
 
 /** Counts in a file how often it was initialised, refuses by its schema what is above nine, and seven when it begins. */
 const COUNTING = main(
@@ -21,7 +19,7 @@ const COUNTING = main(
 
 describe.each(['in_process', 'process'] as const)('settings of an extension that runs %s', (isolation) => {
   const open = async (): Promise<TestKernel> =>
-    (test = await testKernel({
+    await kernelOf({
       isolation,
       shipped: false,
       flags: { extensions_sandbox: 'off' },
@@ -30,7 +28,7 @@ describe.each(['in_process', 'process'] as const)('settings of an extension that
         ...COUNTING,
         'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n',
       },
-    }));
+    });
   const level = async ({ kernel }: TestKernel) => {
     const result = await kernel.callTool('asker', 'level', {});
     return result.ok ? result.output : result.error;

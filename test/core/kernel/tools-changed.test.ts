@@ -1,11 +1,8 @@
-import { recordEvents, testKernel, type TestKernel } from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { recordEvents, type TestKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { kernelOf } from '../../places.ts';
 
-let test: TestKernel | undefined;
-afterEach(async () => {
-  await test?.stop();
-  test = undefined;
-});
+let test: TestKernel;
 
 const signal = new AbortController().signal;
 
@@ -26,12 +23,12 @@ export default class {
 };
 
 const call = (name: string, input: object) =>
-  test!.kernel.host.providers.tools.call('moving', name, input as never, { turn: {} as never, idempotencyKey: 'k', signal: signal });
-const names = async () => (await test!.kernel.host.providers.tools.of('moving')).map(({ name }) => name);
+  test.kernel.host.providers.tools.call('moving', name, input as never, { turn: {} as never, idempotencyKey: 'k', signal: signal });
+const names = async () => (await test.kernel.host.providers.tools.of('moving')).map(({ name }) => name);
 
 describe('provider.changed of tools', () => {
   it('the tools of a running extension are asked for again, and what is new can be called', async () => {
-    test = await testKernel({ files });
+    test = await kernelOf({ files });
     expect(await names()).toEqual(['add', 'one']);
     expect(await call('add', { name: 'two' })).toMatchObject({ ok: true });
     await expect.poll(names).toEqual(['add', 'one', 'two']);
@@ -39,7 +36,7 @@ describe('provider.changed of tools', () => {
   });
 
   it('tools that cannot be offered leave the former ones, and the failure is told', async () => {
-    test = await testKernel({ files });
+    test = await kernelOf({ files });
     await names();
     const events = recordEvents(test.kernel.events);
     await call('add', { name: 'no tool can be named so' });
@@ -49,7 +46,7 @@ describe('provider.changed of tools', () => {
   });
 
   it('a tool may carry a JSON Schema of its own, which the model is told as it is', async () => {
-    test = await testKernel({ files });
+    test = await kernelOf({ files });
     const [, one] = await test.kernel.host.providers.tools.of('moving');
     expect(one?.inputSchema).toEqual({ type: 'object', properties: { deep: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } } });
   });

@@ -1,11 +1,8 @@
-import { scriptedModel, testKernel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { scriptedModel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { kernelOf } from '../../places.ts';
 
-let test: TestKernel | undefined;
-afterEach(async () => {
-  await test?.stop();
-  test = undefined;
-});
+let test: TestKernel;
 
 const source = (getTurnTools: string): string => `
 import { defineTool, z } from 'pith';
@@ -21,7 +18,7 @@ const main = (lines: string): string => `id: main\nagent:\n  model: scripted/scr
 /** An agent `main` and an extension `mine` whose `getTurnTools` is `method`. */
 async function open(method: string, agent: string, script: readonly ScriptedStep[], options: TestKernelOptions = {}) {
   const model = scriptedModel(script);
-  test = await testKernel({
+  test = await kernelOf({
     shipped: false,
     model,
     files: {
@@ -108,7 +105,7 @@ describe('documents of an extension', () => {
 
   it.each([{ wire: false }, { wire: true }])('reach the model whole, without the secrets of the machine (%o)', async (options) => {
     const model = scriptedModel([{ text: 'ok' }]);
-    test = await testKernel({
+    test = await kernelOf({
       shipped: false,
       model,
       env: { MY_API_KEY: 'topsecretvalue' },
@@ -128,7 +125,7 @@ describe('documents of an extension', () => {
 
   it('in another shape are a failure of the extension', async () => {
     const model = scriptedModel([{ text: 'ok' }]);
-    test = await testKernel({
+    test = await kernelOf({
       shipped: false,
       model,
       files: {

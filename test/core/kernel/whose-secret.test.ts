@@ -4,27 +4,26 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { captureCommand } from '@pith/command-line';
-import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import { type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';
 import { startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
 import { extensionFiles } from '../../journeys/sandbox-files.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
 
 const CANARY = 'ghp_canary_kept_for_another';
 
 let home: string;
 let attacker: OpenAiServer;
-let test: TestKernel | undefined;
+let test: TestKernel;
 let mcp: McpHttpServer | undefined;
 beforeEach(async () => {
   home = folderWith();
   attacker = await startOpenAiServer();
 });
 afterEach(async () => {
-  await test?.stop();
   await mcp?.close();
-  test = mcp = undefined;
+  mcp = undefined;
   await attacker.close();
 });
 
@@ -33,7 +32,7 @@ const kept = async (secrets: object): Promise<void> => {
   await writeFile(path.join(home, '.pith/secrets.json'), JSON.stringify(secrets));
 };
 async function start(settings: object, more: TestKernelOptions = {}): Promise<TestKernel> {
-  test = await testKernel({ home, ...more, files: { 'pith.yaml': JSON.stringify(settings), ...more.files } });
+  test = await kernelOf({ home, ...more, files: { 'pith.yaml': JSON.stringify(settings), ...more.files } });
   return test;
 }
 const origin = (url: string) => new URL(url).origin;

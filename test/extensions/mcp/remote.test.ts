@@ -1,18 +1,17 @@
 import type { JsonValue, ToolResult } from 'pith';
 import { captureCommand } from '@pith/command-line';
-import { testKernel, type TestKernel } from 'pith/testing';
+import { type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';
+import { kernelOf } from '../../places.ts';
 
 const PATIENTLY = { timeout: 15_000 };
 const KEY = 'sk-http-fixture-8842';
 const signal = new AbortController().signal;
 
-let test: TestKernel | undefined;
+let test: TestKernel;
 let servers: McpHttpServer[] = [];
 afterEach(async () => {
-  await test?.stop();
-  test = undefined;
   await Promise.all(servers.map((server) => server.close()));
   servers = [];
 });
@@ -24,13 +23,13 @@ async function serve(port?: number): Promise<McpHttpServer> {
 }
 async function start(remote: object): Promise<void> {
   const settings = { extensions: { mcp: { secrets: ['HTTP_KEY'], servers: { far: remote } } } };
-  test = await testKernel({ files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
+  test = await kernelOf({ files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
 }
 const call = async (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
-  test!.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: cancel });
-const names = async () => (await test!.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
+  test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: cancel });
+const names = async () => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
 async function state(): Promise<{ readonly state: string; readonly reason: string | null }> {
-  const commands = await test!.kernel.host.providers.commands.of('mcp');
+  const commands = await test.kernel.host.providers.commands.of('mcp');
   const { values } = await captureCommand({ getCommands: () => commands }, 'mcp list', {}, signal);
   return (values[0] as never)[0];
 }

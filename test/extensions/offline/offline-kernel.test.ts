@@ -1,17 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { testKernel, type TestKernel, type TurnOutcome } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { type TestKernel, type TurnOutcome } from 'pith/testing';
+import { kernelOf } from '../../places.ts';
 
-let kernel: TestKernel | undefined;
-afterEach(async () => {
-  await kernel?.stop();
-  kernel = undefined;
-});
+let kernel: TestKernel;
 
 const calls = (turn: TurnOutcome) => turn.events.flatMap((event) => (event.type === 'tool-call' ? [[event.name, event.input]] : []));
 
 describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped sandbox (wire: $wire)', ({ wire }) => {
   it('is the model that is chosen, and answers from the right skill, naming the place and how to connect a model', async () => {
-    kernel = await testKernel({ wire });
+    kernel = await kernelOf({ wire });
     const turn = await kernel.run('review my extension for best practices');
     expect(turn).toMatchObject({ reason: 'done', error: undefined });
     expect(calls(turn)).toEqual([
@@ -25,7 +22,7 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
   });
 
   it('answers a follow-up in the same thread, although the skill is not sent twice', async () => {
-    kernel = await testKernel({ wire });
+    kernel = await kernelOf({ wire });
     await kernel.run('review my extension for best practices');
     const turn = await kernel.run('code-review: how do I write the report?');
     expect(turn.results.at(-1)?.output).toMatch(/already loaded above/);
@@ -35,7 +32,7 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
   it('finds a skill of the user, and says so when nothing fits', async () => {
     const skill =
       '---\nname: sourdough\ndescription: Bake sourdough bread with wild yeast.\n---\n# Sourdough\n\n## Proofing\n\nLet the dough rest for twelve hours.\n';
-    kernel = await testKernel({ wire, files: { 'skills/sourdough/SKILL.md': skill } });
+    kernel = await kernelOf({ wire, files: { 'skills/sourdough/SKILL.md': skill } });
     expect((await kernel.run('how long should sourdough dough rest?')).text).toContain('Let the dough rest for twelve hours.');
     const turn = await kernel.run('zebra xylophone quantum', { threadId: 'other' });
     expect(turn.text).toContain('No skill fits');
@@ -43,7 +40,7 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
   });
 
   it('lists the skills for a greeting', async () => {
-    kernel = await testKernel({ wire });
+    kernel = await kernelOf({ wire });
     expect((await kernel.run('Hello!')).text).toContain('- `code-review`');
   });
 });
@@ -54,7 +51,7 @@ const settings = 'default_agent: one\nskills: { sources: { replace: [sandbox/ski
 
 describe('N5 without a key, however an agent meets its skills', () => {
   const open = async (agent: Readonly<Record<string, string>>) =>
-    (kernel = await testKernel({ files: { 'skills/sourdough/SKILL.md': SOURDOUGH, 'pith.yaml': settings, ...agent } }));
+    (kernel = await kernelOf({ files: { 'skills/sourdough/SKILL.md': SOURDOUGH, 'pith.yaml': settings, ...agent } }));
 
   it('answers from what triggers brought, in that turn and while it is active, and says when they brought nothing', async () => {
     const one = await open({

@@ -1,20 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { testKernel, type TestKernel } from 'pith/testing';
+import { type TestKernel } from 'pith/testing';
 import { CONTEXT_LENGTH_EXCEEDED, startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
 import { until } from '../../waiting.ts';
+import { kernelOf } from '../../places.ts';
 
 const KEY = 'sk-canary-1234567890';
 let server: OpenAiServer;
-let kernel: TestKernel | undefined;
+let kernel: TestKernel;
 beforeEach(async () => void (server = await startOpenAiServer()));
-afterEach(async () => {
-  await kernel?.stop();
-  kernel = undefined;
-  await server.close();
-});
+afterEach(() => server.close());
 
 async function start(env: Record<string, string> = {}) {
-  kernel = await testKernel({ env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: server.url, ...env } });
+  kernel = await kernelOf({ env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: server.url, ...env } });
   return kernel;
 }
 
@@ -44,14 +41,14 @@ describe('a turn with a model behind HTTP', () => {
 
   it('finds a local server where nothing is set, and is not asked where something is', async () => {
     const flags = { providers: { ollama: { base_url: server.url } } };
-    kernel = await testKernel({ env: {}, flags });
+    kernel = await kernelOf({ env: {}, flags });
     expect(await kernel.kernel.router.choose()).toEqual({
       ref: 'ollama/test-model',
       why: `a server listens on ${new URL(server.url).host}`,
     });
     await kernel.stop();
     const asked = server.requests.length;
-    kernel = await testKernel({ env: { ANTHROPIC_API_KEY: KEY }, flags });
+    kernel = await kernelOf({ env: { ANTHROPIC_API_KEY: KEY }, flags });
     expect((await kernel.kernel.router.choose()).ref).toMatch(/^anthropic\//);
     expect(server.requests).toHaveLength(asked);
     expect(kernel.kernel.host.extensions.list().find(({ id }) => id === 'openai_compatible')?.state).toBe('idle');
@@ -65,7 +62,7 @@ describe('a turn with a model behind HTTP', () => {
   });
 
   it('K61 takes the key from the variable that the settings name, and keeps it out of texts', async () => {
-    kernel = await testKernel({
+    kernel = await kernelOf({
       env: { MY_GATEWAY_KEY: KEY, PITH_MODEL: 'openai/m' },
       flags: { providers: { openai: { base_url: server.url, api_key_env: 'MY_GATEWAY_KEY' } } },
     });
