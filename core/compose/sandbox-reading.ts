@@ -138,7 +138,7 @@ function textOf(settings: Settings, diagnostics: readonly Diagnostic[]): string 
   return JSON.stringify([{ ...settings, origins: null }, diagnostics]);
 }
 
-type OfTheSandbox = 'places' | 'source' | 'configOf' | 'index' | 'loader' | 'secrets' | 'log' | 'processes' | 'trust' | 'toolsets';
+type OfTheSandbox = 'places' | 'source' | 'configOf' | 'index' | 'loader' | 'secrets' | 'log' | 'processes' | 'trust';
 
 /** What a host over this sandbox is made of, whoever makes it. */
 export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
@@ -182,7 +182,6 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
         dataMb: settings.quotas.data_mb,
         writable: () => trust.writable(),
       }),
-    toolsets: { packageRoot: installation },
   };
 }
 

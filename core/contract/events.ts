@@ -48,8 +48,6 @@ export interface TopicMap extends DurableTopicMap {
   'agent.changed': { readonly agentId: string; readonly state: 'active' | 'degraded' | 'failed' | 'removed' };
   /** What an extension answers for one of its protocols (`tool`, `skill`, `agents`, …) is different now: whoever keeps it asks again. */
   'provider.changed': { readonly extensionId: string; readonly protocol: string };
-  /** A toolset was opened and brings other tools, or other problems, than when it was opened before. */
-  'toolset.loaded': { readonly toolsetId: string; readonly tools: readonly string[]; readonly problems: readonly string[] };
   'turn.started': {
     readonly turnId: string;
     readonly threadId: string;

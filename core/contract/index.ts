@@ -18,6 +18,7 @@
  */
 export { z } from 'zod';
 
+export { BroughtExtensions, BroughtProvider, type BroughtExtension } from './brought.ts';
 export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './command.ts';
 export { codeOf, messageOf, PithError, type Diagnostic, type Failure, type JsonValue, type PithErrorOptions } from './errors.ts';
 export {
@@ -77,7 +78,6 @@ export {
   type ToolPermission,
   type ToolResult,
   type ToolResultOptions,
-  type Toolset,
   type TurnTool,
 } from './tool.ts';
 export type {

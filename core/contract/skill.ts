@@ -1,6 +1,5 @@
 import type { Diagnostic } from './errors.ts';
 import { defineProtocol } from './protocol.ts';
-import type { Toolset } from './tool.ts';
 import type { AgentSpec } from './turn.ts';
 
 export interface SkillContent {
@@ -39,8 +38,6 @@ export interface SkillProvider {
   listSkills(signal?: AbortSignal): Promise<readonly SkillSummary[]>;
   /** Ids of the skills that this agent may read, sorted. Without it an agent made at run time gets none but its creator's bound ones. */
   readableSkills?(agent: AgentSpec, signal?: AbortSignal): Promise<readonly string[]>;
-  /** The toolsets of all skills that are offered. A toolset that is not among them any more is closed. */
-  listToolsets?(signal?: AbortSignal): Promise<readonly Toolset[]>;
   /** Findings of lint mode for the folder at `path`; never rejects. */
   validateSkill(path: string, signal?: AbortSignal): Promise<readonly Diagnostic[]>;
 }
@@ -49,6 +46,5 @@ export const SkillProvider = defineProtocol<SkillProvider>('skill', {
   getSkillContent: { kind: 'method', signature: 'getSkillContent(id: string): Promise<SkillContent>', signalAt: 1 },
   listSkills: { kind: 'method', signature: 'listSkills(): Promise<SkillSummary[]>', signalAt: 0 },
   readableSkills: { kind: 'method', signature: 'readableSkills(agent: AgentSpec): Promise<string[]>', optional: true, signalAt: 1 },
-  listToolsets: { kind: 'method', signature: 'listToolsets(): Promise<Toolset[]>', optional: true, signalAt: 0 },
   validateSkill: { kind: 'method', signature: 'validateSkill(path: string): Promise<Diagnostic[]>', signalAt: 1 },
 });

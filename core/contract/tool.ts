@@ -119,7 +119,7 @@ interface LegacyResult {
   readonly output: JsonValue;
 }
 
-/** The manner of older toolsets: `Tool.define(name, { description, parameters, execute → { title, metadata, output } })`. */
+/** An older manner: `Tool.define(name, { description, parameters, execute → { title, metadata, output } })`. */
 export const Tool = {
   define<Schema extends z.ZodType>(name: string, definition: LegacyDefinition<Schema>): Tool {
     return defineTool({
@@ -134,20 +134,10 @@ export const Tool = {
   },
 };
 
-/** Modules that bring tools. They run in a separate process, never with the extension that names them. */
-export interface Toolset {
-  /** Tools of it are `toolset:<id>/<tool>`. */
-  readonly id: string;
-  /** Absolute; nothing outside it is loaded as part of the toolset. */
-  readonly directory: string;
-  /** `path:Export`, relative to `directory`. */
-  readonly modules: readonly string[];
-}
-
-/** A tool of one turn: one of the extension's own (mostly one with `optIn`), told to this turn as it says here, or all of a toolset. */
+/** A tool of one turn: one of the extension's own (mostly one with `optIn`), told to this turn as it says here, or all of an extension that it brings. */
 export type TurnTool =
   | { readonly tool: string; readonly description?: string; readonly inputSchema?: Readonly<Record<string, unknown>> }
-  | { readonly toolset: Toolset };
+  | { readonly brought: string };
 
 /** Offers tools to the agents that list the extension in `uses_tools`. */
 export interface ToolProvider {
@@ -155,7 +145,7 @@ export interface ToolProvider {
   getTools(): readonly Tool[] | Promise<readonly Tool[]>;
   /**
    * What one turn has beside its agent's `uses_tools`, for agents that name the extension: in `uses_tools`, by a key under `agent:` that it
-   * owns, or, where it provides skills, by `uses_skills`. Asked when a turn begins and after each step that called a tool of the extension:
+   * owns, by an extension that it could bring or, where it provides skills, by `uses_skills`. Asked when a turn begins and after each step that called a tool of the extension:
    * what is new is offered from the next step, and nothing is taken away before the turn's end. `turn.tools` are those of `uses_tools`.
    */
   getTurnTools?(turn: TurnInfo, signal?: AbortSignal): Promise<readonly TurnTool[]>;

@@ -1,4 +1,5 @@
 import {
+  BroughtExtensions,
   type Clock,
   type Command,
   CommandProvider,
@@ -9,7 +10,7 @@ import {
   type Off,
 } from '../contract/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Agreements, Cleaning } from './records/extensions-port.ts';
+import type { Cleaning } from './records/extensions-port.ts';
 import { createFailures } from './records/failures.ts';
 import { createLog, type LogLevel, type LogQuota } from './records/logger.ts';
 import { problemOf, type Problem } from './records/problem.ts';
@@ -31,16 +32,16 @@ import {
 } from './lifecycle/runtime.ts';
 import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tier.ts';
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
+import { type Bringing, createBringing } from './providers/brought.ts';
 import { createCommands } from './providers/commands.ts';
 import { createEventHandlers, type EventHandlers } from './providers/event-handlers.ts';
 import { callFromProcess } from './providers/handle.ts';
-import { createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
+import { type Answer, createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
 import { notesOnSandbox } from './providers/status.ts';
 import { createTools, renewToolsWhenChanged } from './providers/tools.ts';
 import { Refresh, type SandboxSource } from './reload/refresh.ts';
 import { createReloadWatch } from './reload/reload-watch.ts';
-import { Toolsets } from '../toolsets/toolsets.ts';
 
 /** What a host is made of. */
 export interface HostOptions {
@@ -61,12 +62,6 @@ export interface HostOptions {
   readonly trust?: Trust;
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];
-  readonly toolsets: {
-    /** Absolute path of Pith's own package. */
-    readonly packageRoot: string;
-    /** What a person agreed to once. Absent: what `trust` says, else nothing. */
-    readonly agreements?: Agreements | undefined;
-  };
 }
 
 /** The nano-kernel: extensions of a sandbox, running, and what others take of them. */
@@ -80,7 +75,8 @@ export interface Host {
   readonly secrets: Cleaning;
   /** Settings and secrets, as a person changes them. */
   readonly setup: SetupPort;
-  readonly toolsets: Toolsets;
+  /** Extensions that others bring. */
+  readonly brought: Bringing;
   /** Writes to the log of this sandbox. */
   logger(name: string): Logger;
   /** On processes that run without the sandbox that the settings want. */
@@ -104,8 +100,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const log = createLog({ dataDirectory: places.dataDirectory, level, clock, quota, redact: secrets.redact });
   const changes = createChanges();
   const others: OtherExtensions = {
-    use: (user, protocol) => otherExtensions.use(user, protocol),
-    find: (user, protocol) => otherExtensions.find(user, protocol),
+    use: (...asked) => otherExtensions.use(...asked),
+    find: (...asked) => otherExtensions.find(...asked),
   };
   const runtime: Runtime = {
     ...createReports(() => lifecycle, { log, secrets, clock, events: services.events }),
@@ -137,15 +133,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     (id) => changes.tell(new Set([id])),
   );
   const commands = createCommands(lifecycle, { trust, kernelPaths: () => own?.() ?? [] });
-  const answers = new Map<string, object>(own ? [[CommandProvider.id, { getCommands: async () => own() }]] : []);
+  const answers = new Map<string, Answer>(own ? [[CommandProvider.id, () => ({ getCommands: async () => own() })]] : []);
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);
   const refresh = new Refresh(lifecycle, options.source, discovered, changes.tell);
   const watch = createReloadWatch(lifecycle, refresh, options.source.watched);
-  const toolsets = new Toolsets(lifecycle, processes, { trust, ...options.toolsets });
-  changes.on((ids) => toolsets.changed(ids));
-  const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, () => toolsets.openAll());
+  const brought = createBringing(lifecycle, processes);
+  answers.set(BroughtExtensions.id, brought.for);
+  const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, brought.openAll);
   const setup = createSetupPort(lifecycle, options.secrets, extensions.reload);
-  answers.set(ExtensionSettings.id, settingsOf(setup, extensions.list));
+  answers.set(ExtensionSettings.id, () => settingsOf(setup, extensions.list));
   const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);
   let stopping: Promise<void> | undefined;
@@ -156,12 +152,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     handlers: createEventHandlers(lifecycle),
     secrets,
     setup,
-    toolsets,
+    brought,
     logger: (name) => log.logger(name),
-    sandboxNotes: async () => [
-      ...(await notesOnSandbox(processes, extensions.list())),
-      ...[...toolsets.unconfined().values()].map(({ diagnostic }) => diagnostic),
-    ],
+    sandboxNotes: () => notesOnSandbox(processes, extensions.list()),
     refreshIfOlderThan: (ms) => refresh.lookIfOlderThan(ms),
     async watch() {
       if (!stopping) await runOutside(() => watch.begin());
@@ -172,7 +165,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
         await watch.close();
         await lifecycle.stopAll();
         renewing();
-        toolsets.close();
         unguard();
         await orphansEnded;
         log.close();

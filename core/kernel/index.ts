@@ -43,11 +43,10 @@ export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt } from './calls/render-prompt.ts';
 export { type DescribedTools, toolsOf, type Tools } from './providers/tools.ts';
 export { watchFolder, whyTooLarge } from './records/data-watch.ts';
-export { extensionData, makeExtensionData, TOOLSET_PREFIX } from './records/extension-data.ts';
+export { extensionData, makeExtensionData, isBrought, shortId } from './records/extension-data.ts';
 export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
 export {
   type AgentDeclaration,
-  type Agreements,
   type BroughtPrompt,
   type CleanStream,
   type Cleaning,

@@ -12,11 +12,11 @@ import {
   buildOf,
   packageVersion,
 } from '../kernel/index.ts';
-import type { Toolset } from '../contract/index.ts';
+import type { BroughtExtension } from '../contract/index.ts';
+import type { bundleBrought as bundleNow } from './bundle-brought.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { toolsetDeclaration, toolsetDigest, TOOLSET_ENTRY } from '../toolsets/toolset-declaration.ts';
-import { isUnchanged, readSources, sourcesOf, timeNow } from '../toolsets/toolset-sources.ts';
+import { BROUGHT_ENTRY, broughtDeclaration, digestOfText, isUnchanged, readSources, sourcesOf, type Sources, timeNow } from './brought.ts';
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
@@ -62,15 +62,15 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {
-    const { directory, digest, toolset } = declaration;
+    const { id, directory, digest, brought } = declaration;
     const request = { directory, packageRoot: options.packageRoot, file, contracts: declaration.imports?.contracts };
-    const before = toolset ? null : stampFolder(directory);
-    const text = toolset
-      ? (await (await import('../toolsets/toolset-bundle.ts')).bundleToolset(request, toolset)).text
+    const before = brought ? null : stampFolder(directory);
+    const text = brought
+      ? (await bundleBrought(request, id, brought)).text
       : await (await import('./bundle.ts')).bundle({ ...request, entry });
     // Sources that changed since they were declared must not stand under the old digest, nor what was read while the same was written again.
     const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
-    const stable = toolset ? toolsetDigest(toolset, text) === digest : isSame();
+    const stable = brought ? digestOfText(brought.modules, text) === digest : isSame();
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);
     return write(target, text, declaration);
   }
@@ -81,29 +81,37 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     return target;
   }
 
-  async function study(toolset: Toolset, directory: string): ReturnType<Loader['toolset']> {
-    const { modules } = toolset;
-    const declared = (digest: string): Declaration => toolsetDeclaration(toolset, directory, digest);
-    const name = `${fileNameOf(declared(''))}.json`;
-    const key = keyOf(declared(JSON.stringify(modules)), '', options.packageRoot);
-    const known = readSources(folder, name, key);
-    if (known !== null && isUnchanged(known)) return { declaration: declared(known.digest), sources: known };
-    const { bundleToolset } = await import('../toolsets/toolset-bundle.ts');
+  const studied = new Map<string, Sources>();
+
+  async function study(extension: BroughtExtension, by: string): Promise<Declaration> {
+    const { id, directory } = extension;
+    const declared = (digest: string): Declaration => broughtDeclaration(extension, by, digest);
+    const unbundled = declared(JSON.stringify([extension, by]));
+    const name = `${fileNameOf(unbundled)}.json`;
+    const key = keyOf(unbundled, '', options.packageRoot);
+    const last = studied.get(id);
+    const known = last?.key === key ? last : readSources(folder, name, key);
+    if (known !== null && isUnchanged(known)) {
+      studied.set(id, known);
+      return declared(known.digest);
+    }
     const began = timeNow();
-    const { text, seen } = await bundleToolset(
+    const { text, seen } = await bundleBrought(
       { directory, packageRoot: options.packageRoot, file: path.join(folder.path, name) },
-      modules,
+      id,
+      unbundled.brought!,
     );
-    const declaration = declared(toolsetDigest(modules, text));
-    const sources = sourcesOf(directory, seen, { key, digest: declaration.digest, began });
-    const target = fileOf(declaration, TOOLSET_ENTRY);
+    const declaration = declared(digestOfText(extension.modules, text));
+    const sources = sourcesOf(directory, [...seen], { key, digest: declaration.digest, began });
+    studied.set(id, sources);
+    const target = fileOf(declaration, BROUGHT_ENTRY);
     if (!isThere(target)) await write(target, text, declaration);
     await folder.write(name, JSON.stringify(sources), { durable: false }); // for the next process
-    return { declaration, sources };
+    return declaration;
   }
 
   return {
-    toolset: study,
+    brought: study,
     bundle(declaration, entry) {
       const key = `${declaration.id}\0${declaration.digest}\0${entry}`;
       const found = making.get(key) ?? find(declaration, entry).finally(() => making.delete(key));
@@ -128,9 +136,14 @@ function digestNow({ directory, imports }: Declaration): string {
   return digestWith(own, { ...imports, contracts: Object.fromEntries(contracts) });
 }
 
-/** The id of a toolset is the name of a folder, whatever that is. */
-function fileNameOf({ id, toolset }: Declaration): string {
-  return toolset ? `toolset-${createHash('sha256').update(id).digest('hex').slice(0, 16)}` : id;
+/** The id of what is brought ends with the name of a folder, whatever that is. */
+function fileNameOf({ id, brought }: Declaration): string {
+  return brought ? `brought-${createHash('sha256').update(id).digest('hex').slice(0, 16)}` : id;
+}
+
+/** Loads the bundler only where there is something to bundle. */
+async function bundleBrought(...asked: Parameters<typeof bundleNow>): ReturnType<typeof bundleNow> {
+  return (await import('./bundle-brought.ts')).bundleBrought(...asked);
 }
 
 /** Names what one state of the sources was made into: one bundle for each entry. */

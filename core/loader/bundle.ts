@@ -5,7 +5,7 @@ import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
-import { Problem } from '../kernel/records/problem.ts';
+import { Problem } from '../kernel/index.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
   /** Relative to the directory. */

@@ -10,8 +10,8 @@ import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuil
 export interface ImportRules {
   /** The extension's folder, which relative imports must not leave. */
   readonly directory: string;
-  /** Whose folder it is, in messages; default an extension's. */
-  readonly owner?: 'extension' | 'skill';
+  /** What it is called in messages where another extension brings it. Absent: an extension. */
+  readonly owner?: string;
   /** Where packages are looked for when the extension has none of its own. */
   readonly packageRoot: string;
   /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
@@ -95,7 +95,7 @@ function contractOf(wanted: string, { contracts = {}, owner = 'extension' }: Imp
   const id = wanted.slice('pith/'.length);
   const file = Object.hasOwn(contracts, id) ? contracts[id]?.file : undefined;
   if (file !== undefined) return { path: file, namespace: CONTRACT };
-  if (owner === 'skill' || RESERVED_IDS.includes(id)) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
+  if (owner !== 'extension' || RESERVED_IDS.includes(id)) return forbidden(`'${wanted}' is not for ${owner}s`, owner);
   const text = `'${wanted}' is the contract of no extension that this one depends on`;
   const cure = `add ${id} to 'depends_on' or 'optional_depends_on', and see that it is there and has a contract.ts`;
   return { errors: [{ text, detail: FORBIDDEN, notes: [{ text: cure }] }] };
@@ -129,8 +129,8 @@ function ownPackage(wanted: string, { bundlePackages, packageRoot }: ImportRules
 
 async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: ImportRules, home: string): Promise<OnResolveResult> {
   const own = await resolveFrom(build, args, args.resolveDir);
-  // Who trusts a skill looks at its folder: what lies around that is not part of it.
-  const isUsable = !own.errors?.length && (rules.owner !== 'skill' || isBelow(realpathSync(own.path ?? ''), home));
+  // Who trusts what is brought looks at its folder: what lies around that is not part of it.
+  const isUsable = !own.errors?.length && (rules.owner === undefined || isBelow(realpathSync(own.path ?? ''), home));
   if (isUsable) rules.seen?.(own.path ?? '');
   const found = !isUsable ? await resolveFrom(build, args, rules.packageRoot) : own;
   if (found.errors?.length || found.path === undefined) {
@@ -167,11 +167,11 @@ export async function oddDescription(home: string, folder: string): Promise<stri
 }
 
 /** Who must not import, as the begin of that. */
-export function mustNot(owner: NonNullable<ImportRules['owner']>): string {
-  return `${owner === 'extension' ? 'an extension' : 'a toolset'} must not import`;
+export function mustNot(owner: string): string {
+  return `${owner === 'extension' ? 'an' : 'a'} ${owner} must not import`;
 }
 
-function forbidden(what: string, owner: NonNullable<ImportRules['owner']>): OnResolveResult {
+function forbidden(what: string, owner: string): OnResolveResult {
   const text = `${what}: ${mustNot(owner)} it`;
   return { errors: [{ text, detail: FORBIDDEN, notes: [{ text: WHAT_MAY }] }] };
 }

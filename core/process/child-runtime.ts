@@ -58,7 +58,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
       bundle: async () => bundle,
       isShipped: () => bundle.shipped,
       forget: async () => undefined,
-      toolset: () => Promise.reject(new PithError('internal', 'only the kernel looks for toolsets')),
+      brought: () => Promise.reject(new PithError('internal', 'only the kernel opens what is brought')),
       import: importing,
     },
     secrets,

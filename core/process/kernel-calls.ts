@@ -32,8 +32,6 @@ export interface KernelCallsOptions {
   readonly commands: CommandCalls;
   readonly turns: OwnTurns;
   peer(): Peer;
-  /** Its code came with a skill: it may say what happens, and ask for nothing. */
-  readonly isToolset?: boolean;
   /** Its service begins to work. */
   background(): void;
 }
@@ -55,8 +53,8 @@ export class KernelCalls {
   }
 
   readonly serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
-    if (this.#options.isToolset && !TOOLSET_MAY.has(operation))
-      throw new PithError('not_allowed', `a toolset may not ask for ${operation}`);
+    if (this.#options.declaration.brought && !BROUGHT_MAY.has(operation))
+      throw new PithError('not_allowed', `'${this.#options.declaration.id}' may not ask for ${operation}: it was brought`);
     if (operation.startsWith('io.')) return this.#options.commands.serve(operation, args);
     if (!Object.hasOwn(this.#calls, operation)) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
     return this.#calls[operation]?.(args, incoming);
@@ -154,7 +152,8 @@ export class KernelCalls {
   }
 }
 
-const TOOLSET_MAY = new Set(['log', 'note', 'failure', 'crashed']);
+/** To say what happens. */
+const BROUGHT_MAY = new Set(['log', 'note', 'failure', 'crashed']);
 
 /** Fields of a log line, as long as they can be written and are not too long. */
 function loggedFields(fields: unknown): Readonly<Record<string, unknown>> {

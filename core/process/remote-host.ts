@@ -91,7 +91,6 @@ export async function openRemoteHost(
     context,
     commands,
     turns,
-    isToolset: declaration.toolset !== undefined,
     peer: () => peer,
     background: () => (remote.doing = 'background'),
   });

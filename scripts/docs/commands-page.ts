@@ -26,7 +26,7 @@ type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
 export async function commandsPage(root: string): Promise<string> {
   const extensions: readonly Described[] = [
     chatCommand({} as ExtensionContext, new Terminals()),
-    ...initializedCommands({} as never, {} as never, {} as never),
+    ...initializedCommands({} as never, {} as never, {} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),
     ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),

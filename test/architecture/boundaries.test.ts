@@ -29,7 +29,7 @@ function foldersInCircles(modules: Report['modules']): readonly string[] {
   for (const { source, dependencies } of modules)
     for (const { resolved } of dependencies) {
       const [from, to] = [path.posix.dirname(source), path.posix.dirname(resolved)];
-      const isOurs = [from, to].every((each) => each.startsWith('core/') && !LEAVING.test(each));
+      const isOurs = [from, to].every((each) => each.startsWith('core/'));
       if (isOurs && from !== to) below.set(from, (below.get(from) ?? new Set()).add(to));
     }
   const reached = (from: string, seen = new Set<string>()): Set<string> => {
@@ -38,9 +38,6 @@ function foldersInCircles(modules: Report['modules']): readonly string[] {
   };
   return [...below.keys()].filter((folder) => reached(folder).has(folder)).sort();
 }
-
-/** Until they have left core. */
-const LEAVING = /^core\/(?:toolsets)(?:\/|$)/;
 
 /** One file for each rule that breaks it. Their names are those of no real file. */
 const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> = {

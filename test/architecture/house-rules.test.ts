@@ -116,6 +116,20 @@ describe('house rules', () => {
     ]);
   });
 
+  it('core knows no toolsets, and of skills what agents carry, what prompts print, a section of the settings and what people are told', () => {
+    const skills = [
+      /^core\/contract\//, // the protocol, and `uses_skills`
+      /^core\/agent\/(?!tools\/|threads\/)/, // what an agent carries, and the variable of templates
+      /^core\/kernel\/(?:host|calls\/(?:render-prompt|surface)|providers\/(?:brought-agents|tools)|records\/(?:error-codes|extensions-port|kernel-names))\.ts$/, // the protocol, `uses_skills`, and the variable of templates
+      /^core\/kernel\/(?:discovery|settings)\/|^core\/trust\/(?:manifest|safeguards)\.ts$/, // `uses_skills`, and their section of the settings
+      /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
+      /^core\/compose\/(?:doctor|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
+    ];
+    const has = (word: RegExp) => filesBelow('core', '.ts').filter((file) => word.test(withoutComments(read(file))));
+    expect(has(/toolset/i)).toEqual([]);
+    expect(has(/skill/i).filter((file) => !skills.some((place) => place.test(file)))).toEqual([]);
+  });
+
   it('an extension imports only pith, contracts of what it depends on, node, packages and its own files', () => {
     const found = EXTENSIONS.flatMap((id) =>
       filesBelow(`sandbox/extensions/${id}`, '.ts').flatMap((file) =>

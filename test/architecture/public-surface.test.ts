@@ -11,17 +11,17 @@ import { words } from '../words.ts';
 
 // Whatever stands here is used by people's extensions. A change of it needs an ADR, and a line in the extension pages.
 const CONTRACT_VALUES = words(`
-  AgentProvider ChannelProvider CommandProvider CompactionProvider ContextProvider ExtensionSettings ModelProvider PithError Places ServiceProvider
+  AgentProvider BroughtExtensions BroughtProvider ChannelProvider CommandProvider CompactionProvider ContextProvider ExtensionSettings ModelProvider PithError Places ServiceProvider
   SetupProvider SkillProvider Tool ToolProvider TurnProvider codeOf defineProtocol defineTool defineTopic isToolResult
   messageOf toolError toolResult z
 `);
 const CONTRACT_TYPES = words(`
-  AgentLimits AgentSpec AgentsApi ApprovalQuestion BroughtAgent ChannelMessage Clock Command CommandContext CommandIO CommandInput
+  AgentLimits AgentSpec AgentsApi ApprovalQuestion BroughtAgent BroughtExtension ChannelMessage Clock Command CommandContext CommandIO CommandInput
   ContextDocument ContextParts Database Delivery Diagnostic
   DurableTopicMap Events Extension ExtensionContext Failure JsonValue KeyValue LanguageModel Logger Member
   Message ModelCallOptions ModelInfo ModelPart Off PithErrorOptions Protocol PublishOptions Remote Retain
   SecretUse SettingsChange SetupField SetupSchema SkillContent SkillState SkillSummary SqlRow SqlValue ToolCall
-  ToolDefinition ToolEffect ToolPermission ToolResult ToolResultOptions Toolset Topic TopicMap TurnEndReason TurnEvent
+  ToolDefinition ToolEffect ToolPermission ToolResult ToolResultOptions Topic TopicMap TurnEndReason TurnEvent
   TurnInfo TurnPolicy TurnRequest TurnStarter TurnTool Usage
 `);
 const TESTING_VALUES = ['expectNoLeaks', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];
@@ -37,7 +37,7 @@ const CODES = words(`
   import_forbidden disabled isolation_in_process process_ended process_not_started process_limit sandbox_unavailable
   not_supported_yet trust_failed restricted not_agreed safeguard_loosened state_unknown provider_failed provider_timeout
   not_serialisable not_declared stopped tool_failed tool_gone tool_timeout tool_unknown tool_input_invalid tool_name_invalid
-  toolset_invalid interrupted limit_reached not_allowed approval_needed approval_denied approval_unknown approval_answered
+  interrupted limit_reached not_allowed approval_needed approval_denied approval_unknown approval_answered
   awaiting_approval aborted address_refused secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown
   agent_failed prompt_invalid prompt_symbol_unknown model_unknown model_auth model_unreachable model_rate_limited
   model_context_too_long model_failed model_script database_failed state_refused quota_exceeded parameter_invalid
@@ -45,7 +45,7 @@ const CODES = words(`
 `);
 const TOPIC_NAMES = words(`
   extension.activated extension.failed extension.reloaded extension.stopped problem.found agent.changed
-  provider.changed toolset.loaded turn.started turn.ended tool.called thread.compacted channel.opened user.message
+  provider.changed turn.started turn.ended tool.called thread.compacted channel.opened user.message
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`
@@ -80,7 +80,7 @@ describe('the public surface', () => {
   it('protocols', () =>
     expect([...KERNEL_PROTOCOLS.keys()]).toEqual(
       words(`
-      tool context turn compaction service skill model command channel setup agents
+      tool context turn compaction service brought skill model command channel setup agents
     `),
     ));
 

@@ -47,7 +47,7 @@ describe('the skill extension-development', () => {
 
   it.each(PROTOCOLS)('K71 the page of %s names every member of the protocol', async (id) => {
     const name = id.replace(/s$/u, '');
-    const file = `core/contract/${['tool', 'skill', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
+    const file = `core/contract/${['tool', 'brought', 'skill', 'model', 'command'].includes(id) ? id : 'providers'}.ts`;
     const members = membersOf(file, `${name[0]?.toUpperCase()}${name.slice(1)}Provider`);
     const page = read(`${folder}/references/${id}.md`);
     const spans = codeSpans(page).join(' ');

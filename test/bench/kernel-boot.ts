@@ -109,7 +109,6 @@ async function boot(declarations: ReadonlyMap<string, Declaration>, folder: stri
     index: { surface: () => undefined, putSurface: () => undefined },
     loader: { isShipped: () => true },
     services,
-    toolsets: { packageRoot: folder },
   } as unknown as HostOptions;
   const host = await createHost(options);
   await host.extensions.activateAll();

@@ -1,5 +1,5 @@
 import { type AgentSpec, codeOf, type Diagnostic, type JsonValue, messageOf, type TurnPolicy } from '../../contract/index.ts';
-import { canRun, type ExtensionFacts, type ToolDescriptor, type Tools, TOOLSET_PREFIX } from '../../kernel/index.ts';
+import { canRun, type ExtensionFacts, type ToolDescriptor, type Tools, isBrought, shortId } from '../../kernel/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { permits } from './gate.ts';
 import { createHash } from 'node:crypto';
@@ -39,7 +39,7 @@ export async function resolveTools(
   const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
   const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
-  const asked = spec.usesTools.filter((entry) => entry !== '*' && !entry.startsWith(TOOLSET_PREFIX)); // toolsets are brought turn by turn
+  const asked = spec.usesTools.filter((entry) => entry !== '*' && !isBrought(entry)); // what is brought comes turn by turn
   const entries = [...new Set([...asked, ...everything])];
   const [answers, reserved] = await Promise.all([
     Promise.all(entries.map((entry) => resolveEntry(entry, host))),
@@ -223,7 +223,7 @@ function wishOf({ wish, descriptor }: UnnamedTool): string {
 
 const LONGEST_NAME = 64;
 
-/** `<extension>__<tool>`, or `<skill>__<tool>` for a tool of its toolset; with a hash where it had to be changed or is too long. */
+/** `<extension>__<tool>`, or `<name>__<tool>` for a tool of one that was brought; with a hash where it had to be changed or is too long. */
 function prefixed(tool: UnnamedTool): string {
   const long = longName(tool);
   const isPlain = long.length <= LONGEST_NAME && long === `${ownerOf(tool)}__${wishOf(tool)}`;
@@ -235,7 +235,7 @@ function longName(tool: UnnamedTool): string {
 }
 
 function ownerOf({ extensionId }: UnnamedTool): string {
-  return extensionId.startsWith(TOOLSET_PREFIX) ? extensionId.slice(TOOLSET_PREFIX.length) : extensionId;
+  return shortId(extensionId);
 }
 
 function identityOf(tool: UnnamedTool): string {

@@ -1,12 +1,12 @@
 import { within } from '@pith/promises';
-import { type Clock, codeOf, messageOf, type Toolset, type TurnInfo, type TurnPolicy, type TurnTool } from '../../contract/index.ts';
-import { TOOLSET_PREFIX } from '../../kernel/index.ts';
+import { type Clock, codeOf, messageOf, type TurnInfo, type TurnPolicy, type TurnTool } from '../../contract/index.ts';
+import { isBrought } from '../../kernel/index.ts';
 import type { Host, ToolDescriptor } from '../../kernel/index.ts';
 import { permits } from './gate.ts';
 import { namedBeside, type ToolHost, type UnnamedTool, unnamed, type OfferedTool } from './tools.ts';
 
 export interface TurnToolHost extends ToolHost {
-  readonly toolsets: Pick<Host['toolsets'], 'open'>;
+  readonly brought: Pick<Host['brought'], 'open'>;
 }
 
 interface TurnToolsQuestion {
@@ -31,7 +31,7 @@ interface ToolsOfTurn {
   /** `offered`, and behind them what is new. */
   readonly tools: readonly OfferedTool[];
   readonly notices: readonly { readonly code: string; readonly message: string }[];
-  /** Those of the extensions whose toolsets are still being opened: they are worth asking again. */
+  /** Those of the extensions that bring others which are still being opened: they are worth asking again. */
   readonly late: readonly string[];
 }
 
@@ -56,10 +56,10 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
   };
 }
 
-/** Notices on toolsets that `uses_tools` names and that nobody brought. */
-export function missingToolsets(usesTools: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
+/** Notices on extensions that somebody would have to bring, that `uses_tools` names, and that nobody brought. */
+export function missingBrought(usesTools: readonly string[], tools: readonly OfferedTool[]): ToolsOfTurn['notices'] {
   return usesTools
-    .filter((entry) => entry.startsWith(TOOLSET_PREFIX))
+    .filter(isBrought)
     .filter((entry) => !tools.some(({ extensionId, descriptor }) => entry === extensionId || entry === `${extensionId}/${descriptor.name}`))
     .map((entry) => ({ code: 'provider_unavailable', message: `the tools of '${entry}' are missing: nothing brings them now` }));
 }
@@ -83,13 +83,13 @@ async function ask(question: TurnToolsQuestion, extensionId: string, signal: Abo
   }
 }
 
-/** A toolset that is named twice is opened once. */
+/** One that is named twice is opened once. */
 function distinct(brought: readonly TurnTool[]): readonly TurnTool[] {
   const seen = new Set<string>();
   return brought.filter((each) => {
-    if (!('toolset' in each)) return true;
-    const isNew = !seen.has(each.toolset.id);
-    seen.add(each.toolset.id);
+    if (!('brought' in each)) return true;
+    const isNew = !seen.has(each.brought);
+    seen.add(each.brought);
     return isNew;
   });
 }
@@ -100,32 +100,32 @@ async function resolve(
   own: readonly ToolDescriptor[],
   brought: TurnTool,
 ): Promise<Answer> {
-  if ('toolset' in brought) return open(question, extensionId, brought.toolset);
+  if ('brought' in brought) return open(question, extensionId, brought.brought);
   const { tool, ...told } = brought;
   const descriptor = own.find(({ name }) => name === tool);
   if (descriptor) return { tools: [unnamed(question.host.extensions, extensionId, { ...descriptor, ...told })], notices: [] };
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, and has none of that name`);
 }
 
-async function open({ host, clock }: TurnToolsQuestion, providerId: string, toolset: Toolset): Promise<Answer> {
+async function open({ host, clock }: TurnToolsQuestion, bringerId: string, broughtId: string): Promise<Answer> {
   try {
-    const opened = await openInTime(host, clock, providerId, toolset);
+    const opened = await openInTime(host, clock, bringerId, broughtId);
     if (opened === null) {
       const why = 'it is still being opened, and comes with a later step or message once it is';
-      return { ...failed('provider_timeout', `the tools of the toolset '${toolset.id}' are missing: ${why}`), late: true };
+      return { ...failed('provider_timeout', `the tools of '${broughtId}' are missing: ${why}`), late: true };
     }
     const { extensionId, tools, notes = [] } = opened;
     const notices = notes.map(({ code, message }) => ({ code, message }));
     return { tools: tools.map((descriptor) => ({ extensionId, descriptor })), notices };
   } catch (error) {
     const code = codeOf(error, 'provider_unavailable');
-    return failed(code, `the tools of the toolset '${toolset.id}' are missing: ${messageOf(error)}`);
+    return failed(code, `the tools of '${broughtId}' are missing: ${messageOf(error)}`);
   }
 }
 
-/** An agent that names single tools of a toolset gets those only. */
+/** An agent that names single tools of what is brought gets those only. */
 function isWanted(usesTools: readonly string[], extensionId: string, tool: string): boolean {
-  if (!extensionId.startsWith(TOOLSET_PREFIX) || usesTools.includes(extensionId)) return true;
+  if (!isBrought(extensionId) || usesTools.includes(extensionId)) return true;
   const named = usesTools.filter((entry) => entry.startsWith(`${extensionId}/`));
   return named.length === 0 || named.includes(`${extensionId}/${tool}`);
 }
@@ -144,10 +144,10 @@ function failed(code: string, message: string): Answer {
 
 const NOTHING: Answer = { tools: [], notices: [] };
 
-/** Turns wait so long for a toolset in all, counted from the first that asked: most are there in less than one second. */
+/** Turns wait so long for what is brought in all, counted from the first that asked: most are there in less than one second. */
 const PATIENCE_MS = 3000;
 
-type Opened = Awaited<ReturnType<TurnToolHost['toolsets']['open']>>;
+type Opened = Awaited<ReturnType<TurnToolHost['brought']['open']>>;
 
 interface Opening {
   readonly since: number;
@@ -157,11 +157,11 @@ interface Opening {
 const underWay = new WeakMap<TurnToolHost, Map<string, Opening>>();
 
 /** null: it is not open in time. It goes on, and is there for a later step or turn. Rejects with the reason why it cannot be opened. */
-async function openInTime(host: TurnToolHost, clock: Clock, providerId: string, toolset: Toolset): Promise<Opened | null> {
+async function openInTime(host: TurnToolHost, clock: Clock, bringerId: string, broughtId: string): Promise<Opened | null> {
   const openings = underWay.get(host) ?? new Map<string, Opening>();
   underWay.set(host, openings);
-  const key = `${providerId} ${toolset.id} ${toolset.directory}`;
-  const opening = openings.get(key) ?? { since: clock.now(), result: host.toolsets.open(providerId, toolset) };
+  const key = `${bringerId} ${broughtId}`;
+  const opening = openings.get(key) ?? { since: clock.now(), result: host.brought.open(bringerId, broughtId) };
   if (!openings.has(key)) {
     openings.set(key, opening);
     const settled = (): unknown => openings.delete(key);

@@ -1,5 +1,5 @@
 import { type AgentSpec, PithError, type TurnPolicy, type TurnStarter } from '../../contract/index.ts';
-import { type OriginalRequest, TOOLSET_PREFIX, type TurnOrigin } from '../../kernel/index.ts';
+import { isBrought, type OriginalRequest, shortId, type TurnOrigin } from '../../kernel/index.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/thread.ts';
 import type { RunningTurn, TurnDependencies } from './running-turn.ts';
@@ -21,7 +21,7 @@ function withStarters(
 /**
  * What a turn may not do because another one calls it. What the caller was denied stays denied, whoever is called, and so does what a stranger
  * that began it may not have. Beyond that a declared agent runs with its own tools; one made at run time (without an origin) has no tool that its caller lacks, and no higher limit. Who calls it may let it
- * have the toolsets of the skills that it carries, as far as its own policy lets it have them.
+ * have what the skills that it carries bring, as far as its own policy lets it have them.
  */
 export function inheritedPolicy(
   request: Pick<OriginalRequest, 'policy' | 'parent' | 'origin' | 'agent'>,
@@ -39,8 +39,8 @@ export function inheritedPolicy(
   const { tools, agent } = parent?.offer.info ?? calling;
   const callerPolicy = parent?.plan.policy ?? calling.policy ?? {};
   const carried = (policy.allowTools ?? []).filter((entry) => {
-    const [toolset = '', tool = ''] = entry.split('/', 2);
-    return usesSkills.some((id) => toolset === TOOLSET_PREFIX + id) && permits(callerPolicy, toolset, tool);
+    const [extension = '', tool = ''] = entry.split('/', 2);
+    return isBrought(extension) && usesSkills.includes(shortId(extension)) && permits(callerPolicy, extension, tool);
   });
   const allowTools = tools.filter((tool) => permits(policy, tool.split('/', 1)[0] as string, tool.slice(tool.indexOf('/') + 1)));
   return { ...own, allowTools: [...allowTools, ...carried], limits: narrowed(parent?.plan.limits ?? agent.limits, policy.limits) };

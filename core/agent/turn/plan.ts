@@ -8,7 +8,7 @@ import { contextSources, type Notice, fittingDocuments, gatherContext } from '..
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
-import { missingToolsets, withTurnTools } from '../tools/turn-tools.ts';
+import { missingBrought, withTurnTools } from '../tools/turn-tools.ts';
 import { ofBringer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
@@ -85,7 +85,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     notices: [
       ...[...request.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
       ...notices,
-      ...missingToolsets(spec.usesTools, tools),
+      ...missingBrought(spec.usesTools, tools),
       ...context.notices,
       ...(text === null ? [] : fitting.notices),
     ],

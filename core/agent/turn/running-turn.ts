@@ -88,7 +88,7 @@ interface PlannedTools {
   readonly reserved: ReadonlySet<string>;
   /** Extensions that were asked what they bring to this turn. */
   readonly providers: readonly string[];
-  /** Those of them whose toolsets were not open in time. */
+  /** Those of them that bring extensions which were not open in time. */
   readonly late: readonly string[];
 }
 
@@ -122,7 +122,7 @@ export interface RunningTurn {
 interface Offer {
   toolsByName: ReadonlyMap<string, OfferedTool>;
   functionTools: FunctionTool[];
-  /** Extensions with toolsets that are still being opened: asked again after each step. */
+  /** Extensions that bring others which are still being opened: asked again after each step. */
   late: readonly string[];
   /** Replaced when the thread is compacted, and with the tools. */
   info: TurnInfo;

@@ -1,5 +1,5 @@
 import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
-import { type ExtensionStatus, TOOLSET_PREFIX } from '../../kernel/index.ts';
+import type { ExtensionStatus } from '../../kernel/index.ts';
 import { askText, type Manifest, NETWORK_REACH } from '../../trust/index.ts';
 import { didYouMean, findingLine, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
@@ -116,8 +116,6 @@ function jsonOf(extension: ExtensionStatus) {
 export async function allowExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const named = input.options['ask'];
   if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
-  const wanted = String(input.arguments['id']);
-  if (wanted.startsWith(TOOLSET_PREFIX)) return allowToolset(kernel, wanted.slice(TOOLSET_PREFIX.length), input, io);
   const { id, asks, manifest } = findExtension(kernel, String(input.arguments['id']));
   if (manifest === null)
     throw new PithError('manifest_invalid', `the manifest of '${id}' is invalid, so nobody knows what it asks for`, {
@@ -152,24 +150,6 @@ function allowNamed({ trust }: Kernel, id: string, asks: readonly string[], io: 
     });
   if (asks.length > 0) trust.allow(id, asks);
   io.json({ ok: true, id, granted: [...asks] });
-  return 0;
-}
-
-/** Code that a skill brings, where nothing holds it: these very bytes may run. */
-async function allowToolset(kernel: Kernel, skillId: string, input: CommandInput, io: CommandIO): Promise<number> {
-  const id = TOOLSET_PREFIX + skillId;
-  await kernel.host.extensions.activateAll(); // opens toolsets, too
-  const waiting = kernel.host.toolsets.unconfined().get(skillId) ?? null;
-  if (waiting === null) {
-    io.json({ ok: true, id, granted: [] });
-    if (!io.quiet) io.print(`No toolset of a skill '${printableLine(skillId)}' waits for your answer`);
-    return 0;
-  }
-  io.print(printableLine(waiting.diagnostic.message));
-  if (!(await agreed(id, 'Let this code run as you?', input, io))) return 1;
-  kernel.trust.agree('unconfined', waiting.digest);
-  io.json({ ok: true, id, granted: [waiting.digest] });
-  if (!io.quiet) io.print(`${printableLine(id)} may run until its code changes`);
   return 0;
 }
 

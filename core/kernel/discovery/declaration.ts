@@ -1,5 +1,5 @@
 import type { Positions } from '@pith/checked-yaml';
-import type { Diagnostic, Failure } from '../../contract/index.ts';
+import type { BroughtExtension, Diagnostic, Failure } from '../../contract/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 
 /** A folder with a `manifest.yaml`, or with an agent that an extension reads, as it stands on disk. Plain data: the persisted index keeps it. */
@@ -30,8 +30,8 @@ export interface Declaration {
   readonly positions?: Positions;
   /** What it may use of what it depends on defines. Absent: nothing. */
   readonly imports?: Imports;
-  /** No folder declares it: the modules of a skill, `path:Export` each, run as an extension in a separate process. */
-  readonly toolset?: readonly string[];
+  /** No folder declares it: another extension brings it. */
+  readonly brought?: { readonly by: string } & Pick<BroughtExtension, 'entry' | 'modules'>;
   /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
   readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Manifest } from '../../trust/index.ts';
 import type { Diagnostic } from '../../contract/index.ts';
-import { TOOLSET_PREFIX } from '../records/extension-data.ts';
+import { isBrought } from '../records/extension-data.ts';
 import type { StateFolder } from '@pith/safe-files';
 import type { FolderRecord } from './declaration.ts';
 import { packageVersion } from '../records/package-version.ts';
@@ -88,9 +88,8 @@ export function openIndex(folder: StateFolder): IndexFile {
         for (const key of map.keys()) if (!isKept(key)) dirty = map.delete(key);
       };
       drop(folders, (directory) => directories.has(directory));
-      const toolsets = [...surfaces.keys()].filter((name) => name.startsWith(TOOLSET_PREFIX));
-      const kept = new Set(toolsets.slice(-MOST_TOOLSETS));
-      drop(surfaces, (name) => kept.has(name) || (!name.startsWith(TOOLSET_PREFIX) && ids.has(ownerOf(name))));
+      const kept = new Set([...surfaces.keys()].filter(isBrought).slice(-MOST_BROUGHT));
+      drop(surfaces, (name) => kept.has(name) || (!isBrought(name) && ids.has(ownerOf(name))));
     },
     save: () => (saving = saving.then(write)),
   };
@@ -98,8 +97,8 @@ export function openIndex(folder: StateFolder): IndexFile {
 
 const FILE = 'index.json';
 
-/** Nobody says when a skill is gone for good: the toolsets that were described last are kept. */
-const MOST_TOOLSETS = 200;
+/** Nobody says when one that was brought is gone for good: those that were described last are kept. */
+const MOST_BROUGHT = 200;
 
 /** Stands before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
 const CONTENT = ',"content":';

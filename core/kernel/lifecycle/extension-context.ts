@@ -54,8 +54,8 @@ export function createExtensionContext(
         },
       );
     },
-    use: (protocol) => answeredByKernel(protocol, runtime.places) ?? runtime.others.use(declaration, protocol),
-    find: (protocol) => runtime.others.find(declaration, protocol),
+    use: (protocol) => answeredByKernel(protocol, runtime.places) ?? runtime.others.use(declaration, protocol, scope),
+    find: (protocol) => runtime.others.find(declaration, protocol, scope),
     own: (release) => scope.own(() => runAs(runtime.owner(id, 'stop'), release)),
   };
   return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members)) as ExtensionContext;

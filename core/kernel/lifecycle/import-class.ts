@@ -11,7 +11,6 @@ import {
 import type { Runtime } from './runtime.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { Problem } from '../records/problem.ts';
-import { toolsetClass } from '../../toolsets/toolset-class.ts';
 import { runAs, type Owner } from '../records/stray-errors.ts';
 
 /** The default export of an entrypoint. */
@@ -34,7 +33,7 @@ export interface ImportedClass {
 
 /** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
 export async function importClass(
-  runtime: Pick<Runtime, 'loader' | 'loaded' | 'clock' | 'note'>,
+  runtime: Pick<Runtime, 'loader' | 'loaded'>,
   declaration: Declaration,
   generation: number,
   owner: Owner,
@@ -43,7 +42,7 @@ export async function importClass(
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
   const { module, shipped } = await importEntry(runtime, declaration, entry, generation, owner);
-  const Class = declaration.toolset ? await runAs(owner, () => toolsetClass(module, { ...runtime, declaration })) : module['default'];
+  const Class = module['default'];
   if (!isClass(Class)) {
     throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
       file: declaration.file,

@@ -9,7 +9,6 @@ import type { SurfaceDescriptor } from '../calls/surface.ts';
 import type { Wire } from '../calls/wire.ts';
 import { problemOf } from '../records/problem.ts';
 import { runOutside } from '../records/stray-errors.ts';
-import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
 import { ExtensionActor } from './actor.ts';
 import { LONGEST_RESTART_DELAY_MS } from './crashes.ts';
 import { close, type Generation, type Version } from '../calls/generation.ts';
@@ -74,7 +73,7 @@ export class Lifecycle {
   slotOf(extensionId: string): Slot {
     const slot = this.slots.get(extensionId);
     if (slot) return slot;
-    const ids = [...this.slots.values()].filter(({ declaration }) => !declaration.toolset).map(({ id }) => id);
+    const ids = [...this.slots.values()].filter(({ declaration }) => !declaration.brought).map(({ id }) => id);
     const message = `no extension '${extensionId}': nothing declares it${didYouMean(extensionId, ids.sort())}`;
     throw new PithError('not_found', message, { cure: 'see: pith extensions list' });
   }
@@ -177,8 +176,8 @@ export class Lifecycle {
   /** Keeps what the extension offers, so that the next start need not load it. */
   remember({ declaration, config, surface }: Generation): void {
     const { id } = declaration;
-    // Each load reports what is wrong with a toolset, so that one with findings is loaded each time.
-    if ([...(this.#actors.get(id)?.notes.values() ?? [])].includes(TOOLSET_INVALID)) return;
+    // Only loading one that was brought says what is wrong with it.
+    if (declaration.brought && (this.#actors.get(id)?.notes.size ?? 0) > 0) return;
     const key = slotKey({ declaration, config });
     if (JSON.stringify(this.#index.surface(id, key)) !== JSON.stringify(surface.descriptor))
       this.#index.putSurface(id, key, surface.descriptor);

@@ -1,5 +1,4 @@
-import type { Toolset } from '../../contract/index.ts';
-import type { ToolsetSources } from '../../toolsets/toolset-sources.ts';
+import type { BroughtExtension } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 
 export interface Bundle {
@@ -14,8 +13,8 @@ export interface Loader {
   bundle(declaration: Declaration, entry: string): Promise<Bundle>;
   /** Whether its sources are those that Pith's own bundle was made from. */
   isShipped(declaration: Declaration): boolean;
-  /** As a toolset's code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
-  toolset(toolset: Toolset, directory: string): Promise<{ readonly declaration: Declaration; readonly sources: ToolsetSources }>;
+  /** What declares it, as its code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
+  brought(extension: BroughtExtension, by: string): Promise<Declaration>;
   /** After a bundle could not be imported: the next one is rebuilt. */
   forget(bundle: Bundle): Promise<void>;
   /** Its exports. Each later generation is evaluated afresh. */

@@ -9,6 +9,7 @@ import type { Problem } from '../records/problem.ts';
 import type { Secrets } from '../records/secrets.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Owner } from '../records/stray-errors.ts';
+import type { Scope } from './scope.ts';
 import type { Tier } from '../calls/generation.ts';
 
 /** Absolute paths. */
@@ -58,8 +59,8 @@ export interface Rights {
 
 /** What extensions reach of each other. */
 export interface OtherExtensions {
-  use<T extends object>(user: Declaration, protocol: Protocol<T>): Remote<T>;
-  find<T extends object>(user: Declaration, protocol: Protocol<T>): readonly Remote<T>[];
+  use<T extends object>(user: Declaration, protocol: Protocol<T>, scope: Scope): Remote<T>;
+  find<T extends object>(user: Declaration, protocol: Protocol<T>, scope: Scope): readonly Remote<T>[];
 }
 
 /** What running the code of an extension takes, in the kernel's process and in its own. */
@@ -82,7 +83,7 @@ export function createRights(
   const rights: Rights = {
     configOf,
     tierOf(declaration) {
-      if (declaration.toolset) return 'process';
+      if (declaration.brought) return 'process';
       if (isolation !== 'granted') return isolation;
       const { isolation: said } = configOf(declaration);
       if (said !== null) return said;

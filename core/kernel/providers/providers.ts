@@ -15,6 +15,7 @@ import { openStream } from '../calls/open-stream.ts';
 import { keepsNames, type Declaration } from '../discovery/declaration.ts';
 import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { OtherExtensions } from '../lifecycle/runtime.ts';
+import type { Scope } from '../lifecycle/scope.ts';
 import { runnable, type Slot } from '../lifecycle/slot.ts';
 import type { Commands } from './commands.ts';
 import { extensionFindings } from './findings.ts';
@@ -72,11 +73,14 @@ export function createProviders(lifecycle: Lifecycle, tools: Tools, commands: Co
   };
 }
 
+/** What the kernel answers an extension of its process; what that takes ends with `scope`. */
+export type Answer = (user: Declaration, scope: Scope) => object;
+
 /** What extensions reach of each other. `answers`: what the kernel itself answers extensions of its process, by the id of the protocol. */
-export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, answers: ReadonlyMap<string, object>): OtherExtensions {
+export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, answers: ReadonlyMap<string, Answer>): OtherExtensions {
   const { slots } = lifecycle;
-  const ofKernel = <T extends object>({ id }: Protocol<T>): readonly Remote<T>[] => {
-    const members = answers.get(id);
+  const ofKernel = <T extends object>(user: Declaration, { id }: Protocol<T>, scope: Scope): readonly Remote<T>[] => {
+    const members = answers.get(id)?.(user, scope);
     return members ? [Object.freeze({ extensionId: 'kernel', ...members }) as Remote<object> as Remote<T>] : [];
   };
   /** Commands carry functions, which are run in their extension's name. */
@@ -85,10 +89,10 @@ export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, 
       ? (Object.freeze({ extensionId: id, getCommands: async () => (slots.has(id) ? commands.of(id) : []) }) as Remote<object> as Remote<T>)
       : remoteOf(lifecycle, id, protocol);
   return {
-    use(user, protocol) {
+    use(user, protocol, scope) {
       const id = user.manifest?.depends_on.find((each) => provides(slots.get(each), protocol));
       if (id !== undefined) return reached(id, protocol);
-      const [answer] = ofKernel(protocol);
+      const [answer] = ofKernel(user, protocol, scope);
       if (answer) return answer;
       const message = `'${user.id}' asks for a provider of '${protocol.id}', but nothing in its depends_on provides it`;
       throw new PithError('not_declared', message, {
@@ -96,8 +100,8 @@ export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, 
         cure: "add the provider's id to 'depends_on', or use context.find",
       });
     },
-    find: <T extends object>(user: Declaration, protocol: Protocol<T>) => [
-      ...ofKernel(protocol),
+    find: <T extends object>(user: Declaration, protocol: Protocol<T>, scope: Scope) => [
+      ...ofKernel(user, protocol, scope),
       ...runnable(slots)
         .filter((slot) => slot.id !== user.id && provides(slot, protocol))
         .map(({ id }) => reached(id, protocol)),

@@ -6,7 +6,7 @@ import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
 import type { Slot } from '../lifecycle/slot.ts';
-import { TOOLSET_INVALID } from '../../toolsets/toolset-declaration.ts';
+import { ERROR_CODES } from '../records/error-codes.ts';
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */
 export interface ExtensionStatus {
@@ -67,7 +67,7 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
   const own = slot.current ? undefined : (slot.failure ?? slot.declared);
   if (own) return own;
   const blocker = slot.current ? undefined : lifecycle.blocker(slot);
-  if (!blocker) return lifecycle.runtime.failures.last(slot.id) ?? partialToolset(slot);
+  if (!blocker) return lifecycle.runtime.failures.last(slot.id) ?? partial(slot);
   return {
     extensionId: slot.id,
     phase: 'order',
@@ -79,13 +79,20 @@ function failureOf(lifecycle: Lifecycle, slot: Slot): Failure | undefined {
   };
 }
 
-/** Some of a skill's modules bring nothing: it works, and is worth a look. */
-function partialToolset({ id, notes, declaration }: Slot): Failure | undefined {
-  const count = [...notes.values()].filter((code) => code === TOOLSET_INVALID).length;
-  if (count === 0) return undefined;
-  const message = `${count === 1 ? 'something that the skill names is' : `${count} things that the skill names are`} not there: see the notes`;
-  return { extensionId: id, phase: 'import', code: TOOLSET_INVALID, message, at: 0, file: declaration.file, cure: 'correct the skill' };
+/** Of what was brought something is missing: it works, and is worth a look. */
+function partial({ id, notes, declaration: { brought, file } }: Slot): Failure | undefined {
+  const found = ownNotes(notes);
+  if (brought === undefined || found.length === 0) return undefined;
+  const message = `${found.length === 1 ? 'a part of it is' : `${found.length} parts of it are`} not there: see the notes`;
+  return { extensionId: id, phase: 'import', code: found[0]!.code, message, at: 0, file, cure: 'correct it' };
 }
+
+/** Those that its code made, under a code of its own. */
+export function ownNotes(notes: Slot['notes']): readonly { readonly code: string; readonly message: string }[] {
+  return [...notes].flatMap(([message, code]) => (KERNEL_CODES.has(code) ? [] : [{ code, message }]));
+}
+
+const KERNEL_CODES: ReadonlySet<string> = new Set(ERROR_CODES);
 
 function notesOf({ runtime: { rights } }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
   const { declaration } = written;

@@ -11,7 +11,7 @@ import {
   type TurnTool,
 } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../records/extensions-port.ts';
-import { TOOLSET_PREFIX } from '../records/extension-data.ts';
+import { isBrought } from '../records/extension-data.ts';
 import { Problem, problemOf } from '../records/problem.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import type { Generation } from '../calls/generation.ts';
@@ -128,7 +128,7 @@ export function createTools(lifecycle: Lifecycle): Tools {
       const found = await callProvider(lifecycle, extensionId, TURN_TOOLS, [turn, signal]);
       if (Array.isArray(found) && found.length <= MOST_TURN_TOOLS && found.every(isTurnTool))
         return redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly TurnTool[];
-      const message = `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { toolset: { id, directory, modules } }`;
+      const message = `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { brought: id }`;
       const problem = new Problem('getTurnTools', 'provider_failed', message);
       runtime.failures.record(extensionId, problem);
       throw problem;
@@ -169,22 +169,19 @@ function gone(error: unknown): never {
   throw new PithError('tool_gone', messageOf(error), { cause: error });
 }
 
-/** By its id, by a key under `agent:` that it owns, or, where it provides skills, by a skill or a toolset. */
+/** By its id, by a key under `agent:` that it owns, by an extension that it could bring or, where it provides skills, by a skill. */
 function isNamed({ id, declaration: { manifest } }: Slot, { usesTools, usesSkills, keys }: AgentSpec): boolean {
   if (!manifest?.provides.includes('tool')) return false;
   const byTool = usesTools.some((entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`));
   if (byTool || manifest.agent_keys.some((key) => Object.hasOwn(keys, key))) return true;
-  return manifest.provides.includes('skill') && (usesSkills.length > 0 || usesTools.some((entry) => entry.startsWith(TOOLSET_PREFIX)));
+  return (
+    (manifest.provides.includes('skill') && usesSkills.length > 0) || (manifest.provides.includes('brought') && usesTools.some(isBrought))
+  );
 }
 
 function isTurnTool(value: unknown): boolean {
-  const { tool, description, inputSchema, toolset } = fieldsOf(value);
-  if (toolset !== undefined) {
-    const { id, directory, modules } = fieldsOf(toolset);
-    return (
-      typeof id === 'string' && typeof directory === 'string' && Array.isArray(modules) && modules.every((each) => typeof each === 'string')
-    );
-  }
+  const { tool, description, inputSchema, brought } = fieldsOf(value);
+  if (brought !== undefined) return typeof brought === 'string';
   const isObject = typeof inputSchema === 'object' && inputSchema !== null && !Array.isArray(inputSchema);
   return (
     typeof tool === 'string' && (description === undefined || typeof description === 'string') && (inputSchema === undefined || isObject)

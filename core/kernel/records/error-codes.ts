@@ -57,7 +57,6 @@ export const ERROR_CODES = [
   'tool_unknown',
   'tool_input_invalid',
   'tool_name_invalid',
-  'toolset_invalid',
   'interrupted',
   'limit_reached',
   'not_allowed',

@@ -3,18 +3,25 @@ import path from 'node:path';
 import { messageOf, PithError } from '../../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 
-/** What the id of a toolset stands behind in the names of its tools. */
-export const TOOLSET_PREFIX = 'toolset:';
+/** Whether it is the id of an extension that another one brings, `<word>:<name>`: nobody declares those. */
+export function isBrought(id: string): boolean {
+  return /^[a-z][a-z0-9_]*:/.test(id);
+}
+
+/** The id, or the name in that of a brought one. */
+export function shortId(id: string): string {
+  return isBrought(id) ? id.slice(id.indexOf(':') + 1) : id;
+}
 
 const EXTENSIONS = 'extensions';
-const TOOLSETS = 'toolsets';
+const BROUGHT = 'brought';
 /** What an extension may be called, and what is not its data all the same. Others of the kernel's names begin with a point. */
-const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, TOOLSETS, 'logs']);
+const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, BROUGHT, 'logs']);
 
-/** Where an extension or a toolset keeps its data: a folder that no other id can name. Nothing is made. */
+/** Where an extension keeps its data: a folder that no other id can name. Nothing is made. */
 export function extensionData(dataDirectory: string, id: string): StateFolder {
-  return id.startsWith(TOOLSET_PREFIX)
-    ? stateFolder(dataDirectory, TOOLSETS, id.slice(TOOLSET_PREFIX.length))
+  return isBrought(id)
+    ? stateFolder(dataDirectory, BROUGHT, id.slice(0, id.indexOf(':')), shortId(id))
     : stateFolder(dataDirectory, EXTENSIONS, id);
 }
 
@@ -22,7 +29,7 @@ export function extensionData(dataDirectory: string, id: string): StateFolder {
 export function makeExtensionData(dataDirectory: string, id: string): string {
   const folder = extensionData(dataDirectory, id);
   try {
-    if (!id.startsWith(TOOLSET_PREFIX) && !KERNEL_FOLDERS.has(id)) takeOver(dataDirectory, id, folder);
+    if (!isBrought(id) && !KERNEL_FOLDERS.has(id)) takeOver(dataDirectory, id, folder);
     return folder.make();
   } catch (error) {
     if (error instanceof PithError) throw error;

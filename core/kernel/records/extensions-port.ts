@@ -25,11 +25,6 @@ export function canRun(state: ExtensionState | undefined): boolean {
   return state === 'active' || state === 'idle';
 }
 
-export interface Agreements {
-  /** `unconfined`: the code with this digest may run where nothing holds it. */
-  isAgreed(kind: 'unconfined', key: string): boolean;
-}
-
 /** A text that comes in pieces, cleaned of secrets. */
 export interface CleanStream {
   /** What can be shown of what has come until now. */

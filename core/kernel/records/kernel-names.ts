@@ -1,5 +1,6 @@
 import {
   AgentProvider,
+  BroughtProvider,
   ChannelProvider,
   CommandProvider,
   CompactionProvider,
@@ -22,6 +23,7 @@ export const KERNEL_PROTOCOLS: ReadonlyMap<string, Protocol> = new Map<string, P
     TurnProvider,
     CompactionProvider,
     ServiceProvider,
+    BroughtProvider,
     SkillProvider,
     ModelProvider,
     CommandProvider,
@@ -53,7 +55,6 @@ export const KERNEL_TOPICS: ReadonlyMap<string, KernelTopic> = new Map(
     'problem.found': KERNEL,
     'agent.changed': KERNEL,
     'provider.changed': ITSELF,
-    'toolset.loaded': KERNEL,
     'turn.started': KERNEL,
     'turn.ended': KERNEL,
     'tool.called': KERNEL,

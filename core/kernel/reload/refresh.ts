@@ -116,7 +116,7 @@ export class Refresh {
     const touched: string[] = [];
     const wanted = new Map(extensionsOf(next).map((declaration) => [declaration.id, declaration]));
     for (const [id, { written }] of slots) {
-      if (wanted.has(id) || written.declaration.toolset) continue;
+      if (wanted.has(id) || written.declaration.brought) continue;
       this.#lifecycle.withdraw(id);
       touched.push(id);
     }

@@ -1,5 +1,5 @@
 import { codeOf, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
-import { TOOLSET_PREFIX } from '../records/extension-data.ts';
+import { isBrought } from '../records/extension-data.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
 import { misspeltSettings, unknownExtensionSettings } from './config-of.ts';
@@ -82,8 +82,7 @@ function unknownTools(settings: Settings, { declarations, toolsOf }: Pick<KnownN
     const [id = '', tool] = entry.split(/\/(.*)/su, 2);
     const isThere = offering.includes(id);
     const tools = isThere ? toolsOf(id) : [];
-    const isKnown =
-      entry === '*' || id.startsWith(TOOLSET_PREFIX) || (isThere && (tool === undefined || tools.length === 0 || tools.includes(tool)));
+    const isKnown = entry === '*' || isBrought(id) || (isThere && (tool === undefined || tools.length === 0 || tools.includes(tool)));
     if (isKnown) return [];
     const hint = isThere ? didYouMean(tool ?? '', tools) : didYouMean(id, offering);
     const missing = isThere ? `'${id}' has no tool '${tool}'` : `there is no extension '${id}' with tools`;

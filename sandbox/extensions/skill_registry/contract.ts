@@ -30,6 +30,16 @@ export interface SkillUsed {
 
 export const skillUsed = defineTopic<SkillUsed>('skill.used');
 
+/** A skill's toolset was opened and brings other tools, or other problems, than when it was opened before. */
+export interface ToolsetLoaded {
+  /** The skill's id. */
+  readonly toolsetId: string;
+  readonly tools: readonly string[];
+  readonly problems: readonly string[];
+}
+
+export const toolsetLoaded = defineTopic<ToolsetLoaded>('toolset.loaded');
+
 /** What can be searched of one skill. */
 export interface RankerDocument {
   readonly id: string;

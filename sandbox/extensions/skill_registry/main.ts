@@ -3,6 +3,7 @@ import {
   PithError,
   Places,
   type AgentSpec,
+  type BroughtProvider,
   type CommandProvider,
   type ContextParts,
   type ContextProvider,
@@ -15,7 +16,6 @@ import {
   type SkillSummary,
   type Tool,
   type ToolProvider,
-  type Toolset,
   type TopicMap,
   type TurnInfo,
   type TurnTool,
@@ -39,8 +39,9 @@ import { scriptToolOf } from './scripts/script-tool.ts';
 import { unconfinedNotes } from './scripts/unconfined.ts';
 import type { Snapshot } from './skill.ts';
 import { createTools, skillFor, type ToolPorts } from './tools.ts';
-import { outcomeOf, ToolsetOutcomes } from './toolsets/toolset-outcomes.ts';
-import { allToolsets, toolsetsOfTurn } from './toolsets/skill-toolset.ts';
+import { outcomeOf } from './toolsets/toolset-outcomes.ts';
+import { toolsetsOfTurn } from './toolsets/skill-toolset.ts';
+import { Toolsets } from './toolsets/toolsets.ts';
 import { TurnSnapshots, type TurnSnapshot } from './scan/turn-snapshots.ts';
 import { TriggerMode } from './triggers/trigger-mode.ts';
 
@@ -48,7 +49,9 @@ import { TriggerMode } from './triggers/trigger-mode.ts';
 const FRESH_MS = 250;
 
 /** Finds skills, offers the catalog and the read tools. */
-export default class SkillRegistryExtension implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider {
+export default class SkillRegistryExtension
+  implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider, BroughtProvider
+{
   static get config() {
     return configSchema();
   }
@@ -70,6 +73,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
   readonly #bound = new BoundDigests();
   readonly #turns = new TurnSnapshots(() => this.#registry.refreshIfOlderThan(FRESH_MS));
   readonly #triggers: TriggerMode;
+  readonly #toolsets: Toolsets;
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -79,6 +83,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
         context.events.publish(skillsChanged, change);
         context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });
         this.#search.follow(snapshot);
+        this.#toolsets.follow(snapshot);
       },
     });
     const mayLearn = ({ agent }: TurnInfo) => this.#cache.scope(this.#registry.current(), agent).settings.learn_examples;
@@ -107,8 +112,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
     context.own(events.handle('turn.ended', (end) => this.#ended(end, lessons)));
     context.own(() => this.#ledger.close());
-    const outcomes = new ToolsetOutcomes(context.dataDirectory);
-    context.own(events.handle('toolset.loaded', (loaded) => outcomes.loaded(loaded, context.clock.now(), logger)));
+    this.#toolsets = new Toolsets(context, () => this.#registry.refreshIfOlderThan(FRESH_MS));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
     context.own(() => lessons?.settled());
@@ -171,13 +175,18 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
     return (await this.#registry.refreshIfOlderThan(FRESH_MS)).all.map(summaryOf);
   }
 
-  async listToolsets(): Promise<readonly Toolset[]> {
-    return this.#enabled ? allToolsets(await this.#registry.refreshIfOlderThan(FRESH_MS)) : [];
+  bring(extensionId: string): Promise<readonly Diagnostic[]> {
+    return this.#toolsets.bring(extensionId);
+  }
+
+  async bringAll(): Promise<void> {
+    if (this.#enabled) await this.#toolsets.bringAll();
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
     const { findingsOf } = await import('./findings.ts');
-    return findingsOf(this.#context, this.#search, await this.#registry.refreshIfOlderThan(FRESH_MS));
+    const found = await findingsOf(this.#context, this.#search, await this.#registry.refreshIfOlderThan(FRESH_MS));
+    return [...found, ...[...this.#toolsets.waiting.values()].map(({ diagnostic }) => diagnostic)];
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {
@@ -192,7 +201,7 @@ export default class SkillRegistryExtension implements ToolProvider, ContextProv
 
   async getCommands() {
     const { initializedCommands } = await import('./commands/initialized.ts');
-    return initializedCommands(this.#context, this.#registry, this.#search);
+    return initializedCommands(this.#context, this.#registry, this.#search, this.#toolsets);
   }
 
   #started(turnId: string, documents: readonly Retain[]): void {

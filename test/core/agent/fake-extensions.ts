@@ -33,7 +33,7 @@ export interface FakeExtension {
   source?: string;
   foreign?: boolean;
   keepsNames?: boolean;
-  /** A toolset is open when this resolves. */
+  /** One that is brought is open when this resolves. */
   opening?: Promise<unknown>;
   tools?: Record<string, FakeTool>;
   /** What `getTurnTools` of it says. */
@@ -45,7 +45,7 @@ export interface FakeExtension {
   };
 }
 
-/** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. A toolset is declared as `toolset:<id>`. */
+/** Extensions in memory: what the host would offer, without loading anything. Everything may be changed while a test runs. One that is brought is declared as `set:<name>`. */
 export interface FakeExtensions extends AgentHost {
   readonly declared: Map<string, FakeExtension>;
   /** Bodies by skill id; null switches skills off, as a declared but disabled provider would. */
@@ -88,7 +88,7 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
     compactor: summariseAll,
     secrets: { redact: (text) => text, stream: () => null, redactJson: (value) => value },
     extensions: {
-      ids: () => [...declared.keys()].filter((id) => !id.startsWith('toolset:')).sort(),
+      ids: () => [...declared.keys()].filter((id) => !id.startsWith('set:')).sort(),
       isForeign: (id) => declared.get(id)?.foreign ?? false,
       keepsNames: (id) => declared.get(id)?.keepsNames ?? false,
       sourceOf: (id) => declared.get(id)?.source ?? 'as it was',
@@ -123,10 +123,9 @@ export function fakeExtensions(extensions: Record<string, FakeExtension> = {}, s
       remote: (id, protocol) => port.providers.running(protocol).find(({ extensionId }) => extensionId === id) ?? null,
       record: () => undefined,
     },
-    toolsets: {
-      async open(_, { id }) {
-        const extensionId = `toolset:${id}`;
-        if (!declared.has(extensionId)) throw new PithError('provider_unavailable', `the toolset '${id}' cannot be loaded: it is broken`);
+    brought: {
+      async open(_, extensionId) {
+        if (!declared.has(extensionId)) throw new PithError('provider_unavailable', `'${extensionId}' cannot be loaded: it is broken`);
         await declared.get(extensionId)?.opening;
         return { extensionId, tools: await port.providers.tools.of(extensionId), notes: [] };
       },

@@ -4,7 +4,7 @@ import type { ScriptedStep } from 'pith/testing';
 import type { FakeExtension } from './fake-extensions.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
 
-const toolset = (id: string): TurnTool => ({ toolset: { id, directory: `/skills/${id}`, modules: ['tools:default'] } });
+const brought = (id: string): TurnTool => ({ brought: `set:${id}` });
 const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
 const messages = (events: readonly { readonly type: string }[]) =>
@@ -18,7 +18,7 @@ async function bringing(brings: (turn: TurnInfo) => readonly TurnTool[], script:
     turnTools: (turn) => (asked.push(turn), brings(turn)),
   };
   const hello: FakeExtension = { tools: { greet: { run: () => 'Hello!' } } };
-  const extensions = { ext, 'toolset:hello': hello, ...more.extensions };
+  const extensions = { ext, 'set:hello': hello, ...more.extensions };
   const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], ...more, extensions, script });
   return { world, asked, ext };
 }
@@ -46,13 +46,13 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('are known to context providers and tools of the same turn', async () => {
     const seen: (readonly string[])[] = [];
     const context: FakeExtension = { context: { priority: 1, get: (_, turn) => (seen.push(turn.tools), null) } };
-    const { world } = await bringing(() => [toolset('hello')], [{ text: 'ok' }], { extensions: { context } });
+    const { world } = await bringing(() => [brought('hello')], [{ text: 'ok' }], { extensions: { context } });
     await world.run('hi');
-    expect(seen).toEqual([['ext/load', 'toolset:hello/greet']]);
+    expect(seen).toEqual([['ext/load', 'set:hello/greet']]);
   });
 
   it('are not asked for where the agent does not name the extension', async () => {
-    const { world, asked } = await bringing(() => [toolset('hello')], [{ text: 'ok' }], { agents: [agent('main')] });
+    const { world, asked } = await bringing(() => [brought('hello')], [{ text: 'ok' }], { agents: [agent('main')] });
     await world.run('hi');
     expect(asked).toEqual([]);
     expect(names(world)).toEqual([[]]);
@@ -63,7 +63,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     let loaded = false;
     const other: FakeExtension = { tools: { other: {} } };
     const load: FakeExtension['tools'] = { load: { run: () => void (loaded = true) } };
-    const { world, asked, ext } = await bringing(() => (loaded ? [toolset('hello')] : []), script, {
+    const { world, asked, ext } = await bringing(() => (loaded ? [brought('hello')] : []), script, {
       agents: [agent('main', { usesTools: ['ext', 'other'] })],
       extensions: { other },
     });
@@ -75,14 +75,14 @@ describe('DESIGN 3.3 the tools of one turn', () => {
       ['load', 'other', 'greet'],
       ['load', 'other', 'greet'],
     ]);
-    expect(asked).toHaveLength(2); // neither `other` nor the toolset is the extension
+    expect(asked).toHaveLength(2); // neither `other` nor what is brought is the extension
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool-result', name: 'greet', output: 'Hello!' }));
   });
 
   it('stay until the end of the turn, and go with it', async () => {
     let first = true;
     const { world } = await bringing(
-      () => (first ? ((first = false), [toolset('hello')]) : []),
+      () => (first ? ((first = false), [brought('hello')]) : []),
       [call('load'), { text: 'ok' }, { text: 'later' }],
     );
     await world.run('hi');
@@ -93,12 +93,12 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('S70 keep their own names, or get the id in front where one is taken', async () => {
     const long = 'x'.repeat(60);
     const extensions = {
-      'toolset:hello': { tools: { greet: {}, load: {} } },
-      'toolset:größe': { tools: { load: {} } },
-      'toolset:more': { tools: { greet: {}, [long]: {} } },
+      'set:hello': { tools: { greet: {}, load: {} } },
+      'set:größe': { tools: { load: {} } },
+      'set:more': { tools: { greet: {}, [long]: {} } },
       mine: { tools: { [long]: {} } },
     };
-    const { world } = await bringing(() => ['hello', 'größe', 'more'].map(toolset), [{ text: 'ok' }], {
+    const { world } = await bringing(() => ['hello', 'größe', 'more'].map(brought), [{ text: 'ok' }], {
       agents: [agent('main', { usesTools: ['ext', 'mine'] })],
       extensions,
     });
@@ -119,14 +119,14 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('a name that the model has seen does not change when more comes', async () => {
     let loads = 0;
     const { world, ext } = await bringing(
-      () => ['hello', 'more'].slice(0, loads).map(toolset),
+      () => ['hello', 'more'].slice(0, loads).map(brought),
       [call('load'), call('load'), call('greet'), { text: 'ok' }],
-      { extensions: { 'toolset:more': { tools: { greet: { run: () => 'more' } } } } },
+      { extensions: { 'set:more': { tools: { greet: { run: () => 'more' } } } } },
     );
     ext.tools = { load: { run: () => void (loads += 1) } };
     await world.run('hi');
     expect(names(world).at(-1)).toEqual(['load', 'greet', 'more__greet']);
-    expect(world.extensions.calls.at(-1)?.tool).toBe('toolset:hello/greet');
+    expect(world.extensions.calls.at(-1)?.tool).toBe('set:hello/greet');
   });
 
   it('what fails costs its own tools and a notice', async () => {
@@ -136,7 +136,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
         throw new PithError('provider_timeout', 'it was too slow');
       },
     };
-    const { world } = await bringing(() => [toolset('gone'), toolset('hello'), { tool: 'nothing' }], [{ text: 'ok' }], {
+    const { world } = await bringing(() => [brought('gone'), brought('hello'), { tool: 'nothing' }], [{ text: 'ok' }], {
       agents: [agent('main', { usesTools: ['broken', 'ext'] })],
       extensions: { broken },
     });
@@ -145,24 +145,24 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     expect(names(world)).toEqual([['mine', 'load', 'greet']]);
     expect(messages(events)).toEqual([
       "'broken' brings no tools to this turn: it was too slow",
-      "the tools of the toolset 'gone' are missing: the toolset 'gone' cannot be loaded: it is broken",
+      "the tools of 'set:gone' are missing: 'set:gone' cannot be loaded: it is broken",
       "'ext' brings the tool 'nothing' to this turn, and has none of that name",
     ]);
   });
 
-  it('S70 S21 a toolset that is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
+  it('S70 S21 what is brought and is not open in time holds up neither this turn nor the next, and comes with a later step', async () => {
     let opened = (): void => undefined;
     const opening = new Promise<void>((resolve) => (opened = resolve));
     const other: FakeExtension = { tools: { other: { run: () => void opened() } } };
-    const { world, asked } = await bringing(() => [toolset('slow'), toolset('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
+    const { world, asked } = await bringing(() => [brought('slow'), brought('hello')], [{ text: 'ok' }, call('other'), { text: 'ok' }], {
       agents: [agent('main', { usesTools: ['ext', 'other'] })],
-      extensions: { other, 'toolset:slow': { opening, tools: { late: {} } } },
+      extensions: { other, 'set:slow': { opening, tools: { late: {} } } },
     });
     const first = world.run('hi');
     await vi.waitFor(() => expect(asked).toHaveLength(1));
     await new Promise((resolve) => setImmediate(resolve));
     await world.clock.advance(3000);
-    expect(messages((await first).events)).toEqual([expect.stringMatching(/toolset 'slow' are missing: it is still being opened/)]);
+    expect(messages((await first).events)).toEqual([expect.stringMatching(/'set:slow' are missing: it is still being opened/)]);
     const second = world.run('again');
     await vi.waitFor(() => expect(asked).toHaveLength(2));
     await new Promise((resolve) => setImmediate(resolve));
@@ -176,8 +176,8 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   });
 
   it('are narrowed by the policy of the turn, as they are offered and as they are called', async () => {
-    const policy = { denyTools: ['toolset:hello'] };
-    const { world } = await bringing(() => [toolset('hello'), { tool: 'hidden' }], [call('greet'), { text: 'ok' }], {});
+    const policy = { denyTools: ['set:hello'] };
+    const { world } = await bringing(() => [brought('hello'), { tool: 'hidden' }], [call('greet'), { text: 'ok' }], {});
     const { events } = await world.run('hi', { policy });
     expect(names(world)[0]).toEqual(['load', 'hidden']);
     expect(events).toContainEqual(
@@ -185,26 +185,26 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     );
   });
 
-  it('uses_tools may name a toolset or tools of one, which narrows it; one that nobody brings is said', async () => {
-    const extensions = { 'toolset:hello': { tools: { greet: {}, wave: {} } } };
-    const agents = [agent('main', { usesTools: ['ext', 'toolset:hello/wave', 'toolset:gone'] })];
-    const { world } = await bringing(() => [toolset('hello')], [{ text: 'ok' }], { agents, extensions });
+  it('uses_tools may name what is brought or tools of it, which narrows it; one that nobody brings is said', async () => {
+    const extensions = { 'set:hello': { tools: { greet: {}, wave: {} } } };
+    const agents = [agent('main', { usesTools: ['ext', 'set:hello/wave', 'set:gone'] })];
+    const { world } = await bringing(() => [brought('hello')], [{ text: 'ok' }], { agents, extensions });
     const { events } = await world.run('hi');
     expect(names(world)).toEqual([['load', 'wave']]);
-    expect(messages(events)).toEqual(["the tools of 'toolset:gone' are missing: nothing brings them now"]);
+    expect(messages(events)).toEqual(["the tools of 'set:gone' are missing: nothing brings them now"]);
   });
 
   it('are asked for anew when a turn is continued, also for a question about one of them', async () => {
     const extensions = {
-      'toolset:hello': {
+      'set:hello': {
         source: 'v1',
         tools: { greet: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'Hello!' } },
       },
     };
-    const { world } = await bringing(() => [toolset('hello')], [call('greet'), { text: 'ok' }], { extensions });
+    const { world } = await bringing(() => [brought('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
     const [question] = await world.approvals.list();
-    expect(question).toMatchObject({ tool: 'toolset:hello/greet', source: 'v1' });
+    expect(question).toMatchObject({ tool: 'set:hello/greet', source: 'v1' });
     await world.approvals.answer(question!.id, { answer: 'once', by: 'local' });
     const { events, end } = await world.collect({ resume: true });
     expect(end).toMatchObject({ reason: 'done', text: 'ok' });
@@ -212,37 +212,37 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   });
 
   it('a call that waited runs also when its tool has another name by then', async () => {
-    const brought = ['hello'];
+    const ids = ['hello'];
     const needsApproval = 'always' as const;
     const extensions = {
-      'toolset:hello': { tools: { greet: { needsApproval, run: () => 'Hello!' } } },
-      'toolset:early': { tools: { greet: {} } },
+      'set:hello': { tools: { greet: { needsApproval, run: () => 'Hello!' } } },
+      'set:early': { tools: { greet: {} } },
     };
-    const { world } = await bringing(() => brought.map(toolset), [call('greet'), { text: 'ok' }], { extensions });
+    const { world } = await bringing(() => ids.map(brought), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
-    brought.unshift('early');
+    ids.unshift('early');
     await world.approvals.answer((await world.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
     await world.collect({ resume: true });
-    expect(world.extensions.calls.map(({ tool }) => tool)).toEqual(['toolset:hello/greet']);
+    expect(world.extensions.calls.map(({ tool }) => tool)).toEqual(['set:hello/greet']);
   });
 
   it('stand in previews, and can be listed and called by hand', async () => {
-    const { world } = await bringing(() => [toolset('hello')], []);
+    const { world } = await bringing(() => [brought('hello')], []);
     expect((await world.agents.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
     expect((await world.agents.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
     const signal = new AbortController().signal;
-    expect(await world.agents.callTool('main', 'toolset:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
+    expect(await world.agents.callTool('main', 'set:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
   });
 
   it('K61 an agent made at run time gets those of its caller, and no others', async () => {
     const run: (call: { readonly turn: TurnInfo; readonly signal: AbortSignal }) => Promise<string> = async ({ turn, signal }) => {
-      const child = agent('child', { usesTools: ['ext', 'toolset:hello/greet', 'toolset:more'], origin: null });
+      const child = agent('child', { usesTools: ['ext', 'set:hello/greet', 'set:more'], origin: null });
       for await (const _ of world.agents.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
       return 'done';
     };
-    const extensions = { 'toolset:more': { tools: { other: {} } } };
+    const extensions = { 'set:more': { tools: { other: {} } } };
     const { world, ext } = await bringing(
-      ({ agent: { id } }) => (id === 'main' ? [toolset('hello')] : [toolset('hello'), toolset('more'), { tool: 'hidden' }]),
+      ({ agent: { id } }) => (id === 'main' ? [brought('hello')] : [brought('hello'), brought('more'), { tool: 'hidden' }]),
       [call('load'), { text: 'child' }, { text: 'ok' }],
       { extensions },
     );

@@ -53,7 +53,6 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
       agents: { list: absent, find: absent, check: absent, run: absent },
     },
     calls: { isolation: 'in_process' },
-    toolsets: { packageRoot: packageRoot() },
   });
   return { directory, events, host };
 }

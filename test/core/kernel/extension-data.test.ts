@@ -7,11 +7,13 @@ import { folderWith } from '../../places.ts';
 describe("an extension's data", () => {
   it('T7 F4 F5: lies where no other id can name it, whatever the ids are', () => {
     const data = path.join(folderWith({}), 'data');
-    const places = ['logs', 'toolsets', 'extensions', 'threads', 'one', 'toolset:one', 'toolset:logs'].map(
+    const places = ['logs', 'brought', 'extensions', 'threads', 'one', 'set:one', 'set:logs', 'other:one'].map(
       (id) => extensionData(data, id).path,
     );
     expect(new Set(places).size).toBe(places.length);
-    expect(places.filter((place) => !/^data\/(?:extensions|toolsets)\/[^/]+$/.test(path.relative(path.dirname(data), place)))).toEqual([]);
+    expect(places.filter((place) => !/^data\/(?:extensions|brought\/\w+)\/[^/]+$/.test(path.relative(path.dirname(data), place)))).toEqual(
+      [],
+    );
   });
 
   it('T7: is taken over from where earlier versions kept it, once', () => {
@@ -26,7 +28,7 @@ describe("an extension's data", () => {
     expect(fs.readFileSync(path.join(data, 'extensions/one/a.txt'), 'utf8')).toBe('mine');
   });
 
-  it.each(['logs', 'toolsets', 'extensions'])('T7 F5: an extension called %s does not get what is the kernel’s', (id) => {
+  it.each(['logs', 'brought', 'extensions'])('T7 F5: an extension called %s does not get what is the kernel’s', (id) => {
     const sandbox = folderWith({ [`data/${id}/pith.log`]: 'line' });
     const data = path.join(sandbox, 'data');
     expect(makeExtensionData(data, id)).toBe(path.join(data, 'extensions', id));
@@ -43,14 +45,14 @@ describe("an extension's data", () => {
     expect(fs.lstatSync(path.join(data, 'one')).isSymbolicLink()).toBe(true);
   });
 
-  it.each(['data', 'data/extensions', 'data/extensions/one', 'data/toolsets', 'data/toolsets/dice'])(
+  it.each(['data', 'data/extensions', 'data/extensions/one', 'data/brought', 'data/brought/set/dice'])(
     'T6 F4: a link at %s is refused with a cure',
     (at) => {
       const sandbox = folderWith({ 'home/.bashrc': 'mine' });
       const place = path.join(sandbox, at);
       fs.mkdirSync(path.dirname(place), { recursive: true });
       fs.symlinkSync(path.join(sandbox, 'home'), place);
-      const id = at.includes('toolsets') ? 'toolset:dice' : 'one';
+      const id = at.includes('brought') ? 'set:dice' : 'one';
       expect(() => makeExtensionData(path.join(sandbox, 'data'), id)).toThrow(
         expect.objectContaining({ code: 'state_refused', where: place, cure: expect.stringContaining('data_dir') }),
       );

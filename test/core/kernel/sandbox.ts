@@ -4,7 +4,6 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Clock, Failure } from '../../../core/contract/index.ts';
 import {
-  type Agreements,
   configOf,
   createEvents,
   createHost,
@@ -29,7 +28,6 @@ export interface HostSetup {
   readonly isolation?: Tier | 'granted';
   readonly clock?: Clock;
   readonly sandboxing?: Parameters<typeof createProcessTier>[1]['sandboxing'];
-  readonly agreements?: Agreements;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +65,7 @@ export async function testSandbox(): Promise<TestSandbox> {
       await sandbox.write(`extensions/${id}/manifest.yaml`, `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n${manifest}\n`);
       await sandbox.write(`extensions/${id}/main.ts`, `import { defineTool, toolError, toolResult, z, PithError } from 'pith';\n${body}\n`);
     },
-    async host({ wire = false, isolation = 'in_process', clock = systemClock, env = {}, sandboxing = async () => null, agreements } = {}) {
+    async host({ wire = false, isolation = 'in_process', clock = systemClock, env = {}, sandboxing = async () => null } = {}) {
       const dataDirectory = path.join(directory, 'data');
       const index = openIndex(stateFolder(dataDirectory, '.cache'));
       const { settings } = await loadSettings({ sandbox: directory, env, workingDirectory: directory });
@@ -88,7 +86,6 @@ export async function testSandbox(): Promise<TestSandbox> {
         secrets: { env },
         loader: createLoader({ dataDirectory, packageRoot: packageRoot() }),
         processes: (kernel) => createProcessTier(kernel, { packageRoot: packageRoot(), env, sandboxing }),
-        toolsets: { packageRoot: packageRoot(), agreements },
         calls: { wire, isolation },
         source: {
           discover: async (at) => {

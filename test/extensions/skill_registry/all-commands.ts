@@ -20,7 +20,7 @@ export async function withCommands<T>(
   const registry = createRegistry(registryOptions(context));
   const search = new SkillSearch(new SkillIndex({ ...context, registry, learned: learnedOf(context) ?? NOTHING_LEARNED, file: null }));
   try {
-    return await run(initializedCommands(context, registry, search));
+    return await run(initializedCommands(context, registry, search, null as never));
   } finally {
     await search.close();
     await registry.close();

@@ -1,3 +1,5 @@
+import { TOOLSET } from '../toolsets/skill-toolset.ts';
+
 /** What `allowed-tools` of a skill comes to, for an agent with certain tools. */
 export interface AllowedTools {
   /** `extension/tool` of each that is allowed and there; all of them where the skill restricts nothing. */
@@ -29,8 +31,6 @@ export function allowedOwnTools(entries: readonly string[] | null, skillId: stri
   const names = entries.filter((entry) => !isPattern(entry)).flatMap((entry) => [entry, ...ofServer(entry)]);
   return names.map((name) => `${own}/${name.slice(prefixes.find((prefix) => name.startsWith(prefix))?.length ?? 0)}`);
 }
-
-const TOOLSET = 'toolset:';
 
 /** Whether an entry of `allowed-tools` restricts the arguments of a tool. */
 export function isPattern(entry: string): boolean {

@@ -1,22 +1,24 @@
-import type { Toolset, TurnInfo } from 'pith';
+import type { TurnInfo, TurnTool } from 'pith';
 import type { SkillScope } from '../catalog/scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { TriggerDecision } from '../triggers/decision.ts';
 
-/** What the kernel is told of a skill's toolsets; null where it has none that may run. */
-export function toolsetOf({ id, realDirectory: directory, toolsets: modules, state }: Skill): Toolset | null {
-  return state === 'offered' && modules.length > 0 ? { id, directory, modules } : null;
-}
+/** What the id of a skill stands behind where its tools are named: `toolset:<skill>/<tool>`. */
+export const TOOLSET = 'toolset:';
 
-/** Of every skill that is offered. */
-export function allToolsets(snapshot: Snapshot): readonly Toolset[] {
-  const found = known.get(snapshot) ?? [...snapshot.skills.values()].flatMap((skill) => toolsetOf(skill) ?? []);
+/** Every skill whose toolset may run. */
+export function skillsWithToolsets(snapshot: Snapshot): readonly Skill[] {
+  const found = known.get(snapshot) ?? [...snapshot.skills.values()].filter(hasToolset);
   known.set(snapshot, found);
   return found;
 }
 
-const known = new WeakMap<Snapshot, readonly Toolset[]>();
+const known = new WeakMap<Snapshot, readonly Skill[]>();
+
+export function hasToolset({ state, toolsets }: Skill): boolean {
+  return state === 'offered' && toolsets.length > 0;
+}
 
 export interface TurnSkills {
   readonly snapshot: Snapshot;
@@ -32,18 +34,13 @@ export interface TurnSkills {
 export async function toolsetsOfTurn(
   turn: TurnInfo,
   { snapshot, scope, ledger, matched, isStillTrusted }: TurnSkills,
-): Promise<readonly { readonly toolset: Toolset }[]> {
-  if (allToolsets(snapshot).length === 0) return [];
+): Promise<readonly TurnTool[]> {
+  if (skillsWithToolsets(snapshot).length === 0) return [];
   const named = turn.agent.usesTools.flatMap((entry) => /^toolset:([^/]+)/.exec(entry)?.[1] ?? []);
   const { chosen, active } = (await matched()) ?? { chosen: [], active: [] };
   const held = [...ledger.loadedIn(turn).map(({ skillId }) => skillId), ...[...chosen, ...active].map(({ id }) => id)];
   const ids = new Set([...scope.bound, ...named, ...held.filter((id) => scope.readable.has(id))]);
   const found = [...ids].sort().flatMap((id) => snapshot.skills.get(id) ?? []);
-  const toolsets = await Promise.all(
-    found.map(async (skill) => {
-      const toolset = toolsetOf(skill);
-      return toolset !== null && (await isStillTrusted(skill)) ? [{ toolset }] : [];
-    }),
-  );
-  return toolsets.flat();
+  const brought = found.filter(hasToolset).map(async (skill) => ((await isStillTrusted(skill)) ? [{ brought: TOOLSET + skill.id }] : []));
+  return (await Promise.all(brought)).flat();
 }

@@ -1,5 +1,6 @@
-import type { Logger, TopicMap } from 'pith';
+import type { Logger } from 'pith';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
+import type { ToolsetLoaded } from '../contract.ts';
 
 /** What came of a toolset when it was last loaded. */
 export interface ToolsetOutcome {
@@ -19,7 +20,7 @@ export class ToolsetOutcomes {
     this.#folder = stateFolder(dataDirectory);
   }
 
-  loaded({ toolsetId, tools, problems }: TopicMap['toolset.loaded'], at: number, logger: Logger): void {
+  loaded({ toolsetId, tools, problems }: ToolsetLoaded, at: number, logger: Logger): void {
     const all = read(this.#folder);
     const former = all.get(toolsetId);
     if (former && JSON.stringify([former.tools, former.problems]) === JSON.stringify([tools, problems])) return;

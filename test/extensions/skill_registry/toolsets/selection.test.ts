@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { scopeOf } from '../../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { allToolsets, toolsetsOfTurn, type TurnSkills } from '../../../../sandbox/extensions/skill_registry/toolsets/skill-toolset.ts';
+import {
+  skillsWithToolsets,
+  toolsetsOfTurn,
+  type TurnSkills,
+} from '../../../../sandbox/extensions/skill_registry/toolsets/skill-toolset.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from '../skill-values.ts';
 
 const toolsets = ['toolsets/index:list'];
@@ -25,21 +29,20 @@ async function idsOf(values: Partial<TurnSkills> = {}): Promise<readonly string[
     isStillTrusted: async () => true,
     ...values,
   };
-  return (await toolsetsOfTurn(turnOf({ agent }), skills)).map(({ toolset }) => toolset.id);
+  return (await toolsetsOfTurn(turnOf({ agent }), skills)).map((each) => ('brought' in each ? each.brought : ''));
 }
 
 describe('which toolsets a turn has', () => {
   it('S70: those of skills that it carries, holds or is about to get, in so far as they are offered and the agent may read them', async () => {
-    expect(await idsOf()).toEqual(['bound', 'read', 'triggered']);
-    expect(await idsOf({ matched: async () => null })).toEqual(['bound', 'read']);
+    expect(await idsOf()).toEqual(['toolset:bound', 'toolset:read', 'toolset:triggered']);
+    expect(await idsOf({ matched: async () => null })).toEqual(['toolset:bound', 'toolset:read']);
   });
 
   it('S70: none of a skill that is not as a person trusted it any more', async () => {
-    expect(await idsOf({ isStillTrusted: async ({ id }) => id !== 'bound' })).toEqual(['read', 'triggered']);
+    expect(await idsOf({ isStillTrusted: async ({ id }) => id !== 'bound' })).toEqual(['toolset:read', 'toolset:triggered']);
   });
 
   it('S70: all that are offered can be listed', () => {
-    expect(allToolsets(snapshot).map(({ id }) => id)).toEqual(['bound', 'hidden', 'other', 'read', 'triggered']);
-    expect(allToolsets(snapshot)[0]).toEqual({ id: 'bound', directory: '/skills/bound', modules: toolsets });
+    expect(skillsWithToolsets(snapshot).map(({ id }) => id)).toEqual(['bound', 'hidden', 'other', 'read', 'triggered']);
   });
 });

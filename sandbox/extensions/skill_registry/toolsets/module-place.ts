@@ -1,24 +1,21 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { BroughtExtension } from 'pith';
 import { isBelow } from '@pith/safe-files';
-
-/** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. */
-export type ModulePlace =
-  | { readonly spec: string; readonly file: string; readonly exported: string }
-  | { readonly spec: string; readonly problem: string; readonly cure: string };
 
 const ENDINGS = ['.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
 const WRITE = 'write path:Export, such as toolsets/index:Tools';
 
-/** `directory` is a real path, which no module leaves, by whatever links. `file` is relative to it. */
-export function placeOfModule(directory: string, spec: string): ModulePlace {
-  const no = (problem: string, cure: string): ModulePlace => ({ spec, problem, cure });
-  const colon = spec.lastIndexOf(':');
-  const [wanted, exported] = [spec.slice(0, colon), spec.slice(colon + 1)];
+type ModulePlace = BroughtExtension['modules'][number];
+
+/** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. `directory` is a real path, which no module leaves, by whatever links. */
+export function placeOfModule(directory: string, name: string): ModulePlace {
+  const no = (problem: string, cure: string): ModulePlace => ({ name, problem: `${problem}; ${cure}` });
+  const colon = name.lastIndexOf(':');
+  const [wanted, exported] = [name.slice(0, colon), name.slice(colon + 1)];
   if (colon <= 0 || exported === '') return no('it names no module and export', WRITE);
   const found = findFile(directory, wanted);
-  if (found !== null)
-    return isBelow(fs.realpathSync(path.join(directory, found)), directory) ? { spec, file: found, exported } : no(LEAVES, STAY);
+  if (found !== null) return isBelow(fs.realpathSync(path.join(directory, found)), directory) ? { name, file: found } : no(LEAVES, STAY);
   if (/^(?:data|node|file|https?|blob)$|^[a-z][a-z0-9+.-]+:/i.test(wanted)) return no('it is code from elsewhere', STAY);
   if (leaves(directory, wanted)) return no(LEAVES, STAY);
   if (!/^[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$\u200c\u200d]*$/u.test(exported))

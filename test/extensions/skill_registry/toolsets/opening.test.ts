@@ -1,42 +1,47 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { symlink } from 'node:fs/promises';
 import path from 'node:path';
+import { fakeClock, testKernel, type FakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Host } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, TURN, type HostSetup, type TestSandbox } from '../kernel/sandbox.ts';
-import { fakeClock } from 'pith/testing';
-import { stampsHold, until } from '../../waiting.ts';
-import { words } from '../../words.ts';
+import { CALL, NEVER, TURN } from '../../../core/kernel/sandbox.ts';
+import { stampsHold, until } from '../../../waiting.ts';
+import { words } from '../../../words.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 
-let sandbox: TestSandbox;
-beforeEach(async () => {
-  sandbox = await testSandbox();
-  await sandbox.extension('skills', 'tool', 'export default class { getTools() { return []; } }');
-});
-afterEach(() => sandbox.close());
+let pith: TestKernel;
+let clock: FakeClock;
+const start = async (more: Partial<TestKernelOptions> = {}): Promise<void> => {
+  clock = fakeClock();
+  const files = { 'pith.yaml': 'extensions_sandbox: off\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n' };
+  pith = await testKernel({ clock, files, ...more });
+};
+beforeEach(() => start());
+afterEach(() => pith.stop());
 
 const HEAD = `import { defineTool, Tool, z } from 'pith';
 const tool = (name, execute, more = {}) => defineTool({ name, description: 'd', input: z.object({ n: z.number().optional() }), execute, ...more });`;
 
-async function write(file: string, text: string): Promise<void> {
-  await sandbox.write(`skills/${file}`, text);
+const write = (file: string, text: string): Promise<void> => pith.write(`skills/${file}`, text);
+const directoryOf = (id: string): string => path.join(pith.sandbox, 'skills', id);
+const host = () => pith.kernel.host;
+const show = (id: string) => host().extensions.show(`toolset:${id}`);
+
+/** A skill that names these modules. */
+const named = (id: string, ...modules: readonly string[]): Promise<void> =>
+  write(`${id}/SKILL.md`, `---\nname: ${JSON.stringify(id)}\ndescription: Knows it.\ntoolsets: ${JSON.stringify(modules)}\n---\nText.\n`);
+
+/** As a turn opens it that has the skill. */
+const bring = (id: string) => host().brought.open('skill_registry', `toolset:${id}`);
+
+async function open(id: string, ...modules: readonly string[]) {
+  await named(id, ...modules);
+  await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
+  return bring(id);
 }
 
-const directoryOf = (id: string): string => path.join(sandbox.directory, 'skills', id);
-
-function open(host: Host, id: string, ...modules: readonly string[]) {
-  return host.toolsets.open('skills', { id, directory: directoryOf(id), modules });
-}
-
-async function host(setup: HostSetup = {}): Promise<Host> {
-  return sandbox.host(setup);
-}
-
-const call = (of: Host, id: string, tool: string, input = {}) =>
-  of.providers.tools.call(`toolset:${id}`, tool, input, { ...CALL, signal: NEVER });
+const call = (id: string, tool: string, input = {}) =>
+  host().providers.tools.call(`toolset:${id}`, tool, input, { ...CALL, signal: NEVER });
 
 describe('the toolset of a skill', () => {
   it('S70: brings the tools of an array, of a class with getTools() and of Tool.define, from a separate process', async () => {
@@ -50,17 +55,16 @@ describe('the toolset of a skill', () => {
       'hello/old/index.mjs',
       `${HEAD}\nexport default [Tool.define('old', { description: 'd', parameters: z.object({}), execute: () => ({ title: 'T', output: 'old' }) })];`,
     );
-    const of = await host();
-    const opened = await open(of, 'hello', 'toolsets/index:list', 'toolsets/more.js:Hello', 'old:default');
+    const opened = await open('hello', 'toolsets/index:list', 'toolsets/more.js:Hello', 'old:default');
     expect(opened).toMatchObject({ extensionId: 'toolset:hello', notes: [] });
     expect(opened.tools.map(({ name }) => name)).toEqual(['greet', 'bye', 'old']);
-    const { output } = (await call(of, 'hello', 'greet')) as unknown as { output: { word: string; pid: number; cwd: string } };
-    expect(output).toMatchObject({ word: 'hi', cwd: path.join(sandbox.directory, 'data', 'toolsets', 'hello') });
+    const { output } = (await call('hello', 'greet')) as unknown as { output: { word: string; pid: number; cwd: string } };
+    expect(output).toMatchObject({ word: 'hi', cwd: path.join(pith.sandbox, 'data', 'brought', 'toolset', 'hello') });
     expect(output.pid).not.toBe(process.pid);
-    expect(await call(of, 'hello', 'old')).toMatchObject({ ok: true, output: 'old', title: 'T' });
-    expect(await of.providers.tools.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
-    expect(of.extensions.show('toolset:hello')).toMatchObject({ state: 'active', tier: 'process' });
-    expect(of.extensions.ids()).not.toContain('toolset:hello'); // '*' does not mean what a skill brings
+    expect(await call('hello', 'old')).toMatchObject({ ok: true, output: 'old', title: 'T' });
+    expect(await host().providers.tools.needsApproval('toolset:hello', 'bye', {}, TURN)).toBe(false);
+    expect(show('hello')).toMatchObject({ state: 'active', tier: 'process' });
+    expect(host().extensions.ids()).not.toContain('toolset:hello'); // '*' does not mean what a skill brings
   });
 
   it('S70: what is wrong with one module is told with its name and the cure, and the others load', async () => {
@@ -77,7 +81,7 @@ describe('the toolset of a skill', () => {
       `${HEAD}\nexport class Slow { getTools() { return new Promise(() => {}); } }\nexport const empty = [];\nexport const number = 7;`,
     );
     await write('outside.ts', `export const list = [];`);
-    await symlink(path.join(sandbox.directory, 'skills', 'outside.ts'), path.join(directoryOf('mixed'), 'linked.ts'));
+    await symlink(path.join(pith.sandbox, 'skills', 'outside.ts'), path.join(directoryOf('mixed'), 'linked.ts'));
     const specs = [
       'good:list',
       'broken:list',
@@ -93,15 +97,14 @@ describe('the toolset of a skill', () => {
       ../outside:list /etc/passwd:x linked:list gone:list good data:text/javascript,1:x node:fs:x node:fs file:///etc/x.js:x
       http://h/x.js:x :x
     `);
-    const of = await host();
-    const { tools, notes } = await open(of, 'mixed', ...specs, ...wrong);
+    const { tools, notes } = await open('mixed', ...specs, ...wrong);
     expect(tools.map(({ name }) => name)).toEqual(['good']);
     const said = new Map(notes?.map(({ message }) => [/^toolset '(.*?)' of the skill 'mixed': /.exec(message)?.[1], message]));
     expect([...said.keys()].sort()).toEqual([...specs, ...wrong].sort());
     expect(said.get('broken:list')).toContain('broken.ts:1: Unexpected ";"');
     expect(said.get('throws:list')).toContain('at import');
     expect(said.get('exits:list')).toMatch(/process\.exit|exit/);
-    expect(said.get('kernel:list')).toContain("leaves the skill's folder");
+    expect(said.get('kernel:list')).toContain("leaves the toolset's folder");
     expect(said.get('waits:Slow') ?? 'within 5 s').toContain('within 5 s');
     expect(said.get('waits:empty')).toContain('brings no tools');
     expect(said.get('waits:number')).toContain('neither an array of tools nor a class with getTools()');
@@ -110,40 +113,36 @@ describe('the toolset of a skill', () => {
     for (const spec of ['data:text/javascript,1:x', 'node:fs:x', 'node:fs', 'file:///etc/x.js:x', 'http://h/x.js:x'])
       expect(said.get(spec)).toContain('code from elsewhere');
     expect(said.get('gone:list')).toContain("there is no file 'gone'");
-    expect(of.extensions.show('toolset:mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
-    expect(of.extensions.show('toolset:mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'exit_refused' });
+    expect(show('mixed')?.notes.map(({ code }) => code)).toContain('toolset_invalid');
+    expect(show('mixed')).toMatchObject({ state: 'active', phase: 'import', code: 'exit_refused' });
     const all = notes?.map(({ message }) => message).join('\n');
     expect(all).toContain("tool 'odd' lacks input: a zod schema");
     expect(all).toContain('cannot be the name of a tool');
     expect(all).toContain("a tool 'good' is there already");
-    expect(await call(of, 'mixed', 'good')).toMatchObject({ output: 1 });
+    expect(await call('mixed', 'good')).toMatchObject({ output: 1 });
   });
 
   it('S70: nothing of a toolset that brings nothing is offered, and the reason names skill, module and cure', async () => {
     await write('none/index.ts', `${HEAD}\nexport const list = 'no list';`);
-    const of = await host();
-    await expect(open(of, 'none', 'index:list', 'gone:x')).rejects.toThrow(
+    await expect(open('none', 'index:list', 'gone:x')).rejects.toThrow(
       /toolset 'index:list' of the skill 'none': 'list' is neither[^]*toolset 'gone:x'[^]*add the file/,
     );
-    expect(of.extensions.show('toolset:none')).toMatchObject({
+    expect(show('none')).toMatchObject({
       state: 'failed',
       code: 'toolset_invalid',
       file: path.join(directoryOf('none'), 'SKILL.md'),
     });
     await write('none/index.ts', `${HEAD}\nexport const list = [tool('now', () => 1)];`);
-    expect((await open(of, 'none', 'index:list')).tools).toHaveLength(1);
+    expect((await open('none', 'index:list')).tools).toHaveLength(1);
     await write('none/index.ts', `export const list = [;`);
-    const broken = await open(of, 'none', 'index:list');
+    const broken = await open('none', 'index:list');
     expect(broken.tools.map(({ name }) => name)).toEqual(['now']); // what ran goes on
     expect(broken.notes?.[0]?.message).toContain('still running the previous one');
-    await expect(open(of, 'away')).rejects.toThrow("the folder of the toolset 'away' cannot be read");
-    for (const id of ['', '..', 'a/b', 'a\0', 'x'.repeat(300)])
-      await expect(of.toolsets.open('skills', { id, directory: directoryOf('none'), modules: [] })).rejects.toThrow(
-        'cannot be the id of a toolset',
-      );
   });
 
   it('S70: a toolset that loops, exits, floods or is killed costs its own calls only', async () => {
+    await pith.stop();
+    await start({ env: { OPENAI_API_KEY: 'secret' }, clock: undefined }); // time passes for what loops
     const dies = `while (true) {}`;
     await write(
       'wild/index.ts',
@@ -156,35 +155,33 @@ describe('the toolset of a skill', () => {
       })];`,
     );
     await write('calm/index.ts', `${HEAD}\nexport const list = [tool('fine', () => process.pid)];`);
-    const of = await host({ env: { OPENAI_API_KEY: 'secret' } });
-    await open(of, 'wild', 'index:list');
-    await open(of, 'calm', 'index:list');
-    const { output: calm } = (await call(of, 'calm', 'fine')) as unknown as { output: number };
-    const { output: wild } = (await call(of, 'wild', 'fine')) as unknown as { output: number };
-    expect(await call(of, 'wild', 'spies')).toMatchObject({ ok: true, output: expect.not.arrayContaining(['OPENAI_API_KEY']) });
-    expect(sandbox.storeOpened()).toBe(false); // it asked for what only extensions may
-    expect(await call(of, 'wild', 'flood')).toMatchObject({ ok: false });
-    const loop = call(of, 'wild', 'loop');
+    for (const id of ['wild', 'calm']) await named(id, 'index:list');
+    for (const id of ['wild', 'calm']) await bring(id);
+    const { output: calm } = (await call('calm', 'fine')) as unknown as { output: number };
+    const { output: wild } = (await call('wild', 'fine')) as unknown as { output: number };
+    expect(await call('wild', 'spies')).toMatchObject({ ok: true, output: expect.not.arrayContaining(['OPENAI_API_KEY']) });
+    expect(show('wild')).toMatchObject({ state: 'active' }); // it asked for what only extensions may
+    expect(await call('wild', 'flood')).toMatchObject({ ok: false });
+    const loop = call('wild', 'loop');
     expect(await loop).toMatchObject({ ok: false, error: { code: 'tool_timeout' } });
     process.kill(wild, 'SIGKILL');
-    await until(() => of.extensions.show('toolset:wild')?.state !== 'active');
-    expect(of.extensions.show('toolset:wild')).toMatchObject({ code: 'process_ended' });
-    expect(await call(of, 'calm', 'fine')).toMatchObject({ output: calm });
-    const { output: again } = (await call(of, 'wild', 'fine')) as unknown as { output: number };
+    await until(() => show('wild')?.state !== 'active');
+    expect(show('wild')).toMatchObject({ code: 'process_ended' });
+    expect(await call('calm', 'fine')).toMatchObject({ output: calm });
+    const { output: again } = (await call('wild', 'fine')) as unknown as { output: number };
     expect(again).not.toBe(wild);
-    expect(await call(of, 'wild', 'exit')).toMatchObject({ ok: false, error: { message: expect.stringContaining('refused') } });
+    expect(await call('wild', 'exit')).toMatchObject({ ok: false, error: { message: expect.stringContaining('refused') } });
   });
 
   it('S70: ids are names of folders, in any script; two skills may bring the same tool', async () => {
     for (const id of ['wetter-ünö', 'My Skill', '天气', 'toolset']) {
       await write(`${id}/index.ts`, `${HEAD}\nexport const list = [tool('same', () => [${JSON.stringify(id)}, process.cwd()])];`);
     }
-    const of = await host();
     const ids = ['wetter-ünö', 'My Skill', '天气', 'toolset'];
-    for (const id of ids) await open(of, id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
-    expect(of.extensions.show('toolset:toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
+    for (const id of ids) await open(id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
+    expect(show('toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
     for (const id of ids)
-      expect(await call(of, id, 'same')).toMatchObject({ output: [id, path.join(sandbox.directory, 'data', 'toolsets', id)] });
+      expect(await call(id, 'same')).toMatchObject({ output: [id, path.join(pith.sandbox, 'data', 'brought', 'toolset', id)] });
   });
 
   it('S70: code is loaded anew when it changes, not when a text does; it is known without a process after a restart', async () => {
@@ -193,33 +190,30 @@ describe('the toolset of a skill', () => {
       `${HEAD}\nimport { word } from './word.ts';\nexport const list = [tool('greet', () => [word, process.pid])];`,
     );
     await write('hello/word.ts', `export const word = 'one';`);
-    const of = await host();
-    const greet = async () => ((await call(of, 'hello', 'greet')) as unknown as { output: [string, number] }).output;
-    await open(of, 'hello', 'index:list');
+    const greet = async () => ((await call('hello', 'greet')) as unknown as { output: [string, number] }).output;
+    await open('hello', 'index:list');
     const [, first] = await greet();
     await write('hello/SKILL.md', 'another text');
-    await stampsHold(sandbox.directory);
-    await open(of, 'hello', 'index:list');
+    await stampsHold(pith.sandbox);
+    await open('hello', 'index:list');
     expect(await greet()).toEqual(['one', first]);
     await write('hello/word.ts', `export const word = 'two';`);
-    await open(of, 'hello', 'index:list');
+    await open('hello', 'index:list');
     expect((await greet())[0]).toBe('two');
-    await of.extensions.refresh(); // a look at the folders of extensions does not end it
+    await host().extensions.refresh(); // a look at the folders of extensions does not end it
     expect((await greet())[0]).toBe('two');
-    await of.stop();
+    await pith.restart();
 
-    const later = await host();
-    expect((await open(later, 'hello', 'index:list')).tools.map(({ name }) => name)).toEqual(['greet']);
-    expect(later.extensions.show('toolset:hello')?.state).toBe('idle');
+    expect((await open('hello', 'index:list')).tools.map(({ name }) => name)).toEqual(['greet']);
+    expect(show('hello')?.state).toBe('idle');
   });
 
   it('S70: a change is seen wherever the code lies: hidden, found before another, or not there before', async () => {
     await write('hid/index.ts', `${HEAD}\nimport { say } from './.lib/impl';\nexport const list = [tool('say', () => say)];`);
     await write('hid/.lib/impl.js', `export const say = 'v1';`);
-    const of = await host();
     const opened = async () => {
-      await open(of, 'hid', 'index:list');
-      return ((await call(of, 'hid', 'say')) as { output?: unknown }).output;
+      await open('hid', 'index:list');
+      return ((await call('hid', 'say')) as { output?: unknown }).output;
     };
     expect(await opened()).toBe('v1');
     await write('hid/.lib/impl.js', `export const say = 'v2';`);
@@ -227,43 +221,41 @@ describe('the toolset of a skill', () => {
     await write('hid/.lib/impl.ts', `export const say = 'v3';`); // is found before .js
     expect(await opened()).toBe('v3');
     await write('hid/index.ts', `import './gone';`);
-    await open(of, 'hid', 'index:list');
+    await open('hid', 'index:list');
     await write('hid/index.ts', `${HEAD}\nimport { say } from './gone/deep';\nexport const list = [tool('say', () => say)];`);
-    await open(of, 'hid', 'index:list');
-    await stampsHold(sandbox.directory); // what is there is no longer fresh
-    await open(of, 'hid', 'index:list');
+    await open('hid', 'index:list');
+    await stampsHold(pith.sandbox); // what is there is no longer fresh
+    await open('hid', 'index:list');
     await write('hid/gone/deep.ts', `export const say = 'v4';`);
     expect(await opened()).toBe('v4');
   });
 
   it('S14 S70: packages come from the folder of the skill or from Pith, not from what lies around', async () => {
-    await sandbox.write('skills/node_modules/around/index.js', `module.exports = 'around';`);
+    await pith.write('skills/node_modules/around/index.js', `module.exports = 'around';`);
     await write('pack/node_modules/own/index.js', `module.exports = 'own';`);
     await write('pack/own.ts', `${HEAD}\nimport own from 'own';\nexport const list = [tool('own', () => own)];`);
     await write('pack/around.ts', `${HEAD}\nimport around from 'around';\nexport const list = [tool('around', () => around)];`);
-    const of = await host();
-    const { tools, notes } = await open(of, 'pack', 'own:list', 'around:list');
+    const { tools, notes } = await open('pack', 'own:list', 'around:list');
     expect(tools.map(({ name }) => name)).toEqual(['own']);
-    expect(notes?.[0]?.message).toContain("Cannot find package 'around' from the skill's folder nor from Pith");
-    expect(await call(of, 'pack', 'own')).toMatchObject({ output: 'own' });
+    expect(notes?.[0]?.message).toContain("Cannot find package 'around' from the toolset's folder nor from Pith");
+    expect(await call('pack', 'own')).toMatchObject({ output: 'own' });
   });
 
   it('S70: a computed import brings in nothing from outside, nor does a pipe hold anybody up', async () => {
-    await sandbox.write('secret.json', '{"key": 1}');
+    await pith.write('secret.json', '{"key": 1}');
     await write(
       'glob/index.ts',
       `${HEAD}\nconst name = 'secret';\nexport const list = [tool('a', () => import(\`../../\${name}.json\`))];`,
     );
     await write('walk/index.ts', `${HEAD}\nexport const list = [tool('a', (x) => require('.' + './../../../../../../../' + x))];`);
     await write('linked/index.ts', `${HEAD}\nexport const list = [tool('a', (x) => import(\`./up/\${x}.json\`))];`);
-    await symlink(sandbox.directory, path.join(directoryOf('linked'), 'up'));
+    await symlink(pith.sandbox, path.join(directoryOf('linked'), 'up'));
     await write('pipe/index.ts', `import './pipe.ts';\n${HEAD}\nexport const list = [tool('a', () => 1)];`);
     execFileSync('mkfifo', [path.join(directoryOf('pipe'), 'pipe.ts')]);
-    const of = await host();
-    await expect(open(of, 'glob', 'index:list')).rejects.toThrow(/computed import leaves the skill's folder/);
+    await expect(open('glob', 'index:list')).rejects.toThrow(/computed import leaves the toolset's folder/);
     for (const id of ['walk', 'linked'])
-      await expect(open(of, id, 'index:list')).rejects.toThrow(/a computed import leaves the skill's folder/);
-    await expect(open(of, 'pipe', 'index:list')).rejects.toThrow(/is no file/);
+      await expect(open(id, 'index:list')).rejects.toThrow(/a computed import leaves the toolset's folder/);
+    await expect(open('pipe', 'index:list')).rejects.toThrow(/is no file/);
   });
 
   it('S70: no source map and no description of a package is read from elsewhere', async () => {
@@ -274,30 +266,16 @@ describe('the toolset of a skill', () => {
     await write('json/index.ts', `import './sub/a.ts';\n${HEAD}\nexport const list = [tool('a', () => 1)];`);
     await write('json/sub/a.ts', '');
     execFileSync('mkfifo', [path.join(directoryOf('json'), 'sub/package.json')]);
-    const of = await host();
-    for (const id of ['zero', 'map']) expect((await open(of, id, 'index:list')).tools).toHaveLength(1);
-    await expect(open(of, 'json', 'index:list')).rejects.toThrow(/sub\/package.json' is no file/);
-  });
-
-  it('S70: an extension in a separate process has no folder shown that it may not read', async () => {
-    await write('hello/index.ts', `${HEAD}\nexport const list = [tool('greet', () => 1)];`);
-    const of = await host({ isolation: 'process' });
-    expect((await open(of, 'hello', 'index:list')).tools).toHaveLength(1);
-    await mkdir(path.join(sandbox.directory, 'data'), { recursive: true });
-    for (const directory of [tmpdir(), path.join(sandbox.directory, 'data')]) {
-      const asked = of.toolsets.open('skills', { id: 'other', directory, modules: ['index:list'] });
-      await expect(asked).rejects.toThrow("'skills' runs in a separate process and may not read");
-    }
+    for (const id of ['zero', 'map']) expect((await open(id, 'index:list')).tools).toHaveLength(1);
+    await expect(open('json', 'index:list')).rejects.toThrow(/sub\/package.json' is no file/);
   });
 
   it('S70: a toolset for which nobody asks any more is forgotten', async () => {
     for (const id of ['a', 'b']) await write(`${id}/index.ts`, `${HEAD}\nexport const list = [tool('t', () => 1)];`);
-    const clock = fakeClock();
-    const of = await host({ clock });
-    await open(of, 'a', 'index:list');
+    await open('a', 'index:list');
     await clock.advance(31 * 60_000);
-    await open(of, 'b', 'index:list');
-    expect(of.extensions.show('toolset:a')).toBeNull();
-    expect(of.extensions.show('toolset:b')).not.toBeNull();
+    await open('b', 'index:list');
+    expect(show('a')).toBeNull();
+    expect(show('b')).not.toBeNull();
   });
 });

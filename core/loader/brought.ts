@@ -1,0 +1,123 @@
+import { isBelow, type StateFolder } from '@pith/safe-files';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { BroughtExtension } from '../contract/index.ts';
+import { type Declaration, systemClock } from '../kernel/index.ts';
+import type { Manifest } from '../trust/index.ts';
+
+type BroughtCode = NonNullable<Declaration['brought']>;
+
+/** The entry of what is brought, which is made and no file. */
+export const BROUGHT_ENTRY = 'brought.js';
+
+/** What declares it, as a folder declares others: it asks for nothing. `directory` is a real path. */
+export function broughtDeclaration({ id, directory, file, entry, modules }: BroughtExtension, by: string, digest: string): Declaration {
+  const manifest = { ...MANIFEST, id, name: id };
+  return { id, directory, file, manifest, prompt: null, shipped: false, digest, diagnostics: [], brought: { by, entry, modules } };
+}
+
+const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
+  version: '0.0.0',
+  description: '',
+  entrypoint: BROUGHT_ENTRY,
+  provides: ['tool'],
+  defines: { protocols: {}, topics: {} },
+  depends_on: [],
+  optional_depends_on: [],
+  isolation: 'process',
+  permissions: { network: false, read: [], write: [], agents: [] },
+  enabled: true,
+  config: {},
+  secrets: [],
+  commands: [],
+  models: [],
+  agent_keys: [],
+  agent_files: [],
+  events: { publishes: [], handles: [] },
+  schedules: [],
+  setup_instructions: '',
+};
+
+export function digestOfText(modules: BroughtCode['modules'], text: string): string {
+  return createHash('sha256').update(JSON.stringify(modules)).update(text).digest('hex');
+}
+
+/** What a bundle was made of when it was looked at last. */
+export interface Sources {
+  /** Of whose modules, made by which Pith. */
+  readonly key: string;
+  /** Names the bundle. */
+  readonly digest: string;
+  readonly watched: readonly string[];
+  /** Empty where a further change could leave the same: then it is bundled again. */
+  readonly stamps: string;
+}
+
+/** `began`: when bundling did. */
+export function sourcesOf(
+  directory: string,
+  seen: Iterable<string>,
+  { key, digest, began }: Pick<Sources, 'key' | 'digest'> & { readonly began: number },
+): Sources {
+  const watched = placesToWatch(directory, seen);
+  const stamps = stampsOf(watched);
+  return { key, digest, watched, stamps: isFresh(watched, began) ? '' : stamps };
+}
+
+/** One look at each place: no folder is walked. */
+export function isUnchanged({ watched, stamps }: Sources): boolean {
+  return stamps !== '' && stamps === stampsOf(watched);
+}
+
+/** null: none, damaged, or of something else. */
+export function readSources(folder: StateFolder, name: string, key: string): Sources | null {
+  try {
+    const read = JSON.parse(String(folder.read(name))) as Sources;
+    return read?.key === key && typeof read.digest === 'string' && Array.isArray(read.watched) ? read : null;
+  } catch {
+    return null; // it is only a cache: what it would say is found out again
+  }
+}
+
+/** Coarsest step in which file times advance, with room to spare. */
+const TICK_NS = 20_000_000n;
+
+/** Where a change may make another bundle: what was read, what was looked for, and the folders in which it lies. Sorted. */
+function placesToWatch(home: string, seen: Iterable<string>): readonly string[] {
+  const places = new Set<string>();
+  for (const file of seen) {
+    if (!isBelow(file, home)) continue; // what is outside is not for it to know
+    places.add(file);
+    let folder = path.dirname(file);
+    while (folder !== home && !fs.existsSync(folder)) folder = path.dirname(folder);
+    places.add(folder);
+  }
+  return [...places].sort();
+}
+
+/** Tells one state of these places from another without reading them: equal texts mean that nothing has changed. */
+function stampsOf(places: readonly string[]): string {
+  return JSON.stringify(places.map((place) => stampOf(statOf(place))));
+}
+
+/** Whether one of them was written so soon before that time, or since, that a further write could leave the same stamps. */
+function isFresh(places: readonly string[], since: number): boolean {
+  return places.some((place) => (statOf(place)?.ctimeNs ?? 0n) + TICK_NS >= BigInt(since) * 1_000_000n);
+}
+
+export function timeNow(): number {
+  return systemClock.now();
+}
+
+function statOf(place: string): fs.BigIntStats | undefined {
+  try {
+    return fs.lstatSync(place, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined; // unreadable: nothing can be imported from it
+  }
+}
+
+function stampOf(stat: fs.BigIntStats | undefined): string {
+  return stat === undefined ? '' : `${stat.mode} ${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}`;
+}
