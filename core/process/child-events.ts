@@ -1,7 +1,7 @@
 import { isThenable } from '@pith/promises';
 import type { Events, PublishOptions, Topic } from '../contract/index.ts';
 import { topicOf } from '../kernel/index.ts';
-import type { Peer } from './peer.ts';
+import type { Peer } from '@pith/process-rpc';
 
 type Listener = (payload: object) => void | Promise<void>;
 

@@ -18,7 +18,7 @@ import {
 import { type Command, type ModelCallOptions, type ModelPart, PithError } from '../contract/index.ts';
 import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
 import { errorToData } from './error-data.ts';
-import type { Incoming, Peer } from './peer.ts';
+import type { Incoming, Peer } from '@pith/process-rpc';
 import type { Offer, Setup } from './setup.ts';
 import { ChildEvents } from './child-events.ts';
 import { createChildRuntime } from './child-runtime.ts';

@@ -3,8 +3,8 @@ import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { PithError } from '../contract/index.ts';
 import { problemOf, guardProcess, runAs, runOutside, type Loader, type Owner } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
-import { errorToData } from './error-data.ts';
-import { createPeer, type Incoming } from './peer.ts';
+import { CODEC, errorToData } from './error-data.ts';
+import { createPeer, type Incoming } from '@pith/process-rpc';
 import type { Setup } from './setup.ts';
 import { ChildExtension } from './child-extension.ts';
 
@@ -35,6 +35,7 @@ export function runExtensionProcess(importing: Loader['import']): void {
   const socket = openSocket();
   const peer = runAs(owner, () =>
     createPeer({
+      codec: CODEC,
       socket,
       serve: (operation, args, incoming) => underCorrelation(incoming.correlationId, () => serve(operation, args, incoming)),
       correlation: () => correlations.getStore(),

@@ -23,7 +23,7 @@ import {
   plainFields,
 } from '../kernel/index.ts';
 import { errorToData } from './error-data.ts';
-import type { Peer } from './peer.ts';
+import type { Peer } from '@pith/process-rpc';
 import { whereIn, type Setup } from './setup.ts';
 import type { ChildEvents } from './child-events.ts';
 import type { Providers } from './child-providers.ts';

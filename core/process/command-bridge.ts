@@ -2,7 +2,7 @@ import { type Command, type CommandInput, type CommandIO, PithError } from '../c
 import { printable } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/index.ts';
 import { givenObject, givenText, givenTexts } from './given.ts';
-import type { Incoming, Peer } from './peer.ts';
+import type { Incoming, Peer } from '@pith/process-rpc';
 
 type CommandSession = NonNullable<CommandIO['session']>;
 /** What of a `CommandIO` is plain data. */

@@ -1,5 +1,21 @@
 import { messageOf, PithError } from '../contract/index.ts';
-import { type ErrorCode, type Phase, Problem } from '../kernel/index.ts';
+import type { Codec } from '@pith/process-rpc';
+import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, Problem, toJsonValue } from '../kernel/index.ts';
+
+/** How values and errors cross between the kernel and the process of an extension. */
+export const CODEC: Codec = {
+  deepest: DEEPEST_VALUE,
+  mostParts: MOST_PARTS,
+  plain: toJsonValue,
+  errorToData: (error) => errorToData(error),
+  errorFromData: (data) => errorFromData(data),
+  refusal(code, message, cause) {
+    if (code === 'too_large')
+      return new PithError('not_serialisable', message, { cure: 'return less, or write it to a file and return its path' });
+    if (code === 'no_parts') return new PithError('provider_failed', message);
+    return cause instanceof PithError ? cause : new PithError('aborted', `${message}: ${messageOf(cause)}`, { cause });
+  },
+};
 
 /** An error on its way to another process. */
 export interface ErrorData {

@@ -1,8 +1,9 @@
 export { CommandCalls } from './command-bridge.ts';
+export { CODEC } from './error-data.ts';
 export { runExtensionProcess } from './child-main.ts';
 export { type Ending } from './ending.ts';
 export { KernelCalls } from './kernel-calls.ts';
 export { type HostProcess, launchHost, type LaunchSpec } from './launch.ts';
 export { OwnTurns } from './own-turns.ts';
-export { createPeer, type Peer } from './peer.ts';
+
 export { createProcessTier } from './tier.ts';

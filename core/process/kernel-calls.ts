@@ -8,13 +8,12 @@ import {
   type TopicMap,
   type TurnRequest,
 } from '../contract/index.ts';
-import { toJsonValue, type Declaration, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
+import { elapsed, toJsonValue, type Declaration, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
 import { cutText, givenObject, givenText } from './given.ts';
-import { logAllowance } from './rate-limits.ts';
+import { type Incoming, logAllowance, type Peer } from '@pith/process-rpc';
 import type { OwnTurns } from './own-turns.ts';
-import type { Incoming, Peer } from './peer.ts';
 
 const MOST_NAME = 200;
 const MOST_NOTE = 2000;
@@ -40,7 +39,7 @@ export interface KernelCallsOptions {
 export class KernelCalls {
   readonly #options: KernelCallsOptions;
   readonly #listening = new Map<string, Off>();
-  readonly #allowed = logAllowance((message) => this.#options.context.logger.warn(message));
+  readonly #allowed = logAllowance((message) => this.#options.context.logger.warn(message), elapsed);
   #hasIgnored = false;
 
   constructor(options: KernelCallsOptions) {

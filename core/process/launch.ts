@@ -18,9 +18,10 @@ import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { askedPath, credentialPlaces, type Manifest } from '../trust/index.ts';
 import { codeOf } from '../contract/index.ts';
+import { elapsed } from '../kernel/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
-import { capOutput } from './output-cap.ts';
+import { capOutput } from '@pith/process-rpc';
 import { packagesAbove, sandboxArguments, withoutHome } from './sandboxing.ts';
 
 export type { Ending } from './ending.ts';
@@ -105,6 +106,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   let lastWords = '';
   for (const stream of [child.stdout, child.stderr] as Readable[]) {
     capOutput(stream, {
+      now: elapsed,
       line: (text) => {
         lastWords = `${lastWords}\n${text}`.slice(-4096);
         spec.output(text);

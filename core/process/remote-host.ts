@@ -16,16 +16,15 @@ import {
   Problem,
   problemOf,
   DEFAULT_SETTINGS,
+  elapsed,
   systemClock,
 } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
-import { floodLimit } from './rate-limits.ts';
-import { MAX_QUEUED_BYTES } from './frames.ts';
+import { createPeer, floodLimit, Liveness, MAX_QUEUED_BYTES, type Peer } from '@pith/process-rpc';
+import { CODEC } from './error-data.ts';
 import { KernelCalls } from './kernel-calls.ts';
 import { launchHost, type Ending } from './launch.ts';
-import { Liveness } from './liveness.ts';
 import { OwnTurns } from './own-turns.ts';
-import { createPeer, type Peer } from './peer.ts';
 
 /** How long a process that hung up may take to say how it ended. */
 const HANG_UP_MS = 1000;
@@ -124,9 +123,10 @@ export async function openRemoteHost(
   const kill = (message: string): void => running.kill({ code: 'process_ended', message });
   const peer = createPeer({
     socket: running.socket,
+    codec: CODEC,
     maxQueuedBytes: MAX_QUEUED_BYTES,
     serve: calls.serve,
-    asked: floodLimit(kill),
+    asked: floodLimit(kill, elapsed),
     ignored: calls.ignored,
     broken: (why, gone) => {
       // On a busy machine the timer may come before the end that has been reported meanwhile.
@@ -135,6 +135,7 @@ export async function openRemoteHost(
     },
   });
   const liveness = new Liveness({
+    after: systemClock.after,
     ping: () => peer.ping(),
     busy: () => remote.staying || peer.open > 0,
     working: (isWorking) => running.working(isWorking),

@@ -1,7 +1,8 @@
 import { Duplex } from 'node:stream';
 import type { Declaration } from '../../core/kernel/index.ts';
 import type { ExtensionContext } from '../../core/contract/index.ts';
-import { CommandCalls, createPeer, KernelCalls, OwnTurns, type Peer } from '../../core/process/index.ts';
+import { createPeer, type Peer } from '@pith/process-rpc';
+import { CODEC, CommandCalls, KernelCalls, OwnTurns } from '../../core/process/index.ts';
 import { words } from '../words.ts';
 
 /** A context that takes what it is given apart, as the kernel does. */
@@ -62,6 +63,7 @@ export function kernelSide(): Ears {
     background: () => undefined,
   });
   const peer = createPeer({
+    codec: CODEC,
     socket,
     serve: calls.serve,
     ignored: calls.ignored,

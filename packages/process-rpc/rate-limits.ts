@@ -1,12 +1,10 @@
-import { elapsed } from '../kernel/index.ts';
-
 const WINDOW_MS = 1000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_MESSAGES = 20_000;
 const MOST_CHARACTERS = 256 * 1024;
 
 /** Counts what a process begins by itself; more than fits in a second is a flood, reported once. `now` never goes back. */
-export function floodLimit(flooded: (why: string) => void, now: () => number = elapsed): (bytes: number) => void {
+export function floodLimit(flooded: (why: string) => void, now: () => number): (bytes: number) => void {
   const count = countPerSecond(now);
   let isReported = false;
   return (size) => {
@@ -22,7 +20,10 @@ export function floodLimit(flooded: (why: string) => void, now: () => number = e
 }
 
 /** What one process may have logged in a second. More is left out, and reported once in its place. */
-export function logAllowance(report: (message: string) => void, now: () => number = elapsed): (characters: number) => boolean {
+export function logAllowance(
+  report: (message: string) => void,
+  now: () => number = () => performance.now(),
+): (characters: number) => boolean {
   const count = countPerSecond(now);
   return (characters) => {
     const { sum } = count(characters);

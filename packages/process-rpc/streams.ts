@@ -1,9 +1,10 @@
-import { PithError } from '../contract/index.ts';
+import type { Codec } from './frames.ts';
 
 /** Parts that may be on their way, read by nobody yet. */
 export const WINDOW = 32;
 
 export interface PumpOptions {
+  readonly codec: Pick<Codec, 'refusal'>;
   send(part: unknown): void;
   /** Where the other side's word is put: more may be sent, or no more is wanted. */
   readonly entry: { abort(reason: unknown): void; credit?(parts: number): void };
@@ -11,7 +12,7 @@ export interface PumpOptions {
 }
 
 /** Sends the parts of an answer, never more than the other side has room for. The source is returned when nobody wants more of it. */
-export async function pumpStream(result: unknown, { send, entry, ended }: PumpOptions): Promise<void> {
+export async function pumpStream(result: unknown, { codec, send, entry, ended }: PumpOptions): Promise<void> {
   const state: { room: number; cancelled: boolean; source?: AsyncIterator<unknown> } = { room: WINDOW, cancelled: false };
   let wake = (): void => undefined;
   const release = (): void => void Promise.resolve(state.source?.return?.()).catch(() => undefined); // nobody reads on
@@ -27,7 +28,7 @@ export async function pumpStream(result: unknown, { send, entry, ended }: PumpOp
     state.room = Math.min(WINDOW, state.room + parts);
     wake();
   };
-  const source = (state.source = iteratorOf(await result));
+  const source = (state.source = iteratorOf(await result, codec));
   try {
     while (!state.cancelled && !ended()) {
       const next = await source.next();
@@ -42,10 +43,10 @@ export async function pumpStream(result: unknown, { send, entry, ended }: PumpOp
   }
 }
 
-function iteratorOf(value: unknown): AsyncIterator<unknown> {
+function iteratorOf(value: unknown, { refusal }: PumpOptions['codec']): AsyncIterator<unknown> {
   const parts = value as Partial<AsyncIterable<unknown>> | null;
   if (typeof parts?.[Symbol.asyncIterator] === 'function') return (parts as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-  throw new PithError('provider_failed', 'the answer has no parts: return an AsyncIterable');
+  throw refusal('no_parts', 'the answer has no parts: return an AsyncIterable');
 }
 
 interface ReceiveOptions {

@@ -1,9 +1,9 @@
-import { systemClock } from '../kernel/index.ts';
-
 const EVERY_MS = 2000;
 const SILENT_MS = 5000;
 
 export interface LivenessOptions {
+  /** A timer of the machine, which does not keep this process alive; returns its cancel. */
+  after(ms: number, run: () => void): () => void;
   ping(): Promise<void>;
   /** Whether something waits for the process, or it works by itself. */
   busy(): boolean;
@@ -41,12 +41,12 @@ export class Liveness {
   }
 
   #later(): void {
-    this.#cancel = systemClock.after(EVERY_MS, () => this.#ask());
+    this.#cancel = this.#options.after(EVERY_MS, () => this.#ask());
   }
 
   #ask(): void {
     this.#used = false;
-    this.#cancel = systemClock.after(SILENT_MS, () => {
+    this.#cancel = this.#options.after(SILENT_MS, () => {
       this.close();
       this.#options.silent();
     });

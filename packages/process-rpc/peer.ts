@@ -1,8 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { messageOf, PithError } from '../contract/index.ts';
 import { isThenable } from '@pith/promises';
-import { errorFromData, errorToData } from './error-data.ts';
-import { openFrames } from './frames.ts';
+import { type Codec, openFrames } from './frames.ts';
 import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
 
@@ -15,6 +13,7 @@ export interface Incoming {
 
 export interface PeerOptions {
   readonly socket: Duplex;
+  readonly codec: Codec;
   /** What may wait for the other side to read; more breaks the connection. Absent: no bound. */
   readonly maxQueuedBytes?: number;
   /** Answers a call of the other side: a value, a promise, or parts for a stream. */
@@ -62,6 +61,8 @@ interface Serving {
 }
 
 export function createPeer(options: PeerOptions): Peer {
+  const { codec } = options;
+  const { errorFromData, errorToData } = codec;
   const waiting = new Map<number, PendingCall>();
   const serving = new Map<number, Serving>();
   const pings: (() => void)[] = [];
@@ -70,6 +71,7 @@ export function createPeer(options: PeerOptions): Peer {
   let isBroken = false;
   const frames = openFrames({
     socket: options.socket,
+    codec,
     maxQueuedBytes: options.maxQueuedBytes ?? Infinity,
     received(sent, bytes) {
       const message = readMessage(sent);
@@ -163,7 +165,7 @@ export function createPeer(options: PeerOptions): Peer {
       const result = options.serve(operation, args, { signal: controller.signal, correlationId });
       if (streamed) {
         const send = (part: unknown): void => frames.send(answerMessage(KIND.part, id, part), `a part of ${operation}`);
-        pumpStream(result, { send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
+        pumpStream(result, { codec, send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
       } else if (isThenable(result)) result.then(succeed, fail);
       else succeed(result);
     } catch (error) {
@@ -180,7 +182,7 @@ export function createPeer(options: PeerOptions): Peer {
     given?: string,
   ): number {
     const id = ++lastId;
-    const why = over ?? (signal?.aborted ? abortedBy(signal) : undefined);
+    const why = over ?? (signal?.aborted ? abortedBy(signal, codec) : undefined);
     if (why) call.reject(why);
     else {
       try {
@@ -199,7 +201,7 @@ export function createPeer(options: PeerOptions): Peer {
     const onAbort = (): void => {
       if (!waiting.delete(id)) return;
       cancel(id, signal.reason);
-      call.reject(abortedBy(signal));
+      call.reject(abortedBy(signal, codec));
     };
     const done = (): void => signal.removeEventListener('abort', onAbort);
     signal.addEventListener('abort', onAbort);
@@ -248,6 +250,6 @@ export function createPeer(options: PeerOptions): Peer {
   };
 }
 
-function abortedBy({ reason }: AbortSignal): Error {
-  return reason instanceof PithError ? reason : new PithError('aborted', `the call was aborted: ${messageOf(reason)}`, { cause: reason });
+function abortedBy({ reason }: AbortSignal, codec: Codec): Error {
+  return codec.refusal('aborted', 'the call was aborted', reason);
 }

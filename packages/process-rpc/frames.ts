@@ -1,12 +1,26 @@
 import type { Duplex } from 'node:stream';
-import { messageOf, PithError } from '../contract/index.ts';
-import { toJsonValue, DEEPEST_VALUE, MOST_PARTS } from '../kernel/index.ts';
 
 /** The largest message that crosses, either way. */
 export const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 /** What may wait in the kernel for a process that does not read. */
 export const MAX_QUEUED_BYTES = 4 * MAX_FRAME_BYTES;
 const HEADER_BYTES = 4;
+
+/** What went wrong with a call by itself. */
+export type Refusal = 'aborted' | 'too_large' | 'no_parts';
+
+/** How values and errors of the user cross. */
+export interface Codec {
+  /** How deep a value may be, and how many parts it may have. */
+  readonly deepest: number;
+  readonly mostParts: number;
+  /** `value` as plain JSON, at most `deepest` deep. Throws for what cannot cross; `what` names it. */
+  plain(value: unknown, what: string, deepest: number): unknown;
+  /** An error as plain data, and back. Neither throws. */
+  errorToData(error: unknown): unknown;
+  errorFromData(data: unknown): Error;
+  refusal(code: Refusal, message: string, cause?: unknown): Error;
+}
 
 /** Messages over a socket: four bytes of length, little endian, then the value as JSON. */
 export interface Frames {
@@ -17,6 +31,7 @@ export interface Frames {
 
 export interface FramesOptions {
   readonly socket: Duplex;
+  readonly codec: Codec;
   /** What may wait for a reader that does not read. */
   readonly maxQueuedBytes: number;
   received(message: unknown, bytes: number): void;
@@ -24,7 +39,7 @@ export interface FramesOptions {
   broken(why: string, gone: boolean): void;
 }
 
-export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesOptions): Frames {
+export function openFrames({ socket, codec, maxQueuedBytes, received, broken }: FramesOptions): Frames {
   let chunks: Buffer[] = [];
   let size = 0;
   let wanted = HEADER_BYTES;
@@ -54,9 +69,9 @@ export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesO
       if (rest.length < wanted) break;
       let message: unknown;
       try {
-        message = decode(rest.subarray(HEADER_BYTES, wanted));
+        message = decode(rest.subarray(HEADER_BYTES, wanted), codec);
       } catch (error) {
-        return fail(`it sent what cannot be read: ${messageOf(error)}`);
+        return fail(`it sent what cannot be read: ${(error as Error).message}`);
       }
       rest = rest.subarray(wanted);
       wanted = HEADER_BYTES;
@@ -73,7 +88,7 @@ export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesO
   return {
     send(message, what) {
       if (closed) return;
-      const frame = encode(message, what);
+      const frame = encode(message, what, codec);
       socket.write(frame);
       if (socket.writableLength > maxQueuedBytes) fail('it does not read its messages');
     },
@@ -81,17 +96,11 @@ export function openFrames({ socket, maxQueuedBytes, received, broken }: FramesO
   };
 }
 
-function encode(message: unknown, what: string): Buffer {
-  const text = JSON.stringify(toJsonValue(message, what, DEEPEST_MESSAGE));
+function encode(message: unknown, what: string, codec: Codec): Buffer {
+  const text = JSON.stringify(codec.plain(message, what, codec.deepest + ENVELOPE));
   const length = Buffer.byteLength(text);
   if (length > MAX_FRAME_BYTES) {
-    throw new PithError(
-      'not_serialisable',
-      `${what} has ${megabytes(length)}, and ${megabytes(MAX_FRAME_BYTES)} may cross to another process`,
-      {
-        cure: 'return less, or write it to a file and return its path',
-      },
-    );
+    throw codec.refusal('too_large', `${what} has ${megabytes(length)}, and ${megabytes(MAX_FRAME_BYTES)} may cross to another process`);
   }
   const frame = Buffer.allocUnsafe(HEADER_BYTES + length);
   frame.writeUInt32LE(length, 0);
@@ -100,8 +109,8 @@ function encode(message: unknown, what: string): Buffer {
 }
 
 /** Bytes of anybody: counted before anything is made of them. */
-function decode(bytes: Buffer): unknown {
-  checkBounds(bytes);
+function decode(bytes: Buffer, codec: Codec): unknown {
+  checkBounds(bytes, codec);
   try {
     return JSON.parse(bytes.toString()) as unknown;
   } catch {
@@ -113,8 +122,8 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-/** How deep a message may be: a value, and room for what the message itself and the shape of an answer add to it. */
-export const DEEPEST_MESSAGE = DEEPEST_VALUE + 8;
+/** What the message itself and the shape of an answer add to the depth of a value. */
+const ENVELOPE = 8;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -125,7 +134,7 @@ const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
  * Counts what JSON would become before anything of it is made: how deep it is, and how many parts it has. The length of its texts and names
  * is bounded by that of the message. Throws in words that end a sentence. Whether it is JSON at all is for the parser to say.
  */
-export function checkBounds(json: Uint8Array): void {
+function checkBounds(json: Uint8Array, { deepest, mostParts }: Codec): void {
   let depth = 0;
   let parts = 1;
   for (let at = 0; at < json.length; at += 1) {
@@ -146,7 +155,7 @@ export function checkBounds(json: Uint8Array): void {
         parts += 1;
         break;
     }
-    if (depth > DEEPEST_MESSAGE) throw new Error(`it is deeper than ${DEEPEST_VALUE}`);
-    if (parts > MOST_PARTS) throw new Error(`it has more than ${MOST_PARTS} parts`);
+    if (depth > deepest + ENVELOPE) throw new Error(`it is deeper than ${deepest}`);
+    if (parts > mostParts) throw new Error(`it has more than ${mostParts} parts`);
   }
 }

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { elapsed } from '../kernel/index.ts';
 
 const FLOOD_BYTES = 16 * 1024 * 1024;
 const FLOOD_WINDOW_MS = 10_000;
@@ -7,6 +6,8 @@ const KEPT_A_SECOND = 64 * 1024;
 const LONGEST_LINE = 8 * 1024;
 
 export interface OutputCap {
+  /** Milliseconds that never go back. */
+  now(): number;
   /** A line that the process printed, or a note on what was left out. */
   line(text: string): void;
   /** More came than anyone means to read. Called once. */
@@ -14,18 +15,18 @@ export interface OutputCap {
 }
 
 /** Reads what a process prints: so many lines a second are passed on, the rest is counted and dropped, and a flood is reported. */
-export function capOutput(stream: Readable, { line, flood }: OutputCap): void {
-  let windowFrom = elapsed();
+export function capOutput(stream: Readable, { line, flood, now }: OutputCap): void {
+  let windowFrom = now();
   let inWindow = 0;
-  let second = elapsed();
+  let second = now();
   let passed = 0;
   let dropped = 0;
   let isFlood = false;
 
   function tell(text: string): void {
-    const now = elapsed();
-    if (now - second >= 1000) {
-      second = now;
+    const at = now();
+    if (at - second >= 1000) {
+      second = at;
       passed = 0;
       tellDropped();
     }
@@ -42,9 +43,9 @@ export function capOutput(stream: Readable, { line, flood }: OutputCap): void {
   let rest = '';
   const decoder = new TextDecoder();
   stream.on('data', (chunk: Buffer) => {
-    const now = elapsed();
-    if (now - windowFrom >= FLOOD_WINDOW_MS) {
-      windowFrom = now;
+    const at = now();
+    if (at - windowFrom >= FLOOD_WINDOW_MS) {
+      windowFrom = at;
       inWindow = 0;
     }
     inWindow += chunk.length;
@@ -54,7 +55,7 @@ export function capOutput(stream: Readable, { line, flood }: OutputCap): void {
     }
     // What is dropped anyway is not decoded: that is what a flood would cost.
     if (isFlood || passed > KEPT_A_SECOND * 4) {
-      if (now - second >= 1000) passed = 0;
+      if (at - second >= 1000) passed = 0;
       dropped += chunk.length + rest.length;
       rest = '';
       return;
