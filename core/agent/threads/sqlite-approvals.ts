@@ -35,6 +35,11 @@ const SCHEMA = [
   'ALTER TABLE approvals ADD COLUMN always TEXT;',
 ];
 
+const CLOSE = 'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?';
+const ALWAYS = `SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`;
+const ASKED = 'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC';
+const INSERT = 'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?)';
+
 /** Writes the events of approvals in the transactions of their rows. */
 interface ApprovalEvents {
   requested(statement: Statement, question: Question): void;
@@ -61,15 +66,7 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
   /** False when it has an answer already, or nobody can answer any more. */
   const close = (statement: Statement, approval: Approval, { answer, reason, by }: Said): boolean => {
     const now = clock.now();
-    const { changes } = statement(
-      'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?',
-      answer,
-      reason ?? null,
-      by,
-      now,
-      approval.id,
-      now,
-    );
+    const { changes } = statement(CLOSE, answer, reason ?? null, by, now, approval.id, now);
     if (changes === 1) events.answered(statement, approval, answer);
     return changes === 1;
   };
@@ -96,18 +93,8 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
 
     async answersFor({ turnId, step, index, digest, tool, rootThreadId, always }) {
       return {
-        always: store
-          .all(`SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`, rootThreadId, tool, always)
-          .map(read),
-        asked: store
-          .all(
-            'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC',
-            turnId,
-            step,
-            index,
-            digest,
-          )
-          .map(read),
+        always: store.all(ALWAYS, rootThreadId, tool, always).map(read),
+        asked: store.all(ASKED, turnId, step, index, digest).map(read),
       };
     },
 
@@ -116,18 +103,11 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
       const [input, path] = [JSON.stringify(question.input), JSON.stringify(question.path)];
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
+      const shown = [question.details, question.source, question.subject, question.always] as const;
       await store.write((statement) => {
         checkThreadFence(store, fence);
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
-        statement(
-          'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?)',
-          ...call,
-          ...asker,
-          question.details,
-          question.source,
-          question.subject,
-          question.always,
-        );
+        statement(INSERT, ...call, ...asker, ...shown);
         events.requested(statement, question);
       });
     },

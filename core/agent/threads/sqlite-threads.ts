@@ -47,6 +47,9 @@ const SCHEMA = [
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
+const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)
+  ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
+const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
@@ -122,31 +125,18 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
     }
   };
 
-  const setState = (statement: Statement, turnId: string, state: TurnState, usage: Usage) => {
-    const changed = statement(
-      'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?',
-      state,
-      usage.inputTokens,
-      usage.outputTokens,
-      turnId,
-    );
-    found(changed.changes, `turn '${turnId}'`);
+  const setState = (statement: Statement, turnId: string, state: TurnState, { inputTokens, outputTokens }: Usage) => {
+    const set = 'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?';
+    found(statement(set, state, inputTokens, outputTokens, turnId).changes, `turn '${turnId}'`);
     statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
   };
 
   const setCall = ({ turnId, step, index }: CallKey, state: CallState, result: ToolResult | null) => {
     const text = result && JSON.stringify(result);
-    return write((statement) => {
-      const { changes } = statement(
-        'UPDATE calls SET state = ?, result = ? WHERE turn = ? AND step = ? AND place = ?',
-        state,
-        text,
-        turnId,
-        step,
-        index,
-      );
-      found(changes, `call ${step}/${index} of turn '${turnId}'`);
-    });
+    const set = 'UPDATE calls SET state = ?, result = ? WHERE turn = ? AND step = ? AND place = ?';
+    return write((statement) =>
+      found(statement(set, state, text, turnId, step, index).changes, `call ${step}/${index} of turn '${turnId}'`),
+    );
   };
 
   return {
@@ -154,32 +144,12 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       const agent = JSON.stringify(turn.agent);
       const policy = JSON.stringify(turn.policy);
       const texts = messages.map((message) => JSON.stringify(message));
+      const asker = [turn.channelId, turn.userId, turn.correlationId];
+      const used = [turn.usage.inputTokens, turn.usage.outputTokens];
       await write((statement) => {
         const now = clock.now();
-        statement(
-          'INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent',
-          thread.id,
-          thread.agentId,
-          thread.date,
-          thread.title.replaceAll('\0', ' '),
-          now,
-          now,
-        );
-        statement(
-          'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-          turn.id,
-          thread.id,
-          turn.channelId,
-          turn.userId,
-          turn.correlationId,
-          turn.depth,
-          turn.state,
-          turn.steps,
-          turn.usage.inputTokens,
-          turn.usage.outputTokens,
-          turn.startedAt,
-          turn.key,
-        );
+        statement(INSERT_THREAD, thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now);
+        statement(INSERT_TURN, turn.id, thread.id, ...asker, turn.depth, turn.state, turn.steps, ...used, turn.startedAt, turn.key);
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
         if (said !== undefined) writeSaid(statement, turn, said);
@@ -189,25 +159,13 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
 
     async recordStep(turnId, { step, message, calls, usage, end, callers = [] }) {
       const text = JSON.stringify(message);
-      const rows = calls.map((call) => [
-        call.callId,
-        call.name,
-        call.extensionId,
-        call.tool,
-        JSON.stringify(call.input) ?? 'null',
-        call.effect,
-        call.state,
-        call.result === null ? null : JSON.stringify(call.result),
-      ]);
+      const rows = calls.map(({ callId, name, extensionId, tool, input, effect, state, result }) => {
+        const what = [callId, name, extensionId, tool, JSON.stringify(input) ?? 'null'];
+        return [...what, effect, state, result && JSON.stringify(result)];
+      });
       await write((statement) => {
-        const { changes } = statement(
-          'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?',
-          step + 1,
-          usage.inputTokens,
-          usage.outputTokens,
-          turnId,
-        );
-        found(changes, `turn '${turnId}'`);
+        const set = 'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?';
+        found(statement(set, step + 1, usage.inputTokens, usage.outputTokens, turnId).changes, `turn '${turnId}'`);
         statement(INSERT_MESSAGE, text, null, turnId);
         rows.forEach((row, index) => statement(INSERT_CALL, turnId, step, index, ...row));
         if (end !== undefined) setState(statement, turnId, end, usage);

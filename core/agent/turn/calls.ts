@@ -235,46 +235,36 @@ export async function* runCalls(turn: RunningTurn, calls: readonly DecidedCall[]
   const stored: Promise<void>[] = [];
   const running = Promise.all(calls.map((call) => runOne(turn, call, stored)));
   yield* turn.events.until(running);
-  return ranCalls(await running, stored);
+  const results = await running;
+  const retain: Record<string, Retain> = {};
+  const content = calls.flatMap(({ record: { callId, name } }, index) => {
+    const result = results[index] ?? null;
+    if (result?.ok && result.retain) retain[callId] = result.retain;
+    return result === null ? [] : resultPart(callId, name, result);
+  });
+  return { message: results.includes(null) ? null : { role: 'tool', content }, retain, stored };
 }
 
 /** null: it waits for a person. */
-type Finished = { readonly record: CallRecord; readonly result: ToolResult } | null;
-
-async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Promise<Finished> {
-  const { record, result: given, question, approved } = call;
+async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Promise<ToolResult | null> {
+  const { record, question, approved } = call;
   if (question) return null;
-  return finish(turn, record, given ?? boundedResult(await callTool(turn, record, approved)), stored);
-}
-
-async function finish(turn: RunningTurn, record: CallRecord, result: ToolResult, stored: Promise<void>[]): Promise<Finished> {
-  const { writer } = turn;
+  const result = call.result ?? boundedResult(await callTool(turn, record, approved));
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
     stored.push(write);
   };
   if (isSuspended(turn, result)) {
-    if (record.effect === 'write') store(writer.setCall(record, 'requested'));
+    if (record.effect === 'write') store(turn.writer.setCall(record, 'requested'));
     return null;
   }
-  if (record.state !== 'finished') store(writer.finishCall(record, result));
+  if (record.state !== 'finished') store(turn.writer.finishCall(record, result));
   if (!wasShown(turn, record)) {
     const { extensionId, tool } = record;
     const line = extensionId === '' ? undefined : await turn.deps.host.providers.tools.present(extensionId, tool, result);
     turn.events.push(resultEvent(turn, record, result, line));
   }
-  return { record, result };
-}
-
-function ranCalls(finished: readonly Finished[], stored: Promise<void>[]): RanCalls {
-  const retain: Record<string, Retain> = {};
-  const content = finished.flatMap((each) => {
-    if (each === null) return [];
-    const { record, result } = each;
-    if (result.ok && result.retain) retain[record.callId] = result.retain;
-    return resultPart(record.callId, record.name, result);
-  });
-  return { message: finished.includes(null) ? null : { role: 'tool', content }, retain, stored };
+  return result;
 }
 
 /** A call that ended before its turn was suspended: its result has been shown. */
