@@ -6,8 +6,7 @@ import { type AssistantMessage, countTokens, distinct } from '../prompt/messages
 import { modelFailure } from '../../models/index.ts';
 import { streamStep, type StepOutcome } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
-import { toolIds, type OfferedTool } from '../tools/tools.ts';
-import { withTurnTools } from '../tools/turn-tools.ts';
+import { type OfferedTool, toolIds, withTurnTools } from '../tools/tools.ts';
 import { functionTool } from './plan.ts';
 import { untilAborted } from '@pith/promises';
 

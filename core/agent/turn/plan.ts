@@ -1,5 +1,5 @@
 import type { FunctionTool, NamedText, TurnDependencies, TurnPlan } from './running-turn.ts';
-import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo, type TurnPolicy } from '../../contract/index.ts';
+import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo } from '../../contract/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
@@ -7,8 +7,7 @@ import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
 import { mayServe, narrowed } from '../tools/gate.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
-import { resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
-import { missingBrought, withTurnTools } from '../tools/turn-tools.ts';
+import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
 import { ofBringer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
@@ -37,37 +36,23 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { turn, thread, text } = request;
   const { agent: spec, policy, channelId, userId } = turn;
   const { host } = deps;
-  const [model, resolved, skills, contexts, providers] = await Promise.all([
-    deps.models.resolve(policy.model ?? spec.model),
-    deps.registry.callees(spec).then((callees) => resolveTools(spec, host, policy, callees)),
+  const resolving = deps.models.resolve(policy.model ?? spec.model);
+  const ofTurn = async (own: readonly string[]) => infoOf(request, await resolving, own);
+  const [model, tools, skills, contexts] = await Promise.all([
+    resolving,
+    deps.registry.callees(spec).then((callees) => toolsOfTurn(deps, { spec, policy, callees }, ofTurn, signal)),
     deps.skills.read(spec, signal),
     contextSources(host),
-    turnToolProviders(deps, spec, policy),
   ]);
   if (text !== null) refuseUnusable(spec, skills);
-  const { reserved } = resolved;
-  const asked = infoOf(request, model, toolIds(resolved.tools));
-  const question = {
-    host,
-    clock: deps.clock,
-    providers,
-    turn: asked,
-    policy,
-    reserved,
-    offered: resolved.tools,
-    mayRedescribe: true,
-    hooks: deps.hooks,
-  };
+  const { tools: offered, info, own, reserved, providers, late } = tools;
   const variables = { sandbox_dir: deps.sandboxDir, date: thread.date, channel: channelId, user: userId };
-  const instructing = instructionsOf(spec, skills, variables, (id, prompt) => host.agents.renderPrompt(id, prompt, signal));
-  instructing.catch(() => undefined); // awaited below
-  const { tools, notices, late } =
-    providers.length === 0 ? { tools: resolved.tools, notices: [], late: [] } : await withTurnTools(question, signal);
-  const info: TurnInfo = tools === resolved.tools ? asked : { ...asked, tools: toolIds(tools) };
   // What a stranger begins is answered to the stranger: it learns nothing that other extensions say.
   const serving = contexts.filter(({ extensionId }) => mayServe(policy, extensionId));
-  const context = await gatherContext(serving, info, deps.hooks, signal);
-  const instructions = await instructing;
+  const [instructions, context] = await Promise.all([
+    instructionsOf(spec, skills, variables, (id, prompt) => host.agents.renderPrompt(id, prompt, signal)),
+    gatherContext(serving, info, deps.hooks, signal),
+  ]);
   const fitting = await fittingDocuments(context.documents, model.contextWindow);
   const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, text: part }))];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
@@ -77,15 +62,14 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     limits: narrowed(spec.limits, policy.limits),
     policy,
     model,
-    tools: { offered: tools, functions: tools.map(functionTool), own: asked.tools, reserved, providers, late },
+    tools: { offered, functions: offered.map(functionTool), own, reserved, providers, late },
     system: systemParts.map((part) => part.text).join('\n\n'),
     systemParts,
     documents: fitting.documents,
     turnParts: [...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, text: part })),
     notices: [
-      ...[...request.notes, ...resolved.notes, ...skillNotes].flatMap(noticeOf),
-      ...notices,
-      ...missingBrought(spec.usesTools, tools),
+      ...[...request.notes, ...tools.notes, ...skillNotes].flatMap(noticeOf),
+      ...tools.notices,
       ...context.notices,
       ...(text === null ? [] : fitting.notices),
     ],
@@ -114,10 +98,6 @@ function infoOf({ turn, thread, text }: PlanRequest, model: ResolvedModel, tools
 }
 
 const MOST_TEXTS = 5;
-
-async function turnToolProviders({ host }: TurnDependencies, spec: AgentSpec, policy: TurnPolicy): Promise<readonly string[]> {
-  return (await host.providers.tools.turnProviders(spec)).filter((id) => mayServe(policy, id));
-}
 
 /** A skill may have become unusable after the agent was admitted. */
 function refuseUnusable(spec: AgentSpec, skills: readonly BoundSkill[]): void {

@@ -27,8 +27,7 @@ import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
 import type { Cleaning, DeclaredAgents, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
-import type { OfferedTool } from '../tools/tools.ts';
-import type { TurnToolHost } from '../tools/turn-tools.ts';
+import type { OfferedTool, TurnToolHost } from '../tools/tools.ts';
 
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {

@@ -2,9 +2,8 @@ import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
 import { inputProblem } from '../../kernel/index.ts';
-import { withFixed, missingTools, resolveTools, toolIds, type OfferedTool } from '../tools/tools.ts';
+import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import { needsApproval, decide, digestOf } from '../tools/gate.ts';
-import { withTurnTools } from '../tools/turn-tools.ts';
 import { ofBringer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
@@ -33,19 +32,13 @@ type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askA
 
 export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { registry, host, clock } = dependencies;
-  const { tools: ofExtensions } = host.providers;
   const offered = async (agentId: string, signal: AbortSignal) => {
     const { spec } = await registry.resolve(agentId);
     const policy = ofBringer(spec);
-    const [{ tools: own, reserved }, providers] = await Promise.all([
-      resolveTools(spec, host, policy, await registry.callees(spec)),
-      ofExtensions.turnProviders(spec),
-    ]);
-    const turn = turnOf(spec, ulid(clock.now()), toolIds(own));
-    if (providers.length === 0) return { spec, tools: own, turn };
-    const question = { host, clock, providers, turn, policy, reserved, offered: own, mayRedescribe: true };
-    const { tools } = await withTurnTools(question, signal);
-    return { spec, tools, turn: { ...turn, tools: toolIds(tools) } };
+    const callees = await registry.callees(spec);
+    const ofTurn = async (own: readonly string[]) => turnOf(spec, ulid(clock.now()), own);
+    const { tools, info } = await toolsOfTurn({ host, clock }, { spec, policy, callees }, ofTurn, signal);
+    return { spec, tools, turn: info };
   };
 
   return {
@@ -88,7 +81,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
         };
-        const refused = await ofExtensions.refusal(extensionId, descriptor.name, whole);
+        const refused = await host.providers.tools.refusal(extensionId, descriptor.name, whole);
         if (refused !== null) return toolError('tool_input_invalid', refused);
         if (approve === null)
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
@@ -96,7 +89,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       }
       const subject = asking === false ? null : asking.subject;
       const about = { turn, idempotencyKey: `${turn.id}/0/0`, signal, ...(subject === null ? {} : { approved: subject }) };
-      return ofExtensions.call(extensionId, descriptor.name, whole, about);
+      return host.providers.tools.call(extensionId, descriptor.name, whole, about);
     },
   };
 }
