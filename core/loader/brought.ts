@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { BroughtExtension } from '../contract/index.ts';
-import { type Declaration, systemClock } from '../kernel/index.ts';
+import type { Declaration } from '../kernel/index.ts';
 import type { Manifest } from '../trust/index.ts';
 
 type BroughtCode = NonNullable<Declaration['brought']>;
@@ -104,10 +104,6 @@ function stampsOf(places: readonly string[]): string {
 /** Whether one of them was written so soon before that time, or since, that a further write could leave the same stamps. */
 function isFresh(places: readonly string[], since: number): boolean {
   return places.some((place) => (statOf(place)?.ctimeNs ?? 0n) + TICK_NS >= BigInt(since) * 1_000_000n);
-}
-
-export function timeNow(): number {
-  return systemClock.now();
 }
 
 function statOf(place: string): fs.BigIntStats | undefined {

@@ -11,12 +11,13 @@ import {
   type Loader,
   buildOf,
   packageVersion,
+  systemClock,
 } from '../kernel/index.ts';
 import type { BroughtExtension } from '../contract/index.ts';
 import type { bundleBrought as bundleNow } from './bundle-brought.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { BROUGHT_ENTRY, broughtDeclaration, digestOfText, isUnchanged, readSources, sourcesOf, type Sources, timeNow } from './brought.ts';
+import { BROUGHT_ENTRY, broughtDeclaration, digestOfText, isUnchanged, readSources, sourcesOf, type Sources } from './brought.ts';
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
@@ -95,7 +96,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
       studied.set(id, known);
       return declared(known.digest);
     }
-    const began = timeNow();
+    const began = systemClock.now();
     const { text, seen } = await bundleBrought(
       { directory, packageRoot: options.packageRoot, file: path.join(folder.path, name) },
       id,

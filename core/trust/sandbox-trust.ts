@@ -50,9 +50,6 @@ export interface Trust {
   grant(id: string, manifest: Manifest, shipped: boolean, dataDirectory: string): Granted;
   /** Agrees to that for an extension, beside what was agreed to before. Throws `trust_failed`. */
   allow(id: string, asks: readonly string[]): void;
-  /** Whether a person agreed to something of that kind once; the key is a digest. */
-  isAgreed(kind: string, key: string): boolean;
-  agree(kind: string, key: string): void;
 }
 
 export interface StatePlace {
@@ -143,13 +140,6 @@ export function trustOf(options: TrustOptions): Trust {
       return { manifest: narrowed(manifest, agreed), withheld };
     },
     allow: (id, asks) => file.change((record) => withGrants(record, opened, { [id]: asks })),
-    isAgreed: (kind, key) => file.read().agreements[kind]?.includes(key) ?? false,
-    agree(kind, key) {
-      file.change((record) => {
-        const former = record.agreements[kind] ?? [];
-        return former.includes(key) ? record : { ...record, agreements: { ...record.agreements, [kind]: [...former, key] } };
-      });
-    },
   };
 }
 

@@ -13,8 +13,6 @@ export interface TrustRecord {
   readonly grants: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** Data folders of unknown origin that the person was asked about and did not take. */
   readonly foreignState: readonly string[];
-  /** Digests of what else was agreed to, by kind. */
-  readonly agreements: Readonly<Record<string, readonly string[]>>;
 }
 
 /** `~/.pith/trust.json`, which only its owner may read. */
@@ -30,7 +28,7 @@ export interface TrustFile {
 }
 
 const NAME = 'trust.json';
-const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, foreignState: [], agreements: {} };
+const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, foreignState: [] };
 const MOST_BYTES = 4 * 1024 * 1024;
 
 export function openTrustFile(home: string | null): TrustFile {
@@ -84,7 +82,6 @@ function parse(bytes: Buffer | null): TrustRecord {
     sandboxes: entriesOf(read['sandboxes'], (value) => (typeof value === 'boolean' ? value : undefined)),
     grants: entriesOf(read['grants'], (value) => (isMap(value) ? entriesOf(value, textsOf) : undefined)),
     foreignState: textsOf(read['foreignState']) ?? [],
-    agreements: entriesOf(read['agreements'], textsOf),
   };
 }
 

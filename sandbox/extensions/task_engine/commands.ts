@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
-import { captureCommand } from '@pith/command-line';
+import { captureCommand, renderTable } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
-import { changeJson, cut, taskIdFor, taskJson } from './view.ts';
+import { changeJson, taskIdFor, taskJson } from './view.ts';
 import type { TaskChange } from './task-store.ts';
 
 const ID = { name: 'id', description: 'The task', required: true };
@@ -142,20 +142,18 @@ async function defaultAgent(ports: Ports, signal: AbortSignal): Promise<string> 
   throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one with --agent' });
 }
 
-const GAP = '  ';
-const LEAST_GOAL = 20;
-
 /** One line a task, in columns. */
 function listText(tasks: readonly Task[], now: number, io: Pick<CommandIO, 'interactive' | 'columns'>): string {
   if (tasks.length === 0) return 'There are no tasks. Submit one with: pith tasks submit "<goal>"';
-  const rows = [
-    ['ID', 'STATE', 'AGENT', 'STEPS', 'CHANGED', 'GOAL'],
-    ...tasks.map((task) => [task.id, task.state, task.agent, String(task.steps), `${ago(now - task.updatedAt)} ago`, task.goal]),
+  const columns = [
+    { title: 'ID', value: ({ id }: Task) => id },
+    { title: 'STATE', value: ({ state }: Task) => state },
+    { title: 'AGENT', value: ({ agent }: Task) => agent },
+    { title: 'STEPS', value: ({ steps }: Task) => String(steps) },
+    { title: 'CHANGED', value: ({ updatedAt }: Task) => `${ago(now - updatedAt)} ago` },
+    { title: 'GOAL', value: ({ goal }: Task) => goal },
   ];
-  const widths = rows[0]!.slice(0, -1).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const used = widths.reduce((sum, width) => sum + width + GAP.length, 0);
-  const room = io.interactive ? Math.max(LEAST_GOAL, (io.columns || 120) - used) : Infinity;
-  return rows.map((row) => [...widths.map((width, column) => row[column]!.padEnd(width)), cut(row.at(-1)!, room)].join(GAP)).join('\n');
+  return renderTable(tasks, columns, io.interactive ? io.columns || 120 : 0);
 }
 
 /** All that a person wants to know of one task. */
