@@ -1,6 +1,6 @@
 export { Calls } from './calls/calls.ts';
 export type { AgentKeyCheck, Candidate, Generation, Tier, Version } from './calls/generation.ts';
-export { correlationOf } from './calls/invoke.ts';
+export { correlationOf, splitSignal } from './calls/invoke.ts';
 export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {
   DEFAULT_TIMEOUT_MS,
@@ -12,7 +12,6 @@ export {
   TURN_TOOLS,
 } from './calls/surface.ts';
 export { describeTools } from './calls/tool-descriptor.ts';
-export { splitSignal } from './calls/wire.ts';
 export type { Declaration } from './discovery/declaration.ts';
 export { discover } from './discovery/discover.ts';
 export { type IndexFile, openIndex } from './discovery/index-file.ts';
@@ -23,8 +22,7 @@ export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts
 export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
 export type { ExtensionFacts, Extensions } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
-export { createCommandContext } from './lifecycle/command-context.ts';
-export { createExtensionContext } from './lifecycle/extension-context.ts';
+export { createCommandContext, createExtensionContext } from './lifecycle/extension-context.ts';
 export { type ExtensionClass, type ImportedClass, importCommands } from './lifecycle/import-class.ts';
 export { constructClass, importInProcess } from './lifecycle/in-process.ts';
 export { type Lifecycle, recorded } from './lifecycle/lifecycle.ts';
@@ -32,7 +30,7 @@ export type { Bundle, Loader } from './lifecycle/loader.ts';
 export { PHASE_LIMIT_MS, STOP_LIMIT_MS, runPhase } from './lifecycle/phase-limit.ts';
 export type { Folders, Reports, Runtime } from './lifecycle/runtime.ts';
 export { createScope } from './lifecycle/scope.ts';
-export { type Slot, wantedOf } from './lifecycle/slot.ts';
+export { type Slot, wantedOf } from './lifecycle/actor.ts';
 export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
 export type { DeclaredAgents } from './providers/agents.ts';
 export type { Commands, DeclaredCommand } from './providers/commands.ts';
@@ -42,8 +40,7 @@ export type { Providers } from './providers/providers.ts';
 export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt } from './calls/render-prompt.ts';
 export { type DescribedTools, toolsOf, type Tools } from './providers/tools.ts';
-export { watchFolder, whyTooLarge } from './records/data-watch.ts';
-export { extensionData, makeExtensionData, isBrought, shortId } from './records/extension-data.ts';
+export { extensionData, isBrought, makeExtensionData, shortId, watchFolder, whyTooLarge } from './records/extension-data.ts';
 export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
 export {
   type AgentDeclaration,

@@ -1,10 +1,9 @@
-import { PithError, type TurnInfo } from '../../contract/index.ts';
-import type { Phase } from '../records/error-codes.ts';
+import { codeOf, messageOf, PithError, type TurnInfo } from '../../contract/index.ts';
 import type { Generation } from './generation.ts';
+import { toJsonValue } from './json-value.ts';
+import type { Phase } from '../records/error-codes.ts';
 import type { Failures } from '../records/failures.ts';
 import { problemOf } from '../records/problem.ts';
-import { openStream } from './open-stream.ts';
-import { DIRECT, type Wire } from './wire.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */
@@ -89,4 +88,114 @@ export function correlationOf(values: readonly unknown[]): string | undefined {
     if (typeof found === 'string') return found;
   }
   return undefined;
+}
+
+/** How arguments and results travel between the kernel and an extension. */
+export interface Wire {
+  /** Throws `not_serialisable` naming `what`. */
+  pass<T>(value: T, what: string): T;
+  /** What a caller sees of a thrown error. */
+  error(error: unknown): PithError;
+}
+
+/** In one process: values are shared. */
+export const DIRECT: Wire = {
+  pass: (value) => value,
+  error: (error) =>
+    error instanceof PithError ? error : new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cause: error }),
+};
+
+/** As between two processes: values are copied as JSON, errors keep only their data. */
+export const SERIALISED: Wire = {
+  pass: (value, what) => (value === undefined ? value : (toJsonValue(value, what) as typeof value)),
+  error(error) {
+    const { cure, where, retryable, statusCode } = error instanceof PithError ? error : ({} as Partial<PithError>);
+    return new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cure, where, retryable, statusCode });
+  },
+};
+
+/** Arguments, and the signal after them, which is carried apart. */
+export function splitSignal(args: readonly unknown[]): { readonly values: readonly unknown[]; readonly signal: AbortSignal | undefined } {
+  const given = args.at(-1);
+  return given instanceof AbortSignal ? { values: args.slice(0, -1), signal: given } : { values: args, signal: undefined };
+}
+
+/**
+ * Asks `generation` for an answer in parts. It is an open call of that generation until its last part has been read: a reload waits for it
+ * as for any other, then ends it `interrupted`.
+ */
+export function openStream<T>(
+  generation: Generation,
+  caller: AbortSignal | undefined,
+  ask: (signal: AbortSignal) => PromiseLike<AsyncIterable<T>>,
+): Promise<AsyncIterable<T>> {
+  return new Promise((resolve, reject) => {
+    const limit = { timeoutMs: null, timedOut: neverLate, signal: caller };
+    let cut: ((error: unknown) => void) | undefined;
+    const whole = generation.calls.run(limit, async (signal) => {
+      const answer = (await ask(signal)) as Partial<AsyncIterable<T>> | null | undefined;
+      if (typeof answer?.[Symbol.asyncIterator] !== 'function')
+        throw new PithError('provider_failed', 'the answer has no parts: return an AsyncIterable');
+      const source = (answer as AsyncIterable<T>)[Symbol.asyncIterator]();
+      await new Promise<void>((ended) => {
+        const parts = new Parts(source, ended);
+        cut = (error) => parts.cut(error);
+        resolve(parts);
+      });
+    });
+    whole.catch((error: unknown) => {
+      reject(error);
+      cut?.(error);
+    });
+  });
+}
+
+/** The parts of an answer, one at a time, until its end or `cut`. */
+class Parts<T> implements AsyncIterable<T>, AsyncIterator<T, undefined> {
+  readonly #source: AsyncIterator<T>;
+  readonly #ended: () => void;
+  #fail: ((error: unknown) => void) | undefined;
+  #cutWith: { readonly error: unknown } | undefined;
+
+  constructor(source: AsyncIterator<T>, ended: () => void) {
+    this.#source = source;
+    this.#ended = ended;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    return new Promise((resolve, reject) => {
+      if (this.#cutWith) return reject(this.#cutWith.error);
+      this.#fail = reject;
+      this.#source.next().then(
+        (result) => {
+          if (result.done) this.#ended();
+          resolve(result);
+        },
+        (error: unknown) => {
+          this.#ended();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  async return(): Promise<IteratorResult<T, undefined>> {
+    this.#ended();
+    await this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+
+  /** A source that ignores its signal is left behind. */
+  cut(error: unknown): void {
+    this.#cutWith = { error };
+    this.#fail?.(error);
+  }
+}
+
+function neverLate(): never {
+  throw new Error('a stream has no time limit');
 }

@@ -1,4 +1,3 @@
-import type { ConfinedPrograms } from '@pith/held-process';
 import {
   type AgentsApi,
   type CommandContext,
@@ -6,23 +5,29 @@ import {
   type Events,
   type ExtensionContext,
   type KeyValue,
+  type Logger,
   type Off,
   PithError,
+  Places,
+  type Protocol,
+  type Remote,
   type Topic,
 } from '../../contract/index.ts';
-import { didYouMean } from '@pith/plain-text';
 import { once } from '@pith/promises';
-import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
+import { makeExtensionData } from '../records/extension-data.ts';
+import { shippedSandbox } from '../records/package-version.ts';
+import type { Runtime } from './runtime.ts';
+import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
+import type { ConfinedPrograms } from '@pith/held-process';
+import { didYouMean } from '@pith/plain-text';
+import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
 import { problemOf } from '../records/problem.ts';
 import { askerOf } from '../records/recipients.ts';
 import { topicOf } from '../events/bus.ts';
 import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
-import { answeredByKernel, createCommandContext } from './command-context.ts';
 import type { Scope } from './scope.ts';
-import type { Runtime } from './runtime.ts';
 import { correlationOf } from '../calls/invoke.ts';
-import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
 
 /** What an extension is given at construction. All that it takes through this is owned by `scope`. */
 export function createExtensionContext(
@@ -156,4 +161,60 @@ function agentsOf(runtime: Runtime, declaration: Declaration): AgentsApi {
       return runOutside(() => agents.run(asked, signal));
     },
   };
+}
+
+/** What a command entry is given: an extension's context without the kernel. */
+export function createCommandContext(
+  { places, services: { agents }, clock, logger }: Pick<Runtime, 'places' | 'services' | 'clock' | 'logger'>,
+  declaration: Declaration,
+  config: Readonly<Record<string, unknown>>,
+): CommandContext {
+  const { id, directory } = declaration;
+  const folder = once(() => makeExtensionData(places.dataDirectory, id));
+  const log = correlated(logger(id));
+  return {
+    id,
+    directory,
+    get dataDirectory() {
+      return folder();
+    },
+    config,
+    clock,
+    logger: log,
+    use: (protocol) => {
+      const answered = answeredByKernel(protocol, places);
+      if (answered) return answered;
+      throw new PithError(
+        'not_declared',
+        `the commands of '${id}' ask for a provider of '${protocol.id}', but they run without the kernel`,
+        {
+          where: declaration.file,
+          cure: "let them run with 'needs: initialized' in the manifest",
+        },
+      );
+    },
+    agents: {
+      list: () => runOutside(() => agents.list()),
+      find: (agentId) => runOutside(() => agents.find(agentId)),
+    },
+  };
+}
+
+/** A protocol that the kernel answers itself, by constants that hold in every process; null: it is for extensions to provide. */
+export function answeredByKernel<T extends object>({ id }: Protocol<T>, places: Runtime['places']): Remote<T> | null {
+  if (id !== Places.id) return null;
+  const { sandbox, untrustedSandbox = null, home = null } = places;
+  const answer: Remote<Places> = { extensionId: 'kernel', sandbox, untrustedSandbox, shippedSandbox: shippedSandbox(), home };
+  return Object.freeze(answer) as Remote<object> as Remote<T>;
+}
+
+/** Lines carry the id of the message that is served, where that is known. */
+function correlated(logger: Logger): Logger {
+  const line =
+    (level: keyof Logger): Logger['info'] =>
+    (message, fields) => {
+      const correlationId = currentCorrelation();
+      logger[level](message, correlationId === undefined ? fields : { correlationId, ...fields });
+    };
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }

@@ -1,7 +1,7 @@
 import type { Failure } from '../../contract/index.ts';
 import { manifestAsks } from '../../trust/index.ts';
 import { isBlocked } from '../discovery/order.ts';
-import { isBreakerOpen, restartDelay, withCrash } from './crashes.ts';
+import { isBreakerOpen, restartDelay, withCrash } from './services.ts';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Effect, Job, LifeEvent, Next, Source, State, Wanted } from './state.ts';
 

@@ -1,5 +1,5 @@
 import type { Failure } from '../../contract/index.ts';
-import type { Crashes } from './crashes.ts';
+import type { Crashes } from './services.ts';
 import type { Candidate, Generation, Version } from '../calls/generation.ts';
 
 /** What a person wants to run: the newest declaration and settings. */

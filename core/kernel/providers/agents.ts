@@ -1,13 +1,13 @@
 import { didYouMean } from '@pith/plain-text';
 import { type AgentSpec, type Diagnostic, type Failure, type JsonValue, messageOf, PithError } from '../../contract/index.ts';
-import { canRun, type AgentDeclaration, type BroughtPrompt, type FoundAgent } from '../records/extensions-port.ts';
+import { type AgentDeclaration, type BroughtPrompt, canRun, type FoundAgent } from '../records/extensions-port.ts';
 import { broughtAgents } from './brought-agents.ts';
 import { agentSpecOf, KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';
-import { isExtension, type Declaration, type Discovery } from '../discovery/declaration.ts';
+import { type Declaration, type Discovery, isExtension } from '../discovery/declaration.ts';
 import { renderPrompt } from '../calls/render-prompt.ts';
 import { pathText, positionOf } from '@pith/checked-yaml';
-import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
+import type { Slot } from '../lifecycle/actor.ts';
 
 /** The agents that manifests declare, and what their extensions do for them. */
 export interface DeclaredAgents {

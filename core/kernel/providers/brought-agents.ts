@@ -1,10 +1,10 @@
-import { AgentProvider, type AgentLimits, type AgentSpec, type Diagnostic } from '../../contract/index.ts';
+import { type AgentLimits, AgentProvider, type AgentSpec, type Diagnostic } from '../../contract/index.ts';
 import { DEFAULT_LIMITS } from '../../trust/index.ts';
 import { deepFreeze, isPlainMap } from '../records/plain-data.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import type { Declaration, Discovery } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import type { Slot } from '../lifecycle/actor.ts';
 import { canRun, type FoundAgent } from '../records/extensions-port.ts';
 import { remoteOf } from './handle.ts';
 

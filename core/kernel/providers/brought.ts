@@ -1,11 +1,11 @@
+import path from 'node:path';
 import { isBelow } from '@pith/safe-files';
 import { realpathSync } from 'node:fs';
-import path from 'node:path';
 import { type BroughtExtension, type BroughtExtensions, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { recorded, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { type Lifecycle, recorded } from '../lifecycle/lifecycle.ts';
 import type { Scope } from '../lifecycle/scope.ts';
-import { wantedOf, type Slot } from '../lifecycle/slot.ts';
+import { type Slot, wantedOf } from '../lifecycle/actor.ts';
 import type { ProcessTier } from '../lifecycle/tier.ts';
 import { isBrought, shortId } from '../records/extension-data.ts';
 import type { ToolDescriptor } from '../records/extensions-port.ts';

@@ -7,14 +7,14 @@ import {
   messageOf,
   PithError,
 } from '../../contract/index.ts';
-import { createCommandContext } from '../lifecycle/command-context.ts';
+import { createCommandContext } from '../lifecycle/extension-context.ts';
 import { callProvider, running } from './handle.ts';
 import { keepsNames } from '../discovery/declaration.ts';
-import { importCommands, type CommandEntry } from '../lifecycle/import-class.ts';
-import { unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { Problem, placeOfError } from '../records/problem.ts';
+import { type CommandEntry, importCommands } from '../lifecycle/import-class.ts';
+import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
+import { placeOfError, Problem } from '../records/problem.ts';
 import type { Runtime } from '../lifecycle/runtime.ts';
-import { runnable, type Slot } from '../lifecycle/slot.ts';
+import { runnable, type Slot } from '../lifecycle/actor.ts';
 import { requireTrust, type Trust } from '../../trust/index.ts';
 import { runAs } from '../records/stray-errors.ts';
 

@@ -1,6 +1,6 @@
 import { type Delivery, type DurableTopicMap, type JsonValue, messageOf } from '../../contract/index.ts';
 import { handlerNames } from '../discovery/declaration.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import type { Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { canRun } from '../records/extensions-port.ts';
 import { running } from './handle.ts';

@@ -4,10 +4,9 @@ import type { ProviderMember } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Generation } from '../calls/generation.ts';
-import { correlationOf, invoke, invokeStream, recordCall } from '../calls/invoke.ts';
+import { correlationOf, invoke, invokeStream, recordCall, splitSignal } from '../calls/invoke.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { DEFAULT_TIMEOUT_MS } from '../calls/surface.ts';
-import { splitSignal } from '../calls/wire.ts';
 
 /** Of what each turn asks for. */
 const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([

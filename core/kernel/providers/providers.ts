@@ -1,25 +1,27 @@
 import {
+  codeOf,
   type Diagnostic,
   type LanguageModel,
+  messageOf,
   type ModelCallOptions,
   ModelProvider,
   PithError,
   type Protocol,
   type Remote,
 } from '../../contract/index.ts';
+import { FINDINGS } from '../calls/surface.ts';
+import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
+import { callProvider, remoteOf, running } from './handle.ts';
 import { canRun, type DeclaredModel, type ProviderFacts, type RoutedProvider } from '../records/extensions-port.ts';
 import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
 import type { Problem } from '../records/problem.ts';
 import type { Generation } from '../calls/generation.ts';
-import { openStream } from '../calls/open-stream.ts';
-import { keepsNames, type Declaration } from '../discovery/declaration.ts';
-import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
+import { openStream } from '../calls/invoke.ts';
+import { type Declaration, keepsNames } from '../discovery/declaration.ts';
 import type { OtherExtensions } from '../lifecycle/runtime.ts';
 import type { Scope } from '../lifecycle/scope.ts';
-import { runnable, type Slot } from '../lifecycle/slot.ts';
+import { runnable, type Slot } from '../lifecycle/actor.ts';
 import type { Commands } from './commands.ts';
-import { extensionFindings } from './findings.ts';
-import { remoteOf, running } from './handle.ts';
 import type { Tools } from './tools.ts';
 
 /** What extensions provide. Each call of a `Remote` goes to the version that runs then. */
@@ -155,4 +157,34 @@ function oncePerVersion<T>(make: (generation: Generation) => T): (generation: Ge
     made.set(generation, known);
     return known.value;
   };
+}
+
+/** What extensions that run say is wrong in their own matters. Never rejects: that one does not say it is a finding. */
+export async function extensionFindings(lifecycle: Lifecycle): Promise<readonly Diagnostic[]> {
+  const asked = [...lifecycle.slots.values()].filter(({ current }) => current?.surface.operations.has(FINDINGS));
+  const found = await Promise.all(asked.map(({ id }) => findingsOf(lifecycle, id)));
+  return lifecycle.runtime.secrets.redactJson(found.flat());
+}
+
+async function findingsOf(lifecycle: Lifecycle, id: string): Promise<readonly Diagnostic[]> {
+  try {
+    const found = await callProvider(lifecycle, id, FINDINGS, []);
+    if (Array.isArray(found) && found.every(isDiagnostic)) return found;
+    throw new PithError('provider_failed', 'it returned no list of { severity, code, message, file?, line?, column?, cure? }');
+  } catch (error) {
+    const code = codeOf(error, 'provider_failed');
+    if (code === 'interrupted' || code === 'stopped') return []; // it ended or was replaced meanwhile
+    const message = `the extension '${id}' cannot say what it finds: ${messageOf(error)}`;
+    return [{ severity: 'error', code, message, cure: `correct the source of ${id}` }];
+  }
+}
+
+function isDiagnostic(value: unknown): value is Diagnostic {
+  if (typeof value !== 'object' || value === null) return false;
+  const { severity, code, message, file = '', line = 1, column = 1, cure = '' } = value as Readonly<Record<string, unknown>>;
+  return (
+    ['error', 'warning', 'info'].includes(String(severity)) &&
+    [code, message, file, cure].every((text) => typeof text === 'string') &&
+    [line, column].every(Number.isInteger)
+  );
 }

@@ -5,7 +5,7 @@ import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
 import type { ExtensionStatus } from './status.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import type { Slot } from '../lifecycle/actor.ts';
 import { askerOf, concerns } from '../records/recipients.ts';
 import type { SecretSources } from '../records/secrets.ts';
 import type { StoredSecret } from '../records/secrets-file.ts';

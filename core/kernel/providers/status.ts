@@ -5,7 +5,7 @@ import type { ExtensionState } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
-import type { Slot } from '../lifecycle/slot.ts';
+import type { Slot } from '../lifecycle/actor.ts';
 import { ERROR_CODES } from '../records/error-codes.ts';
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */

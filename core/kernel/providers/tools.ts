@@ -19,8 +19,8 @@ import { invoke, recordCall } from '../calls/invoke.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { TURN_TOOLS } from '../calls/surface.ts';
 import { questionOf, resultOfError } from '../calls/tool-call.ts';
-import { recorded, unavailable, type Lifecycle } from '../lifecycle/lifecycle.ts';
-import { runnable, type Slot } from '../lifecycle/slot.ts';
+import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
+import { runnable, type Slot } from '../lifecycle/actor.ts';
 import { callProvider } from './handle.ts';
 
 /** The tools of extensions. */

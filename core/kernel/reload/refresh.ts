@@ -1,11 +1,10 @@
 import { type Failure, messageOf } from '../../contract/index.ts';
 import { within } from '@pith/promises';
-import type { Declaration, Discovery } from '../discovery/declaration.ts';
+import { type Declaration, type Discovery, extensionsOf } from '../discovery/declaration.ts';
 import type { Quarantine } from '../records/quarantine.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { canonicalJson } from '../records/plain-data.ts';
-import { wantedOf } from '../lifecycle/slot.ts';
-import { extensionsOf } from '../discovery/declaration.ts';
+import { wantedOf } from '../lifecycle/actor.ts';
 import type { Wanted } from '../lifecycle/state.ts';
 import { runOutside } from '../records/stray-errors.ts';
 
