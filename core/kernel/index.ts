@@ -31,6 +31,8 @@ export { PHASE_LIMIT_MS, STOP_LIMIT_MS, runPhase } from './lifecycle/phase-limit
 export type { Folders, Reports, Runtime } from './lifecycle/runtime.ts';
 export { createScope } from './lifecycle/scope.ts';
 export { type Slot, wantedOf } from './lifecycle/actor.ts';
+export { isStandingIn, reduce } from './lifecycle/reduce.ts';
+export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';
 export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
 export type { DeclaredAgents } from './providers/agents.ts';
 export type { Commands, DeclaredCommand } from './providers/commands.ts';
