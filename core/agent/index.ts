@@ -7,7 +7,17 @@ export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/appr
 export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './threads/approval.ts';
 export { createThreadQueue, type ThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
-export type { CallRecord, CallState, Charge, StoredMessage, Threads, ThreadWriter, TurnRecord } from './threads/thread.ts';
+export type {
+  CallRecord,
+  CallState,
+  Charge,
+  StoredMessage,
+  Threads,
+  ThreadWriter,
+  TurnEndReason,
+  TurnRecord,
+  Usage,
+} from './threads/thread.ts';
 export type { OfferedTool } from './tools/tools.ts';
 export { LOCAL_USER, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
 export type { AgentHost } from './turn/running-turn.ts';

@@ -5,7 +5,6 @@ import type {
   Events,
   JsonValue,
   LanguageModel,
-  Off,
   ToolResult,
   TurnEvent,
   TurnRequest,
@@ -85,7 +84,7 @@ export interface Kernel {
 export interface Restarts {
   /** False where nothing could start the kernel again. */
   ask(reason: string): boolean;
-  handle(give: (reason: string) => void): Off;
+  handle(give: (reason: string) => void): () => void;
 }
 
 export function createRestarts(): Restarts {

@@ -18,34 +18,13 @@
  */
 export { z } from 'zod';
 
-export { BroughtExtensions, BroughtProvider, type BroughtExtension } from './brought.ts';
+export { BroughtExtensions, BroughtProvider } from './brought.ts';
 export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './command.ts';
-export { codeOf, messageOf, PithError, type Diagnostic, type Failure, type JsonValue, type PithErrorOptions } from './errors.ts';
-export {
-  defineTopic,
-  type Delivery,
-  type DurableTopicMap,
-  type Events,
-  type Off,
-  type PublishOptions,
-  type Topic,
-  type TopicMap,
-} from './events.ts';
-export {
-  Places,
-  type AgentsApi,
-  type Clock,
-  type Database,
-  type Extension,
-  type ExtensionContext,
-  type KeyValue,
-  type Logger,
-  type SecretUse,
-  type SqlRow,
-  type SqlValue,
-} from './extension.ts';
+export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from './errors.ts';
+export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, type TopicMap } from './events.ts';
+export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
-export { defineProtocol, type Member, type Protocol, type Remote } from './protocol.ts';
+export { defineProtocol, type Protocol, type Remote } from './protocol.ts';
 export {
   AgentProvider,
   ChannelProvider,
@@ -55,15 +34,12 @@ export {
   ServiceProvider,
   SetupProvider,
   TurnProvider,
-  type BroughtAgent,
   type ChannelMessage,
-  type ContextDocument,
   type ContextParts,
   type SettingsChange,
-  type SetupField,
   type SetupSchema,
 } from './providers.ts';
-export { SkillProvider, type SkillContent, type SkillState, type SkillSummary } from './skill.ts';
+export { SkillProvider } from './skill.ts';
 export {
   defineTool,
   isToolResult,
@@ -73,23 +49,6 @@ export {
   toolResult,
   type ApprovalQuestion,
   type ToolCall,
-  type ToolDefinition,
-  type ToolEffect,
-  type ToolPermission,
   type ToolResult,
-  type ToolResultOptions,
-  type TurnTool,
 } from './tool.ts';
-export type {
-  AgentLimits,
-  AgentSpec,
-  Message,
-  Retain,
-  TurnEndReason,
-  TurnEvent,
-  TurnInfo,
-  TurnPolicy,
-  TurnRequest,
-  TurnStarter,
-  Usage,
-} from './turn.ts';
+export type { AgentSpec, Message, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } from './turn.ts';

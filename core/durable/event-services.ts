@@ -1,4 +1,4 @@
-import type { ChannelProvider, Clock, Delivery, Diagnostic, Logger, Off, Remote } from '../contract/index.ts';
+import type { ChannelProvider, Clock, Delivery, Diagnostic, Logger, Remote } from '../contract/index.ts';
 import { CHANNELS_HANDLER, Postponed, type Bus, type EventHandlers } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -26,7 +26,7 @@ export interface EventHost {
   /** Channels that run now. */
   channels(): readonly Remote<ChannelProvider>[];
   /** Tells of each change of extensions. */
-  onChange(listener: () => void): Off;
+  onChange(listener: () => void): () => void;
 }
 
 /** What a kernel that serves does with the journal: deliveries, schedules, and notices to people. */

@@ -3,11 +3,11 @@ import {
   type ChannelProvider,
   type Clock,
   type Delivery,
-  type DurableTopicMap,
   type JsonValue,
   type Logger,
   messageOf,
   type Remote,
+  type TopicMap,
 } from '../contract/index.ts';
 import type { DeliveryRows, Journal } from './journal.ts';
 import { Postponed } from '../kernel/index.ts';
@@ -56,7 +56,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
     throw new Postponed(new Error(`nobody could be reached${why.length > 0 ? `: ${why.join('; ')}` : ''}`));
   }
 
-  async function ask(asked: DurableTopicMap['approval.requested'], signal: AbortSignal): Promise<void> {
+  async function ask(asked: TopicMap['approval.requested'], signal: AbortSignal): Promise<void> {
     const state = await question(asked.approvalId);
     if (state === 'wait') throw new Postponed(new Error('somebody is being asked elsewhere'), true);
     if (state === 'open') await send(questionOf(asked), null, signal);
@@ -82,14 +82,14 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
       if (greets !== null) await greet(greets, signal);
       const event = await journal.events.event(Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
-      if (topic === 'approval.requested') return ask(payload as unknown as DurableTopicMap['approval.requested'], signal);
-      const { text, kind, target, threadId } = payload as unknown as DurableTopicMap['notify'];
+      if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
+      const { text, kind, target, threadId } = payload as unknown as TopicMap['notify'];
       await send({ text, kind, ...(threadId === null ? {} : { threadId }) }, target, signal);
     },
   };
 }
 
-function questionOf({ approvalId, tool, agents, threadId }: DurableTopicMap['approval.requested']): ChannelMessage {
+function questionOf({ approvalId, tool, agents, threadId }: TopicMap['approval.requested']): ChannelMessage {
   return {
     kind: 'approval',
     text: `${agents.join(' › ')} asks to run ${tool}; answer with: pith approvals approve ${approvalId}, or reject it`,

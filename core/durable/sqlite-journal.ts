@@ -1,4 +1,5 @@
-import type { Clock, JsonValue, PublishOptions, SqlRow } from '../contract/index.ts';
+import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
+import type { SqlRow } from '../store/index.ts';
 import { type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
 import {
   createPublisher,

@@ -1,4 +1,4 @@
-import type { Failure, Off } from '../contract/index.ts';
+import type { Failure } from './records/failures.ts';
 import { canRun, type ExtensionState } from './records/extensions-port.ts';
 import { runOutside } from './records/stray-errors.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';
@@ -40,7 +40,7 @@ export interface Extensions extends ExtensionFacts {
   /** What keeps declarations from running, then what went wrong while they ran, oldest first. */
   failures(): readonly Failure[];
   /** Told the ids of extensions and agents whose declaration or state changed. */
-  onChange(listener: (ids: ReadonlySet<string>) => void): Off;
+  onChange(listener: (ids: ReadonlySet<string>) => void): () => void;
 }
 
 /** `activated`: awaited when everything has been activated. */

@@ -7,7 +7,6 @@ import {
   ExtensionSettings,
   type Logger,
   messageOf,
-  type Off,
 } from '../contract/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Cleaning } from './records/extensions-port.ts';
@@ -179,7 +178,7 @@ function createChanges() {
     tell(ids: ReadonlySet<string>): void {
       for (const listener of listeners) listener(ids);
     },
-    on(listener: Listener): Off {
+    on(listener: Listener): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -2,7 +2,7 @@ import { isBelow, type StateFolder } from '@pith/safe-files';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { BroughtExtension } from '../contract/index.ts';
+import type { BroughtExtensions } from '../contract/index.ts';
 import type { Declaration } from '../kernel/index.ts';
 import type { Manifest } from '../trust/index.ts';
 
@@ -12,7 +12,11 @@ type BroughtCode = NonNullable<Declaration['brought']>;
 export const BROUGHT_ENTRY = 'brought.js';
 
 /** What declares it, as a folder declares others: it asks for nothing. `directory` is a real path. */
-export function broughtDeclaration({ id, directory, file, entry, modules }: BroughtExtension, by: string, digest: string): Declaration {
+export function broughtDeclaration(
+  { id, directory, file, entry, modules }: Parameters<BroughtExtensions['open']>[0],
+  by: string,
+  digest: string,
+): Declaration {
   const manifest = { ...MANIFEST, id, name: id };
   return { id, directory, file, manifest, prompt: null, shipped: false, digest, diagnostics: [], brought: { by, entry, modules } };
 }

@@ -1,10 +1,10 @@
 import path from 'node:path';
-import type { BroughtExtension } from '../contract/index.ts';
+import type { BroughtExtensions } from '../contract/index.ts';
 import { type Declaration, Problem, shortId } from '../kernel/index.ts';
 import { BROUGHT_ENTRY } from './brought.ts';
 import { bundle, type BundleRequest } from './bundle.ts';
 
-type BroughtModule = BroughtExtension['modules'][number];
+type BroughtModule = Parameters<BroughtExtensions['open']>[0]['modules'][number];
 type BroughtCode = NonNullable<Declaration['brought']>;
 type Request = Pick<BundleRequest, 'directory' | 'packageRoot' | 'file'>;
 

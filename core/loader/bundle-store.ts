@@ -13,7 +13,7 @@ import {
   packageVersion,
   systemClock,
 } from '../kernel/index.ts';
-import type { BroughtExtension } from '../contract/index.ts';
+import type { BroughtExtensions } from '../contract/index.ts';
 import type { bundleBrought as bundleNow } from './bundle-brought.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
@@ -84,7 +84,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
 
   const studied = new Map<string, Sources>();
 
-  async function study(extension: BroughtExtension, by: string): Promise<Declaration> {
+  async function study(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration> {
     const { id, directory } = extension;
     const declared = (digest: string): Declaration => broughtDeclaration(extension, by, digest);
     const unbundled = declared(JSON.stringify([extension, by]));

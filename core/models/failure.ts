@@ -1,4 +1,4 @@
-import { PithError, type PithErrorOptions } from '../contract/index.ts';
+import { PithError } from '../contract/index.ts';
 import type { ErrorCode } from '../kernel/index.ts';
 import { hideKeys } from '@pith/plain-text';
 import { isBrokenConnection, isConnectionLoss, readFault, type ModelFault } from './fault.ts';
@@ -20,7 +20,12 @@ export function modelFailure(error: unknown, ref: string, answering = false): Pi
   if (error instanceof PithError) return error;
   const fault = readFault(error);
   const { code, why, cure, retryable = false } = explain(fault, ref, answering);
-  const options: PithErrorOptions = { where: ref, cure, retryable, statusCode: fault.statusCode ?? undefined };
+  const options: NonNullable<ConstructorParameters<typeof PithError>[2]> = {
+    where: ref,
+    cure,
+    retryable,
+    statusCode: fault.statusCode ?? undefined,
+  };
   return new PithError(code, `model ${ref}: ${why}`, options);
 }
 

@@ -2,8 +2,8 @@ import { type ConfinedPrograms } from '@pith/held-process';
 import {
   type AgentSpec,
   type Diagnostic,
+  type ExtensionContext,
   type JsonValue,
-  type KeyValue,
   type Logger,
   PithError,
   type TurnEvent,
@@ -120,7 +120,7 @@ function agentsOf(peer: Peer): HostAgents {
   };
 }
 
-function keyValueOf(peer: Peer): KeyValue {
+function keyValueOf(peer: Peer): ExtensionContext['kv'] {
   return {
     get: async (key) => (await peer.call('kv.get', [key])) as JsonValue,
     set: async (key, value) => void (await peer.call('kv.set', [key, value])),

@@ -2,7 +2,6 @@ import {
   type AgentSpec,
   type ExtensionContext,
   messageOf,
-  type Off,
   PithError,
   type PublishOptions,
   type TopicMap,
@@ -38,7 +37,7 @@ export interface KernelCallsOptions {
 /** What the process of an extension may ask of the kernel. */
 export class KernelCalls {
   readonly #options: KernelCallsOptions;
-  readonly #listening = new Map<string, Off>();
+  readonly #listening = new Map<string, () => void>();
   readonly #allowed = logAllowance((message) => this.#options.context.logger.warn(message), elapsed);
   #hasIgnored = false;
 

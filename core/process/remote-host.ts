@@ -1,6 +1,6 @@
 import type { Sandboxing } from '@pith/held-process';
 import path from 'node:path';
-import { messageOf, type Off, PithError } from '../contract/index.ts';
+import { messageOf, PithError } from '../contract/index.ts';
 import {
   type ErrorCode,
   type Phase,
@@ -119,7 +119,7 @@ export async function openRemoteHost(
   void running.ended.then(unwatch);
   let ending = false;
   let told: ((why: Problem) => void) | undefined;
-  let cancelHangUp: Off | undefined;
+  let cancelHangUp: (() => void) | undefined;
   const kill = (message: string): void => running.kill({ code: 'process_ended', message });
   const peer = createPeer({
     socket: running.socket,

@@ -1,6 +1,8 @@
-import { type Database, PithError } from '../contract/index.ts';
+import { type ExtensionContext, PithError } from '../contract/index.ts';
 import type { Access } from './open-database.ts';
 import type { Store } from './store.ts';
+
+export type Database = ExtensionContext['database'];
 
 // action codes of SQLite's authorizer, https://sqlite.org/c3ref/c_alter_table.html
 const ACTION = {

@@ -1,5 +1,7 @@
-import { type JsonValue, type KeyValue, PithError } from '../contract/index.ts';
+import { type ExtensionContext, type JsonValue, PithError } from '../contract/index.ts';
 import type { Store } from './store.ts';
+
+export type KeyValue = ExtensionContext['kv'];
 
 const MAX_KEY_BYTES = 512;
 const MAX_VALUE_BYTES = 1_048_576;

@@ -1,4 +1,6 @@
-import { messageOf, type SqlRow, type SqlValue } from '../contract/index.ts';
+import { messageOf } from '../contract/index.ts';
+import type { SqlValue } from './parameters.ts';
+import type { SqlRow } from './parameters.ts';
 import { loadDriver, type Authorize, type Driver, type DriverDatabase, type DriverStatement } from './driver.ts';
 import { databaseFailure, isBusy } from './failure.ts';
 import { checkParameters, countParameters, withExactIntegers } from './parameters.ts';

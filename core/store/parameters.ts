@@ -1,4 +1,7 @@
-import { PithError, type SqlValue } from '../contract/index.ts';
+import { type ExtensionContext, PithError } from '../contract/index.ts';
+
+export type SqlRow = ReturnType<ExtensionContext['database']['all']>[number];
+export type SqlValue = SqlRow[string];
 
 const LARGEST = 2n ** 63n - 1n;
 const SMALLEST = -(2n ** 63n);

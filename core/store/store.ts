@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { type Clock, PithError, type SqlRow, type SqlValue } from '../contract/index.ts';
+import { type Clock, PithError } from '../contract/index.ts';
+import type { SqlValue } from './parameters.ts';
+import type { SqlRow } from './parameters.ts';
 import { stateFolder } from '@pith/safe-files';
 import { databaseFailure } from './failure.ts';
 import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';

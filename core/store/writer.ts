@@ -1,4 +1,5 @@
-import { type Clock, PithError, type SqlValue } from '../contract/index.ts';
+import { type Clock, PithError } from '../contract/index.ts';
+import type { SqlValue } from './parameters.ts';
 import { databaseFailure } from './failure.ts';
 import type { SqliteDatabase, Written } from './open-database.ts';
 

@@ -1,12 +1,5 @@
-import {
-  type JsonValue,
-  type LanguageModel,
-  type Message,
-  type ModelCallOptions,
-  type ModelPart,
-  PithError,
-  type Usage,
-} from '../contract/index.ts';
+import { type JsonValue, type LanguageModel, type Message, type ModelCallOptions, type ModelPart, PithError } from '../contract/index.ts';
+import type { Usage } from '../agent/index.ts';
 
 /** What the model was sent in one step. */
 export interface ModelRequest {

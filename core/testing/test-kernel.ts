@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Clock, TurnEndReason, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { Clock, TurnEvent, TurnRequest } from '../contract/index.ts';
+import type { TurnEndReason } from '../agent/index.ts';
 import type { SettingsInput, Tier } from '../kernel/index.ts';
 import { createKernel, type Kernel, type KernelOptions } from '../compose/index.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';

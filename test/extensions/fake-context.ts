@@ -8,10 +8,9 @@ import type {
   Protocol,
   Remote,
   ToolCall,
-  ToolDefinition,
   ToolResult,
 } from 'pith';
-import { isToolResult, Places, toolResult } from 'pith';
+import { type defineTool, isToolResult, Places, toolResult } from 'pith';
 import { systemClock } from '../../core/kernel/index.ts';
 
 /** Lines that were logged, for assertions. */
@@ -63,7 +62,7 @@ export function usePlaces(places: Partial<Places>): ExtensionContext['use'] {
 
 /** Runs a tool as the host does: parses the input, calls, makes a ToolResult. `approved`: the subject that a person agreed to. */
 export async function callTool(
-  tools: readonly ToolDefinition[],
+  tools: readonly Parameters<typeof defineTool>[0][],
   name: string,
   input: unknown,
   signal = new AbortController().signal,

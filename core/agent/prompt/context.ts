@@ -1,12 +1,4 @@
-import {
-  codeOf,
-  type ContextDocument,
-  type ContextParts,
-  ContextProvider,
-  messageOf,
-  type Remote,
-  type TurnInfo,
-} from '../../contract/index.ts';
+import { codeOf, type ContextParts, ContextProvider, messageOf, type Remote, type TurnInfo } from '../../contract/index.ts';
 import { type Cleaning, Problem, type Providers } from '../../kernel/index.ts';
 import { countTokens, cutToTokens, type OfferedDocument } from './messages.ts';
 
@@ -101,7 +93,7 @@ const MOST_DOCUMENTS = 100;
 function areDocuments(value: unknown): boolean {
   if (value === undefined) return true;
   const isDocument = (each: unknown): boolean => {
-    const { key, digest, text, instead = '', line = '' } = (each ?? {}) as Partial<ContextDocument>;
+    const { key, digest, text, instead = '', line = '' } = (each ?? {}) as Partial<NonNullable<ContextParts['documents']>[number]>;
     return [key, digest, text, instead, line].every((part) => typeof part === 'string');
   };
   return Array.isArray(value) && value.length <= MOST_DOCUMENTS && value.every(isDocument);

@@ -1,16 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { checkTemplate, isTemplate } from '@pith/guarded-templates';
 import { printableLine } from '@pith/plain-text';
-import {
-  type AgentSpec,
-  codeOf,
-  type Diagnostic,
-  messageOf,
-  PithError,
-  type Remote,
-  type SkillContent,
-  SkillProvider,
-} from '../../contract/index.ts';
+import { type AgentSpec, codeOf, type Diagnostic, messageOf, PithError, type Remote, SkillProvider } from '../../contract/index.ts';
 import {
   type BroughtPrompt,
   type Cleaning,
@@ -121,7 +112,7 @@ function trimmed(text: string): string {
 export interface BoundSkill {
   /** As the manifest names it. */
   readonly name: string;
-  readonly content: SkillContent | null;
+  readonly content: Awaited<ReturnType<SkillProvider['getSkillContent']>> | null;
   /** An `error` fails the agent, a `warning` degrades it; null when all is well. */
   readonly note: Diagnostic | null;
 }
@@ -139,7 +130,7 @@ interface SkillHost {
 }
 
 export function createBoundSkills({ extensions, providers, secrets }: SkillHost): BoundSkills {
-  const lastGood = new Map<string, SkillContent>();
+  const lastGood = new Map<string, Awaited<ReturnType<SkillProvider['getSkillContent']>>>();
 
   async function readOne(provider: Remote<SkillProvider>, name: string, signal?: AbortSignal): Promise<BoundSkill> {
     try {

@@ -1,5 +1,6 @@
 import type * as tokenxModule from 'tokenx';
-import type { ContextDocument, JsonValue, Message, Retain, ToolResult } from '../../contract/index.ts';
+import type { ContextParts, JsonValue, Message, ToolResult } from '../../contract/index.ts';
+import type { Retain } from '../threads/thread.ts';
 import type { StoredMessage } from '../threads/thread.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
@@ -8,9 +9,9 @@ type UserMessage = Extract<Message, { role: 'user' }>;
 type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
 
 /** A whole text beside a message, and whose it is. */
-export interface OfferedDocument extends ContextDocument {
+export type OfferedDocument = NonNullable<ContextParts['documents']>[number] & {
   readonly extensionId: string;
-}
+};
 
 /** The message that a user's turn begins with: documents, then turn parts, the user's own text last. */
 export function userMessage(turnParts: readonly string[], text: string, documents: readonly OfferedDocument[] = []): Message {

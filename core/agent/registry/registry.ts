@@ -1,5 +1,5 @@
 import { didYouMean } from '@pith/plain-text';
-import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, type Off, PithError } from '../../contract/index.ts';
+import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, PithError } from '../../contract/index.ts';
 import { type AgentDeclaration, type DeclaredAgents, deepFreeze } from '../../kernel/index.ts';
 import type { ModelRouter } from '../../models/index.ts';
 import { type BoundSkills, checkPrompt } from '../prompt/instructions.ts';
@@ -43,7 +43,7 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     passing = new WeakMap();
   };
   const admission = { ...options, declarations: async (names: readonly string[]) => [...(await knowing(names)).values()] };
-  const offs: Off[] = [
+  const offs: (() => void)[] = [
     ...CHANGES.map((topic) => options.events.handle(topic, invalidate)),
     options.events.handle('provider.changed', ({ protocol }) => {
       if (protocol !== 'tool') invalidate();

@@ -4,14 +4,14 @@ import {
   type JsonValue,
   type Message,
   PithError,
-  type Retain,
-  type SqlRow,
-  type SqlValue,
-  type ToolEffect,
+  type Tool,
   type ToolResult,
   type TurnPolicy,
-  type Usage,
 } from '../../contract/index.ts';
+import type { Usage } from './thread.ts';
+import type { SqlValue } from '../../store/index.ts';
+import type { SqlRow } from '../../store/index.ts';
+import type { Retain } from './thread.ts';
 import { type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
 import type { CallRecord, CallState, Charge, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';
@@ -266,7 +266,7 @@ function rowReader(file: string) {
         name: text(row.name),
         extensionId: text(row.extension),
         tool: text(row.tool),
-        effect: text(row.effect) as ToolEffect,
+        effect: text(row.effect) as NonNullable<Tool['effect']>,
         state: text(row.state) as CallState,
         input: json<JsonValue>(file, `the input of ${what}`, row.input, () => true),
         result:

@@ -1,4 +1,4 @@
-import type { Clock, DurableTopicMap, PublishOptions } from '../../contract/index.ts';
+import type { Clock, PublishOptions, TopicMap } from '../../contract/index.ts';
 import type { SqliteJournal } from '../../durable/index.ts';
 import { createLeases, sqliteLeaseRows, type Store } from '../../store/index.ts';
 import { createSqliteApprovals } from './sqlite-approvals.ts';
@@ -43,7 +43,7 @@ export function createThreadStores(
 }
 
 /** The event of a person's message, in order within its thread. */
-function messageSaid(turn: TurnRecord, text: string): [DurableTopicMap['user.message'], PublishOptions] {
+function messageSaid(turn: TurnRecord, text: string): [TopicMap['user.message'], PublishOptions] {
   const { id: turnId, threadId, agent, channelId, userId, correlationId } = turn;
   return [
     { v: 1, threadId, turnId, agentId: agent.id, channelId, userId, text: text.slice(0, MOST_CHARACTERS) },

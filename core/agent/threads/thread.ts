@@ -1,15 +1,9 @@
-import type {
-  AgentSpec,
-  JsonValue,
-  Message,
-  Retain,
-  ToolEffect,
-  ToolResult,
-  TurnEndReason,
-  TurnPolicy,
-  Usage,
-} from '../../contract/index.ts';
+import type { AgentSpec, JsonValue, Message, Tool, ToolResult, TopicMap, TurnPolicy } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
+
+export type Retain = NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
+export type TurnEndReason = TopicMap['turn.ended']['reason'];
+export type Usage = TopicMap['turn.ended']['usage'];
 
 export interface ThreadRecord {
   readonly id: string;
@@ -72,7 +66,7 @@ export interface CallRecord {
   readonly extensionId: string;
   readonly tool: string;
   readonly input: JsonValue;
-  readonly effect: ToolEffect;
+  readonly effect: NonNullable<Tool['effect']>;
   readonly state: CallState;
   readonly result: ToolResult | null;
 }

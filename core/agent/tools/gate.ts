@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
-import type { AgentLimits, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
+import type { AgentSpec, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 
 /** `ask`: a person decides. */
 type Decision = 'allow' | 'ask' | { readonly code: 'limit_reached' | 'not_allowed'; readonly message: string };
@@ -49,9 +49,9 @@ function isNamed(entries: readonly string[], extensionId: string, tool: string):
 }
 
 /** Limits only shrink. */
-export function narrowed(limits: AgentLimits, by: Partial<AgentLimits> | undefined): AgentLimits {
+export function narrowed(limits: AgentSpec['limits'], by: Partial<AgentSpec['limits']> | undefined): AgentSpec['limits'] {
   if (by === undefined) return limits;
-  const least = (key: keyof AgentLimits) => Math.min(limits[key], by[key] ?? Infinity);
+  const least = (key: keyof AgentSpec['limits']) => Math.min(limits[key], by[key] ?? Infinity);
   return {
     max_turns: least('max_turns'),
     max_tool_calls: least('max_tool_calls'),

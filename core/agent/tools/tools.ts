@@ -8,9 +8,9 @@ import {
   type Diagnostic,
   type JsonValue,
   messageOf,
+  type ToolProvider,
   type TurnInfo,
   type TurnPolicy,
-  type TurnTool,
 } from '../../contract/index.ts';
 import { canRun, type ExtensionFacts, type Host, isBrought, shortId, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
 import { mayServe, permits } from './gate.ts';
@@ -376,7 +376,9 @@ async function ask(question: TurnToolsQuestion, extensionId: string, signal: Abo
 }
 
 /** One that is named twice is opened once. */
-function distinct(brought: readonly TurnTool[]): readonly TurnTool[] {
+function distinct(
+  brought: readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][],
+): readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][] {
   const seen = new Set<string>();
   return brought.filter((each) => {
     if (!('brought' in each)) return true;
@@ -390,7 +392,7 @@ async function resolve(
   question: TurnToolsQuestion,
   extensionId: string,
   own: readonly ToolDescriptor[],
-  brought: TurnTool,
+  brought: Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number],
 ): Promise<Answer> {
   if ('brought' in brought) return open(question, extensionId, brought.brought);
   const { tool, ...told } = brought;

@@ -1,4 +1,4 @@
-import { type AgentLimits, PithError, type TurnRequest } from '../../contract/index.ts';
+import { type AgentSpec, PithError, type TurnRequest } from '../../contract/index.ts';
 import type { Charge } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
@@ -98,7 +98,7 @@ export class TimeBudgetSpent extends Error {
 
 /** A limit, and whose it is: the turn's own or that of a turn which called it. */
 interface ReachedLimit {
-  readonly limit: keyof AgentLimits;
+  readonly limit: keyof AgentSpec['limits'];
   readonly of: RunningTurn;
 }
 

@@ -1,7 +1,8 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
 import { inputProblem } from '../../kernel/index.ts';
-import { type JsonValue, type Message, type Retain, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
+import { type JsonValue, type Message, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
+import type { Retain } from '../threads/thread.ts';
 import { type Approval, type AskingTurn, decisionFrom, OPEN_MS, type Question, startersOfPath } from '../threads/approval.ts';
 import type { CallRecord } from '../threads/thread.ts';
 import { type Ask, decide, digestOf, needsApproval } from '../tools/gate.ts';

@@ -1,14 +1,6 @@
-import {
-  codeOf,
-  CompactionProvider,
-  type Message,
-  messageOf,
-  PithError,
-  type Remote,
-  type Retain,
-  type TurnEvent,
-  type Usage,
-} from '../../contract/index.ts';
+import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
+import type { Usage } from '../threads/thread.ts';
+import type { Retain } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
 import {
   assemble,

@@ -1,4 +1,4 @@
-import { type AgentSpec, PithError, type TurnPolicy, type TurnStarter } from '../../contract/index.ts';
+import { type AgentSpec, PithError, type TurnPolicy } from '../../contract/index.ts';
 import { isBrought, type OriginalRequest, shortId, type TurnOrigin } from '../../kernel/index.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/thread.ts';
@@ -118,11 +118,11 @@ export function startersOf({ startedBy = [] }: TurnPolicy): readonly string[] {
   return [...new Set(startedBy.map(({ extensionId }) => extensionId))];
 }
 
-function starterOf({ extensionId, agents }: TurnOrigin, agent: string | AgentSpec): TurnStarter {
+function starterOf({ extensionId, agents }: TurnOrigin, agent: string | AgentSpec): NonNullable<TurnPolicy['startedBy']>[number] {
   return { extensionId, ownOnly: typeof agent !== 'string' || !agents.includes(agent) };
 }
 
-function comingFrom(policy: TurnPolicy, starters: readonly TurnStarter[]): TurnPolicy {
+function comingFrom(policy: TurnPolicy, starters: readonly NonNullable<TurnPolicy['startedBy']>[number][]): TurnPolicy {
   const distinct = new Map(starters.map((each) => [`${each.extensionId} ${each.ownOnly}`, each]));
   return distinct.size === 0 ? policy : { ...policy, startedBy: [...distinct.values()] };
 }

@@ -1,5 +1,4 @@
 import {
-  type AgentLimits,
   type AgentSpec,
   type Clock,
   type Events,
@@ -7,15 +6,15 @@ import {
   type Message,
   type ModelCallOptions,
   type Remote,
-  type Retain,
   type ToolResult,
-  type TurnEndReason,
   type TurnEvent,
   type TurnInfo,
   type TurnPolicy,
   TurnProvider,
-  type Usage,
 } from '../../contract/index.ts';
+import type { Usage } from '../threads/thread.ts';
+import type { TurnEndReason } from '../threads/thread.ts';
+import type { Retain } from '../threads/thread.ts';
 import type { Span } from '../../durable/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore } from '../threads/approval.ts';
@@ -63,7 +62,7 @@ export type FunctionTool = Extract<NonNullable<ModelCallOptions['tools']>[number
 export interface TurnPlan {
   readonly spec: AgentSpec;
   readonly info: TurnInfo;
-  readonly limits: AgentLimits;
+  readonly limits: AgentSpec['limits'];
   readonly policy: TurnPolicy;
   readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
   readonly tools: PlannedTools;

@@ -1,7 +1,8 @@
 import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd, TurnHooks } from './running-turn.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
-import { PithError, type TurnEndReason, type TurnEvent } from '../../contract/index.ts';
+import { PithError, type TurnEvent } from '../../contract/index.ts';
+import type { TurnEndReason } from '../threads/thread.ts';
 import { type Span, startSpan } from '../../durable/index.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';

@@ -1,5 +1,6 @@
 import type { Positions } from '@pith/checked-yaml';
-import type { BroughtExtension, Diagnostic, Failure } from '../../contract/index.ts';
+import type { BroughtExtensions, Diagnostic } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import type { Manifest } from '../../trust/index.ts';
 
 /** A folder with a `manifest.yaml`, or with an agent that an extension reads, as it stands on disk. Plain data: the persisted index keeps it. */
@@ -31,7 +32,7 @@ export interface Declaration {
   /** What it may use of what it depends on defines. Absent: nothing. */
   readonly imports?: Imports;
   /** No folder declares it: another extension brings it. */
-  readonly brought?: { readonly by: string } & Pick<BroughtExtension, 'entry' | 'modules'>;
+  readonly brought?: { readonly by: string } & Pick<Parameters<BroughtExtensions['open']>[0], 'entry' | 'modules'>;
   /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
   readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
 }

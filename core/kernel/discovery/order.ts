@@ -1,4 +1,5 @@
-import type { Diagnostic, Failure } from '../../contract/index.ts';
+import type { Diagnostic } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { Declaration } from './declaration.ts';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import { KERNEL_TOPICS } from '../records/kernel-names.ts';
-import { type Diagnostic, type Events, messageOf, type Off, PithError, type PublishOptions, type Topic } from '../../contract/index.ts';
+import { type Diagnostic, type Events, messageOf, PithError, type PublishOptions, type Topic } from '../../contract/index.ts';
 import { isThenable } from '@pith/promises';
 
 /** Where durable topics are written. */
@@ -33,7 +33,7 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
       resolve(journal().publish(id, payload, options));
     });
   };
-  const handle = (topic: string | Topic, listener: (payload: object) => unknown): Off => {
+  const handle = (topic: string | Topic, listener: (payload: object) => unknown): (() => void) => {
     const { id } = topicOf(topic);
     const isolated = (payload: object): void => {
       try {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canRun, type ExtensionState } from '../records/extensions-port.ts';
-import type { Failure, PithError } from '../../contract/index.ts';
+import type { PithError } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import { canonicalJson } from '../records/plain-data.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { isBlocked } from '../discovery/order.ts';

@@ -1,12 +1,8 @@
 import {
-  type AgentsApi,
   type CommandContext,
-  type Database,
   type Events,
   type ExtensionContext,
-  type KeyValue,
   type Logger,
-  type Off,
   PithError,
   Places,
   type Protocol,
@@ -73,7 +69,7 @@ function isWithheld({ withheld = [] }: Declaration, ask: string): boolean {
 
 function eventsOf(runtime: Runtime, declaration: Declaration, scope: Scope): Events {
   const { id } = declaration;
-  const handle = (given: string | Topic, listener: (payload: object) => void | Promise<void>): Off => {
+  const handle = (given: string | Topic, listener: (payload: object) => void | Promise<void>): (() => void) => {
     const { id: topic, durable } = topicOf(given);
     if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
     const refused = refusedListening(declaration, topic);
@@ -98,7 +94,7 @@ function eventsOf(runtime: Runtime, declaration: Declaration, scope: Scope): Eve
 }
 
 /** The store is opened by the first use, not by being handed out. */
-function keyValueOf(open: () => KeyValue): KeyValue {
+function keyValueOf(open: () => ExtensionContext['kv']): ExtensionContext['kv'] {
   return {
     get: async (key) => open().get(key),
     set: async (key, value) => open().set(key, value),
@@ -107,7 +103,7 @@ function keyValueOf(open: () => KeyValue): KeyValue {
   };
 }
 
-function databaseOf(open: () => Database): Database {
+function databaseOf(open: () => ExtensionContext['database']): ExtensionContext['database'] {
   return {
     all: (sql, ...parameters) => open().all(sql, ...parameters),
     get: (sql, ...parameters) => open().get(sql, ...parameters),
@@ -143,7 +139,7 @@ function passed({ secrets }: Runtime, { id }: Declaration, names: readonly strin
 }
 
 /** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */
-function agentsOf(runtime: Runtime, declaration: Declaration): AgentsApi {
+function agentsOf(runtime: Runtime, declaration: Declaration): ExtensionContext['agents'] {
   const { agents } = runtime.services;
   const { id: extensionId, manifest } = declaration;
   const origin: TurnOrigin = { extensionId, agents: manifest?.permissions.agents ?? [] }; // a manifest holds no more than a person agreed to

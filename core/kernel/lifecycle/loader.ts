@@ -1,4 +1,4 @@
-import type { BroughtExtension } from '../../contract/index.ts';
+import type { BroughtExtensions } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 
 export interface Bundle {
@@ -14,7 +14,7 @@ export interface Loader {
   /** Whether its sources are those that Pith's own bundle was made from. */
   isShipped(declaration: Declaration): boolean;
   /** What declares it, as its code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
-  brought(extension: BroughtExtension, by: string): Promise<Declaration>;
+  brought(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration>;
   /** After a bundle could not be imported: the next one is rebuilt. */
   forget(bundle: Bundle): Promise<void>;
   /** Its exports. Each later generation is evaluated afresh. */

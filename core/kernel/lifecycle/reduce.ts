@@ -1,4 +1,4 @@
-import type { Failure } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import { manifestAsks } from '../../trust/index.ts';
 import { isBlocked } from '../discovery/order.ts';
 import { isBreakerOpen, restartDelay, withCrash } from './services.ts';

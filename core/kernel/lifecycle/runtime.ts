@@ -1,5 +1,5 @@
 import type { ConfinedPrograms } from '@pith/held-process';
-import type { Clock, Database, Events, KeyValue, Logger, Protocol, Remote, SettingsChange } from '../../contract/index.ts';
+import type { Clock, Events, ExtensionContext, Logger, Protocol, Remote, SettingsChange } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { HostAgents } from '../records/extensions-port.ts';
@@ -27,8 +27,8 @@ export interface Folders {
 export interface Services {
   readonly events: Events;
   readonly agents: HostAgents;
-  keyValue(extensionId: string): KeyValue;
-  database(extensionId: string): Database;
+  keyValue(extensionId: string): ExtensionContext['kv'];
+  database(extensionId: string): ExtensionContext['database'];
   /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
   confined(): Promise<ConfinedPrograms>;
 }

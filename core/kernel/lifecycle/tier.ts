@@ -1,4 +1,4 @@
-import type { Command, Off } from '../../contract/index.ts';
+import type { Command } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { ProviderFacts, ProviderMember } from '../records/extensions-port.ts';
 import { Problem } from '../records/problem.ts';
@@ -35,7 +35,7 @@ export interface TierKernel {
   /** The other extensions, as one in a separate process must know them. */
   providersFor(user: Declaration): readonly ProviderFacts[];
   /** Told whenever `providersFor` may answer differently. */
-  onProviders(listener: () => void): Off;
+  onProviders(listener: () => void): () => void;
   /** A call that the process of `user` makes of another extension. */
   callFromProcess(user: Declaration, member: ProviderMember, args: readonly unknown[]): Promise<unknown>;
 }

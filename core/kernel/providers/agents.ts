@@ -1,5 +1,6 @@
 import { didYouMean } from '@pith/plain-text';
-import { type AgentSpec, type Diagnostic, type Failure, type JsonValue, messageOf, PithError } from '../../contract/index.ts';
+import { type AgentSpec, type Diagnostic, type JsonValue, messageOf, PithError } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import { type AgentDeclaration, type BroughtPrompt, canRun, type FoundAgent } from '../records/extensions-port.ts';
 import { broughtAgents } from './brought-agents.ts';
 import { agentSpecOf, KERNEL_AGENT_KEYS } from '../discovery/agent-spec.ts';

@@ -1,4 +1,4 @@
-import { type AgentLimits, AgentProvider, type AgentSpec, type Diagnostic } from '../../contract/index.ts';
+import { AgentProvider, type AgentSpec, type Diagnostic } from '../../contract/index.ts';
 import { DEFAULT_LIMITS } from '../../trust/index.ts';
 import { deepFreeze, isPlainMap } from '../records/plain-data.ts';
 import { toJsonValue } from '../calls/json-value.ts';
@@ -12,7 +12,7 @@ const MOST_AGENTS = 1000;
 const ID = /^[a-z][a-z0-9_-]{0,62}$/u;
 const TEXTS = ['name', 'description', 'model', 'instructions'] as const;
 const LISTS = ['usesTools', 'usesSkills', 'delegatesTo'] as const;
-const LIMITS: readonly (keyof AgentLimits)[] = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'];
+const LIMITS: readonly (keyof AgentSpec['limits'])[] = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'];
 
 /**
  * The agents that extensions bring, of two of one id the first, those of what ships first. Loads only providers that name no files, or whose

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isBelow } from '@pith/safe-files';
 import { realpathSync } from 'node:fs';
-import { type BroughtExtension, type BroughtExtensions, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
+import { type BroughtExtensions, type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import { type Lifecycle, recorded } from '../lifecycle/lifecycle.ts';
 import type { Scope } from '../lifecycle/scope.ts';
@@ -45,7 +45,7 @@ export function createBringing(lifecycle: Lifecycle, processes: ProcessTier | un
     return after;
   }
 
-  async function declare(user: Declaration, extension: BroughtExtension, digest: string): Promise<Slot> {
+  async function declare(user: Declaration, extension: Parameters<BroughtExtensions['open']>[0], digest: string): Promise<Slot> {
     const { id } = extension;
     const declaration = await declarationOf(lifecycle, user, extension);
     if (declaration.digest !== digest)
@@ -123,7 +123,11 @@ const MOST_OPEN = 16;
 /** Of a name, which is that of a folder. */
 const MOST_BYTES = 255;
 
-async function declarationOf(lifecycle: Lifecycle, user: Declaration, extension: BroughtExtension): Promise<Declaration> {
+async function declarationOf(
+  lifecycle: Lifecycle,
+  user: Declaration,
+  extension: Parameters<BroughtExtensions['open']>[0],
+): Promise<Declaration> {
   const { id } = extension;
   const name = shortId(id);
   const isName = name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name) && Buffer.byteLength(name) <= MOST_BYTES;

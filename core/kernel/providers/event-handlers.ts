@@ -1,4 +1,4 @@
-import { type Delivery, type DurableTopicMap, type JsonValue, messageOf } from '../../contract/index.ts';
+import { type Delivery, type JsonValue, messageOf, type TopicMap } from '../../contract/index.ts';
 import { handlerNames } from '../discovery/declaration.ts';
 import type { Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -98,7 +98,7 @@ function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
 /** What follows `kernel/`: notices and questions that reach people through channels. */
 export const CHANNELS_HANDLER = 'kernel/channels';
 
-const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof DurableTopicMap>(['notify', 'approval.requested']);
+const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof TopicMap>(['notify', 'approval.requested']);
 
 /** `extension/method` of each handler that the manifests of enabled extensions declare for an event, loaded or not. */
 function handlersOf(lifecycle: Lifecycle, topic: string, payload: object): readonly string[] {
@@ -119,7 +119,7 @@ function handlersIn(slot: Slot, topic: string, payload: object): readonly string
   if (manifest === null || !isEnabled(slot)) return [];
   const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));
   if (topic === 'schedule.due' && manifest.schedules.length > 0) {
-    const due = payload as DurableTopicMap['schedule.due'];
+    const due = payload as TopicMap['schedule.due'];
     if (due.extensionId === slot.id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
   }
   return [...names].map((name) => `${slot.id}/${name}`);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type ExtensionSettings, messageOf, PithError, type SecretUse, type SettingsChange } from '../../contract/index.ts';
+import { type ExtensionContext, type ExtensionSettings, messageOf, PithError, type SettingsChange } from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
@@ -144,7 +144,7 @@ async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: str
 
 interface Use {
   readonly name: string;
-  readonly use?: SecretUse;
+  readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>;
 }
 
 /** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */

@@ -1,5 +1,6 @@
 import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
-import { type Diagnostic, type Failure, messageOf, PithError } from '../../contract/index.ts';
+import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import type { Confinement, ProcessTier } from '../lifecycle/tier.ts';
 import type { ExtensionState } from '../records/extensions-port.ts';
 import type { Declaration } from '../discovery/declaration.ts';

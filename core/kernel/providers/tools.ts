@@ -3,12 +3,11 @@ import {
   type ApprovalQuestion,
   type JsonValue,
   messageOf,
-  type Off,
   PithError,
   type ToolCall,
+  type ToolProvider,
   type ToolResult,
   type TurnInfo,
-  type TurnTool,
 } from '../../contract/index.ts';
 import type { ToolDescriptor } from '../records/extensions-port.ts';
 import { isBrought } from '../records/extension-data.ts';
@@ -40,7 +39,11 @@ export interface Tools {
   /** Ids of those that this agent names and that have tools of one turn, sorted. Loads what it names only where nothing is known of it. */
   turnProviders(agent: AgentSpec): Promise<readonly string[]>;
   /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
-  ofTurn(extensionId: string, turn: TurnInfo, signal: AbortSignal): Promise<readonly TurnTool[]>;
+  ofTurn(
+    extensionId: string,
+    turn: TurnInfo,
+    signal: AbortSignal,
+  ): Promise<readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][]>;
 }
 
 const ASK_MS = 1000;
@@ -127,7 +130,9 @@ export function createTools(lifecycle: Lifecycle): Tools {
     async ofTurn(extensionId, turn, signal) {
       const found = await callProvider(lifecycle, extensionId, TURN_TOOLS, [turn, signal]);
       if (Array.isArray(found) && found.length <= MOST_TURN_TOOLS && found.every(isTurnTool))
-        return redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly TurnTool[];
+        return redactJson(toJsonValue(found, 'the tools of a turn')) as unknown as readonly Awaited<
+          ReturnType<NonNullable<ToolProvider['getTurnTools']>>
+        >[number][];
       const message = `getTurnTools of '${extensionId}' returned no list of { tool, description?, inputSchema? } and { brought: id }`;
       const problem = new Problem('getTurnTools', 'provider_failed', message);
       runtime.failures.record(extensionId, problem);
@@ -202,7 +207,7 @@ export interface DescribedTools {
  * Asks a running extension for its tools again whenever it says that they changed. One question at a time for each extension;
  * what is published meanwhile asks once more.
  */
-export function renewToolsWhenChanged(lifecycle: Lifecycle): Off {
+export function renewToolsWhenChanged(lifecycle: Lifecycle): () => void {
   const asking = new Map<string, { again: boolean }>();
   return lifecycle.runtime.services.events.handle('provider.changed', ({ extensionId, protocol }) => {
     if (protocol !== 'tool') return;

@@ -1,5 +1,5 @@
 import type { TemplateVariables } from '@pith/guarded-templates';
-import type { AgentsApi, AgentSpec, BroughtAgent, LanguageModel, ModelProvider, Tool, TurnRequest } from '../../contract/index.ts';
+import type { AgentProvider, AgentSpec, ExtensionContext, LanguageModel, ModelProvider, Tool, TurnRequest } from '../../contract/index.ts';
 
 /** What the kernel keeps of a tool: plain data. */
 export interface ToolDescriptor {
@@ -50,7 +50,7 @@ export interface BroughtPrompt {
 }
 
 /** An agent as the kernel checked and completed it. `spec` is null when its file is broken; then `diagnostics` say why. */
-export interface FoundAgent extends Omit<BroughtAgent, 'spec'> {
+export interface FoundAgent extends Omit<Awaited<ReturnType<AgentProvider['listAgents']>>[number], 'spec'> {
   readonly spec: AgentSpec | null;
 }
 
@@ -70,9 +70,9 @@ export interface TurnOrigin {
 /** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. */
 export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin };
 
-/** `AgentsApi` with the origin of a request, which the host writes. */
-export interface HostAgents extends Omit<AgentsApi, 'run'> {
-  run(request: OriginalRequest, signal?: AbortSignal): ReturnType<AgentsApi['run']>;
+/** `ExtensionContext['agents']` with the origin of a request, which the host writes. */
+export interface HostAgents extends Omit<ExtensionContext['agents'], 'run'> {
+  run(request: OriginalRequest, signal?: AbortSignal): ReturnType<ExtensionContext['agents']['run']>;
 }
 
 /** A prefix that an extension offers models under, in the words of its manifest. */

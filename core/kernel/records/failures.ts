@@ -1,5 +1,7 @@
-import { type Clock, type Events, type Failure, type Logger, messageOf } from '../../contract/index.ts';
+import { type Clock, type Events, type Logger, messageOf, type TopicMap } from '../../contract/index.ts';
 import type { Problem } from './problem.ts';
+
+export type Failure = TopicMap['extension.failed'];
 
 /** What went wrong, by extension: the last few of each, newest last. */
 export interface Failures {

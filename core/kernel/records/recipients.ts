@@ -1,4 +1,4 @@
-import { PithError, type SecretUse } from '../../contract/index.ts';
+import { type ExtensionContext, PithError } from '../../contract/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { printableLine } from '@pith/plain-text';
 
@@ -23,7 +23,12 @@ export const USUAL = 'usual';
  * What an extension says of its parts counts only where it came with Pith: of other code nobody knows where it sends things, and a prefix
  * can be claimed by several.
  */
-export function askerOf({ id, manifest }: Asking, shipped: boolean, name: string, use?: SecretUse): Asker {
+export function askerOf(
+  { id, manifest }: Asking,
+  shipped: boolean,
+  name: string,
+  use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>,
+): Asker {
   const part = shipped ? use?.part : undefined;
   const offered = manifest?.models.some(({ prefix }) => prefix === part);
   const who = part === undefined ? `extension:${id}` : `${offered ? 'provider' : id}:${part}`;

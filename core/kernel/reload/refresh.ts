@@ -1,4 +1,5 @@
-import { type Failure, messageOf } from '../../contract/index.ts';
+import { messageOf } from '../../contract/index.ts';
+import type { Failure } from '../records/failures.ts';
 import { within } from '@pith/promises';
 import { type Declaration, type Discovery, extensionsOf } from '../discovery/declaration.ts';
 import type { Quarantine } from '../records/quarantine.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { messageOf, type BroughtAgent, type Diagnostic } from 'pith';
+import { type AgentProvider, type Diagnostic, messageOf } from 'pith';
 import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, type Positions } from '@pith/checked-yaml';
 import { notTextAt } from '@pith/plain-text';
 import { frontmatter, type Frontmatter } from './config.ts';
@@ -20,9 +20,17 @@ const FOREIGN_KEYS: Readonly<Record<string, string>> = {
 };
 
 /** Reads an AGENT.md: frontmatter between `---` lines, then the instructions. `defaultTools`: where it names none. Never rejects. */
-export async function readAgentFile(file: string, defaultTools: readonly string[]): Promise<BroughtAgent> {
+export async function readAgentFile(
+  file: string,
+  defaultTools: readonly string[],
+): Promise<Awaited<ReturnType<AgentProvider['listAgents']>>[number]> {
   const id = path.basename(path.dirname(file));
-  const broken = (...diagnostics: readonly Diagnostic[]): BroughtAgent => ({ id, spec: null, diagnostics, file });
+  const broken = (...diagnostics: readonly Diagnostic[]): Awaited<ReturnType<AgentProvider['listAgents']>>[number] => ({
+    id,
+    spec: null,
+    diagnostics,
+    file,
+  });
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(id)) {
     const cure = 'Rename the folder: lower-case letters, digits, _ and -, a letter first';
     return broken(failure(file, 1, `the folder's name '${id}' cannot be an id`, cure));
@@ -99,7 +107,7 @@ interface Found {
   readonly defaultTools: readonly string[];
 }
 
-function specOf({ id, file, data, instructions, defaultTools }: Found): BroughtAgent['spec'] {
+function specOf({ id, file, data, instructions, defaultTools }: Found): Awaited<ReturnType<AgentProvider['listAgents']>>[number]['spec'] {
   const {
     name,
     description,

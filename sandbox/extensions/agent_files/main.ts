@@ -1,4 +1,4 @@
-import type { AgentProvider, BroughtAgent, ExtensionContext } from 'pith';
+import type { AgentProvider, ExtensionContext } from 'pith';
 import { config, type Config } from './config.ts';
 import { readAgentFile } from './agent-file.ts';
 
@@ -7,7 +7,7 @@ export default class AgentFiles implements AgentProvider {
 
   constructor(private readonly context: ExtensionContext<Config>) {}
 
-  listAgents(files: readonly string[]): Promise<readonly BroughtAgent[]> {
+  listAgents(files: readonly string[]): Promise<readonly Awaited<ReturnType<AgentProvider['listAgents']>>[number][]> {
     return Promise.all(files.map((file) => readAgentFile(file, this.context.config.default_tools)));
   }
 }

@@ -1,4 +1,4 @@
-import { PithError, type ExtensionContext, type SecretUse } from 'pith';
+import { type ExtensionContext, PithError } from 'pith';
 import type { Config, ServerConfig } from './config.ts';
 
 const DEFAULT_ADDRESS = 'https://api.anthropic.com';
@@ -24,7 +24,11 @@ type GetSecret = ExtensionContext['getSecret'];
 export function placeOf(
   config: Config,
   getSecret: GetSecret,
-): { readonly name: string; readonly use: SecretUse; readonly headers: Readonly<Record<string, string>> } {
+): {
+  readonly name: string;
+  readonly use: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>;
+  readonly headers: Readonly<Record<string, string>>;
+} {
   const own: Partial<ServerConfig> = config.providers['anthropic'] ?? {};
   const name = own.api_key_env ?? config.api_key_env ?? 'ANTHROPIC_API_KEY';
   const to = own.base_url ?? config.base_url ?? (getSecret('ANTHROPIC_BASE_URL')?.trim() || DEFAULT_ADDRESS);

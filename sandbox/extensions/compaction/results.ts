@@ -1,4 +1,4 @@
-import type { CompactionProvider, Retain } from 'pith';
+import type { CompactionProvider, ToolResult } from 'pith';
 import { headAndTail } from '@pith/plain-text';
 
 export type Request = Parameters<CompactionProvider['compact']>[0];
@@ -45,7 +45,7 @@ function cutPart(part: Part, limit: number): Part {
 
 export interface Retained {
   readonly tool: string;
-  readonly retain: Retain;
+  readonly retain: NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
   /** null when it is gone already, or too long to stay. */
   readonly text: string | null;
 }

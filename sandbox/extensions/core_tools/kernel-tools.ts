@@ -1,19 +1,18 @@
 import path from 'node:path';
 import {
+  type AgentSpec,
   CommandProvider,
   defineTool,
+  type Diagnostic,
+  type ExtensionContext,
+  type JsonValue,
   messageOf,
   PithError,
+  SkillProvider,
+  type Tool,
   toolError,
   toolResult,
   z,
-  SkillProvider,
-  type ExtensionContext,
-  type JsonValue,
-  type Tool,
-  type AgentSpec,
-  type Diagnostic,
-  type SkillSummary,
 } from 'pith';
 import { captureCommand, type CapturedCommand } from '@pith/command-line';
 
@@ -217,7 +216,7 @@ async function reportedSkills(context: Pick<ExtensionContext, 'find'>, agent: Ag
   if (provider === undefined) return ALL;
   const skills = await provider.listSkills(signal);
   const readable = new Set(await readableBy(provider, agent, signal));
-  const isReadable = ({ id, state }: SkillSummary) => state === 'offered' && readable.has(id);
+  const isReadable = ({ id, state }: Awaited<ReturnType<SkillProvider['listSkills']>>[number]) => state === 'offered' && readable.has(id);
   const hidden = skills.filter((skill) => !isReadable(skill));
   if (hidden.every(({ state }) => state !== 'offered')) return ALL;
   return {
@@ -234,7 +233,7 @@ async function readableBy(provider: SkillProvider, agent: AgentSpec, signal: Abo
   }
 }
 
-function isOf(skill: SkillSummary, file: string): boolean {
+function isOf(skill: Awaited<ReturnType<SkillProvider['listSkills']>>[number], file: string): boolean {
   const folder = path.extname(skill.path) === '' ? skill.path : path.dirname(skill.path);
   return file === folder || file.startsWith(folder + path.sep);
 }

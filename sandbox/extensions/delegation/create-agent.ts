@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import {
+  type AgentSpec,
   defineTool,
+  type ExtensionContext,
   isToolResult,
   messageOf,
   SkillProvider,
+  type Tool,
   toolError,
   toolResult,
-  z,
-  type AgentLimits,
-  type AgentSpec,
-  type ExtensionContext,
-  type Tool,
   type ToolResult,
   type TurnInfo,
+  z,
 } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { LIFE_MS, MOST_MADE, type MadeAgents } from './made-agents.ts';
@@ -121,8 +120,8 @@ function specOf(wanted: Wanted, { agent }: TurnInfo, usesTools: readonly string[
   };
 }
 
-function shrunk(limits: AgentLimits, by: Wanted['limits']): AgentLimits {
-  const least = (key: keyof AgentLimits) => Math.min(limits[key], by[key] ?? Infinity);
+function shrunk(limits: AgentSpec['limits'], by: Wanted['limits']): AgentSpec['limits'] {
+  const least = (key: keyof AgentSpec['limits']) => Math.min(limits[key], by[key] ?? Infinity);
   return {
     max_turns: least('max_turns'),
     max_tool_calls: least('max_tool_calls'),

@@ -1,4 +1,4 @@
-import { z, type AgentSpec, type Clock, type JsonValue, type KeyValue, type TurnInfo } from 'pith';
+import { type AgentSpec, type Clock, type ExtensionContext, type JsonValue, type TurnInfo, z } from 'pith';
 
 /** An agent made at run time, and whose it is. */
 export interface MadeAgent {
@@ -24,11 +24,11 @@ const stored = z.looseObject({
 
 /** Agents made at run time. They are on disk, so that a turn which is continued after a crash still finds them. */
 export class MadeAgents {
-  readonly #store: KeyValue;
+  readonly #store: ExtensionContext['kv'];
   readonly #clock: Clock;
   #adding: Promise<unknown> = Promise.resolve();
 
-  constructor(store: KeyValue, clock: Clock) {
+  constructor(store: ExtensionContext['kv'], clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }

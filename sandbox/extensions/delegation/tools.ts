@@ -1,17 +1,16 @@
 import {
-  defineTool,
-  isToolResult,
-  toolError,
-  toolResult,
-  z,
-  type AgentsApi,
   type AgentSpec,
+  defineTool,
   type ExtensionContext,
+  isToolResult,
   type Tool,
   type ToolCall,
+  toolError,
+  toolResult,
   type ToolResult,
   type TurnEvent,
   type TurnInfo,
+  z,
 } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { MadeAgents, MadeAgent } from './made-agents.ts';
@@ -63,7 +62,7 @@ interface Outcome {
 
 /** One turn of `agent` in a thread that belongs to this call alone: whoever makes the call again continues that turn. null: it sent no end. */
 async function runAgent(
-  agents: Pick<AgentsApi, 'run'>,
+  agents: Pick<ExtensionContext['agents'], 'run'>,
   agent: string | AgentSpec,
   input: string,
   { turn, idempotencyKey: key, signal }: ToolCall,
@@ -132,7 +131,7 @@ interface Callees {
 const EVERY = '*';
 
 /** The declared agents that `delegates_to` names, and what the agent made itself. */
-async function calleesOf(turn: TurnInfo, agents: Pick<AgentsApi, 'list'>, made: MadeAgents): Promise<Callees> {
+async function calleesOf(turn: TurnInfo, agents: Pick<ExtensionContext['agents'], 'list'>, made: MadeAgents): Promise<Callees> {
   const { id, delegatesTo } = turn.agent;
   const [known, own] = await Promise.all([delegatesTo.length === 0 ? [] : agents.list(), made.of(turn)]);
   const all = delegatesTo.includes(EVERY);

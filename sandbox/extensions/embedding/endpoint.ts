@@ -1,4 +1,4 @@
-import { PithError, type ExtensionContext, type SecretUse } from 'pith';
+import { type ExtensionContext, PithError } from 'pith';
 import { guardedFetch, type GuardedFetch } from '@pith/guarded-fetch';
 import type { Config } from './config.ts';
 
@@ -31,7 +31,10 @@ export function endpointOf(config: Config, getSecret: GetSecret): Endpoint {
 }
 
 /** Its address for itself, and where the keys go. A key that is for other things as well goes nowhere while no model is set. */
-export function secretUsesOf(config: Config, getSecret: GetSecret): readonly { readonly name: string; readonly use?: SecretUse }[] {
+export function secretUsesOf(
+  config: Config,
+  getSecret: GetSecret,
+): readonly { readonly name: string; readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> }[] {
   const { names, use } = placeOf(config, getSecret);
   const own = config.model === null ? names.filter((name) => name !== 'OPENAI_API_KEY') : names;
   return [{ name: 'OPENAI_BASE_URL' }, ...own.map((name) => ({ name, use }))];
@@ -46,7 +49,10 @@ function placeOf({ base_url: own, api_key_env: named }: Config, getSecret: GetSe
   const official = host === new URL(OPENAI).host;
   const isShared = official || (shared !== null && new URL(shared).host === host);
   const names = named === undefined ? ['EMBEDDING_API_KEY', ...(isShared ? ['OPENAI_API_KEY'] : [])] : [named];
-  const use: SecretUse = { to: baseUrl, usual: new URL(baseUrl).origin === new URL(OPENAI).origin };
+  const use: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> = {
+    to: baseUrl,
+    usual: new URL(baseUrl).origin === new URL(OPENAI).origin,
+  };
   return { baseUrl, names, official, use };
 }
 

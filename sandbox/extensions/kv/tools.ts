@@ -1,4 +1,4 @@
-import { defineTool, toolError, toolResult, z, type KeyValue, type Tool } from 'pith';
+import { defineTool, type ExtensionContext, type Tool, toolError, toolResult, z } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 
 const MAX_VALUE_BYTES = 64 * 1024;
@@ -12,7 +12,7 @@ const key = z
   .describe('What the value is kept under, such as "project.deadline".');
 
 /** The four tools over one store. They take the store and not the context, so that a test needs nothing else. */
-export function kvTools(store: KeyValue): readonly Tool[] {
+export function kvTools(store: ExtensionContext['kv']): readonly Tool[] {
   return [
     defineTool({
       name: 'kv_set',
@@ -62,7 +62,7 @@ export function kvTools(store: KeyValue): readonly Tool[] {
   ];
 }
 
-async function absent(store: KeyValue, key: string): Promise<string> {
+async function absent(store: ExtensionContext['kv'], key: string): Promise<string> {
   const keys = await store.keys();
   return `Nothing is kept under '${key}'${didYouMean(key, keys)}`;
 }

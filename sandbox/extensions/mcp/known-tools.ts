@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { z, type KeyValue } from 'pith';
+import { type ExtensionContext, z } from 'pith';
 import type { ServerTool } from './listed-tool.ts';
 
 /** What a server says of a tool, by digest. */
@@ -16,9 +16,9 @@ const stored = z.object({ description: z.string(), schema: z.string(), annotatio
  * later, is not believed to be read-only until a person has agreed to it.
  */
 export class KnownTools {
-  readonly #kv: KeyValue;
+  readonly #kv: ExtensionContext['kv'];
 
-  constructor(kv: KeyValue) {
+  constructor(kv: ExtensionContext['kv']) {
     this.#kv = kv;
   }
 

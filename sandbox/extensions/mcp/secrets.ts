@@ -1,4 +1,4 @@
-import { PithError, type SecretUse } from 'pith';
+import { type ExtensionContext, PithError } from 'pith';
 import type { ServerConfig } from './config.ts';
 
 const NAMED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/gu;
@@ -15,14 +15,14 @@ export function filled(values: Readonly<Record<string, string>>, getSecret: (nam
 }
 
 /** A server by its name and by what gets its secrets: its address, or the whole command, of which every word decides what runs. */
-export function useOf(name: string, server: ServerConfig): SecretUse {
+export function useOf(name: string, server: ServerConfig): NonNullable<Parameters<ExtensionContext['getSecret']>[1]> {
   return { part: name, to: 'url' in server ? server.url : [server.command, ...server.args].map(word).join(' ') };
 }
 
 /** Which secrets go to which server. */
 export function secretUsesOf(
   servers: Readonly<Record<string, ServerConfig>>,
-): readonly { readonly name: string; readonly use?: SecretUse }[] {
+): readonly { readonly name: string; readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> }[] {
   return Object.entries(servers).flatMap(([server, config]) => {
     const values = Object.values('url' in config ? config.headers : config.env);
     const names = new Set(values.flatMap((text) => [...text.matchAll(NAMED)].map(([, name = '']) => name)));

@@ -1,4 +1,4 @@
-import { PithError, type ExtensionContext, type SecretUse } from 'pith';
+import { type ExtensionContext, PithError } from 'pith';
 import { guardedFetch, type GuardedFetch } from '@pith/guarded-fetch';
 import type { Config, ServerConfig } from './config.ts';
 
@@ -41,7 +41,10 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
 }
 
 /** Its address for itself, and where the keys of all prefixes go. A prefix without an address asks for none. */
-export function secretUsesOf(config: Config, getSecret: GetSecret): readonly { readonly name: string; readonly use?: SecretUse }[] {
+export function secretUsesOf(
+  config: Config,
+  getSecret: GetSecret,
+): readonly { readonly name: string; readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> }[] {
   const prefixes = new Set(['openai', ...Object.keys(config.providers)]);
   const keys = [...prefixes].flatMap((prefix) => {
     try {
@@ -56,7 +59,7 @@ export function secretUsesOf(config: Config, getSecret: GetSecret): readonly { r
 
 type GetSecret = ExtensionContext['getSecret'];
 
-function useOf(prefix: string, baseUrl: string): SecretUse {
+function useOf(prefix: string, baseUrl: string): NonNullable<Parameters<ExtensionContext['getSecret']>[1]> {
   return { part: prefix, to: baseUrl, usual: new URL(baseUrl).origin === new URL(OPENAI).origin };
 }
 

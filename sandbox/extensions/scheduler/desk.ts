@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PithError, type AgentsApi, type Clock, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
+import { type Clock, type ExtensionContext, PithError, type ToolCall, type TurnInfo, type TurnPolicy } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { Runner } from './runner.ts';
 import type { ScheduleStore } from './schedule-store.ts';
@@ -19,7 +19,7 @@ export interface Wish {
 export interface DeskPorts {
   readonly store: ScheduleStore;
   readonly runner: Runner;
-  readonly agents: Pick<AgentsApi, 'list'>;
+  readonly agents: Pick<ExtensionContext['agents'], 'list'>;
   readonly clock: Clock;
 }
 

@@ -1,12 +1,12 @@
-import type { Database } from 'pith';
+import type { ExtensionContext } from 'pith';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
 /** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
-  readonly #database: Database;
+  readonly #database: ExtensionContext['database'];
   #ready: Promise<void> | undefined;
 
-  constructor(database: Database) {
+  constructor(database: ExtensionContext['database']) {
     this.#database = database;
   }
 

@@ -11,7 +11,6 @@ import {
   Places,
   type Remote,
   type SettingsChange,
-  type SetupField,
   SetupProvider,
   type SetupSchema,
 } from 'pith';
@@ -31,7 +30,7 @@ export async function setUp(context: ExtensionContext, input: CommandInput, io: 
   if (given.length === 0 && !io.interactive) return show(io, id, schema);
 
   const changes: Record<string, JsonValue> = {};
-  const apply = async (field: SetupField, value: JsonValue) =>
+  const apply = async (field: SetupSchema['fields'][number], value: JsonValue) =>
     Object.assign(changes, (await provider?.applyConfig(field.name, value)) satisfies SettingsChange | undefined);
   for (const text of given) {
     const { name, value } = splitSetting(text);
@@ -122,7 +121,7 @@ function show(io: CommandIO, id: string, { title, fields }: SetupSchema): number
   return 0;
 }
 
-async function ask(io: CommandIO, field: SetupField): Promise<string | null> {
+async function ask(io: CommandIO, field: SetupSchema['fields'][number]): Promise<string | null> {
   const shown = field.current === undefined || field.current === null ? '' : ` [${String(field.current)}]`;
   const choices = field.kind === 'choice' ? ` (${(field.choices ?? []).join(', ')})` : '';
   return (await io.ask(`${field.description}${choices}${shown}:`, { secret: field.kind === 'secret' }))?.trim() ?? null;
@@ -135,7 +134,7 @@ function splitSetting(text: string): { readonly name: string; readonly value: st
 }
 
 /** Throws `usage` for what cannot be a value of this field. */
-function valueOf({ name, kind, choices = [] }: SetupField, text: string): JsonValue {
+function valueOf({ name, kind, choices = [] }: SetupSchema['fields'][number], text: string): JsonValue {
   if (kind === 'text') return text;
   if (kind === 'choice') {
     if (choices.includes(text)) return text;
@@ -156,7 +155,7 @@ function jsonOr(text: string): JsonValue {
   }
 }
 
-function refusedSecret(id: string, { name, secret = name }: SetupField): PithError {
+function refusedSecret(id: string, { name, secret = name }: SetupSchema['fields'][number]): PithError {
   return new PithError('usage', `the secret '${name}' is not taken on the command line, where others can read it`, {
     cure: `run \`pith setup ${id}\` on a terminal, or: pith secrets set ${secret}`,
   });

@@ -1,7 +1,5 @@
 import path from 'node:path';
 import {
-  PithError,
-  Places,
   type AgentSpec,
   type BroughtProvider,
   type CommandProvider,
@@ -9,17 +7,17 @@ import {
   type ContextProvider,
   type Diagnostic,
   type ExtensionContext,
-  type Retain,
+  PithError,
+  Places,
   type ServiceProvider,
-  type SkillContent,
   type SkillProvider,
-  type SkillSummary,
   type Tool,
   type ToolProvider,
+  type ToolResult,
   type TopicMap,
   type TurnInfo,
-  type TurnTool,
 } from 'pith';
+import type { SkillSummary } from './skill.ts';
 import { skillsChanged } from './contract.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview } from './catalog/preview.ts';
@@ -122,7 +120,7 @@ export default class SkillRegistryExtension
     return this.#enabled ? [...createTools(this.#ports()), this.#scriptTool()] : [];
   }
 
-  async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
+  async getTurnTools(turn: TurnInfo): Promise<readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][]> {
     if (!this.#enabled) return [];
     const snapshot = await this.#begun(turn, this.#turns.prepare(turn.id));
     const scope = this.#cache.scope(snapshot, turn.agent);
@@ -162,7 +160,7 @@ export default class SkillRegistryExtension
     await this.#registry.watch(signal);
   }
 
-  async getSkillContent(id: string): Promise<SkillContent> {
+  async getSkillContent(id: string): Promise<Awaited<ReturnType<SkillProvider['getSkillContent']>>> {
     if (!this.#enabled)
       throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
     await this.#registry.refreshIfOlderThan(FRESH_MS);
@@ -204,7 +202,7 @@ export default class SkillRegistryExtension
     return initializedCommands(this.#context, this.#registry, this.#search, this.#toolsets);
   }
 
-  #started(turnId: string, documents: readonly Retain[]): void {
+  #started(turnId: string, documents: readonly NonNullable<Extract<ToolResult, { ok: true }>['retain']>[]): void {
     this.#turns.started(turnId);
     this.#ledger.started(turnId, documents);
     this.#triggers.started(turnId);

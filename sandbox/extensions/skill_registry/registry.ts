@@ -1,4 +1,5 @@
-import { PithError, type SkillState, type Clock, type Logger } from 'pith';
+import { type Clock, type Logger, PithError } from 'pith';
+import type { SkillState } from './skill.ts';
 import { Bodies } from './bodies.ts';
 import type { SkillBody } from './body.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';

@@ -1,4 +1,4 @@
-import { PithError, type SkillContent } from 'pith';
+import { PithError, type SkillProvider } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from './registry.ts';
 import type { Skill } from './skill.ts';
@@ -6,7 +6,7 @@ import { findSkill } from './scan/snapshot.ts';
 import { TRUST_CURE } from './trust/trust.ts';
 
 /** The body of an offered skill for binding; the last good one of a skill that has gone since. */
-export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {
+export async function contentOf(registry: SkillRegistry, name: string): Promise<Awaited<ReturnType<SkillProvider['getSkillContent']>>> {
   const snapshot = registry.current();
   const skill = findSkill(snapshot, name);
   if (skill === undefined) {
@@ -37,7 +37,7 @@ const CURES = {
   invalid: "see 'pith skills validate' and correct its SKILL.md",
 } as const;
 
-function identity({ id, name, version }: Skill): Pick<SkillContent, 'id' | 'name' | 'version'> {
+function identity({ id, name, version }: Skill): Pick<Awaited<ReturnType<SkillProvider['getSkillContent']>>, 'id' | 'name' | 'version'> {
   return { id, name, version };
 }
 

@@ -1,4 +1,4 @@
-import type { SkillSummary } from 'pith';
+import type { SkillSummary } from './skill.ts';
 import type { Skill } from './skill.ts';
 
 /** What others are told of a skill in whatever state. */

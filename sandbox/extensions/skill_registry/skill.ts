@@ -1,5 +1,8 @@
-import type { Diagnostic, SkillState } from 'pith';
+import type { Diagnostic, SkillProvider } from 'pith';
 import type { SkillFields } from './format/fields.ts';
+
+export type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
+export type SkillState = SkillSummary['state'];
 
 /** What identifies one version of a file without reading it. Nanosecond times as decimal strings. */
 export interface FileStamp {

@@ -1,4 +1,4 @@
-import { PithError, type AgentsApi, type AgentSpec, type Clock } from 'pith';
+import { type AgentSpec, type Clock, type ExtensionContext, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { Engine } from './engine.ts';
 import { hasEnded, type Task } from './task.ts';
@@ -9,7 +9,7 @@ import { submit, type Submitter, type Wanted } from './submission.ts';
 export interface DeskPorts {
   readonly store: TaskStore;
   readonly engine: Engine;
-  readonly agents: Pick<AgentsApi, 'list'>;
+  readonly agents: Pick<ExtensionContext['agents'], 'list'>;
   readonly clock: Clock;
   readonly maxOpen: number;
 }

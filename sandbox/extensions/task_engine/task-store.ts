@@ -1,4 +1,4 @@
-import type { Clock, Database, SqlRow } from 'pith';
+import type { Clock, ExtensionContext } from 'pith';
 import { taskSchema, type Task, type TaskState } from './task.ts';
 import { advance, type TaskEvent } from './transitions.ts';
 
@@ -27,7 +27,7 @@ export interface Announcement extends TaskChange {
   readonly task: Task;
 }
 
-type Statement = Parameters<Parameters<Database['write']>[0]>[0];
+type Statement = Parameters<Parameters<ExtensionContext['database']['write']>[0]>[0];
 
 const CLAIMABLE = `(state = 'pending' OR (state IN ('retry_scheduled', 'human_review') AND due <= ?) OR (state = 'running' AND until <= ?))`;
 
@@ -47,7 +47,7 @@ export class TaskStore {
   #ready: Promise<void> | undefined;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: ExtensionContext['database'],
     private readonly clock: Clock,
   ) {}
 
@@ -208,16 +208,16 @@ export class TaskStore {
     statement('INSERT INTO task_engine__changes (task, at, state, note) VALUES (?, ?, ?, ?)', id, this.clock.now(), state, note);
   }
 
-  #tasks(sql: string, ...parameters: Parameters<Database['all']>[1][]): readonly Task[] {
+  #tasks(sql: string, ...parameters: Parameters<ExtensionContext['database']['all']>[1][]): readonly Task[] {
     return this.database.all(sql, ...parameters).map((row) => taskOf(row) as Task);
   }
 }
 
-function taskOf(row: SqlRow | null): Task | null {
+function taskOf(row: ReturnType<ExtensionContext['database']['all']>[number] | null): Task | null {
   return row === null ? null : taskSchema().parse(JSON.parse(String(row['task'])));
 }
 
-function changeOf(row: SqlRow): TaskChange {
+function changeOf(row: ReturnType<ExtensionContext['database']['all']>[number]): TaskChange {
   return { at: Number(row['at']), state: row['state'] as TaskState, note: row['note'] === null ? null : String(row['note']) };
 }
 

@@ -1,10 +1,10 @@
-import type { TurnEndReason } from 'pith';
+import type { TopicMap } from 'pith';
 import { answerMessage, goneOnMessage, retriedMessage, subtasksMessage } from './messages.ts';
 import { hasEnded, type Task, type TaskState } from './task.ts';
 
 /** How a turn of the worker ended. */
 export interface TurnOutcome {
-  readonly reason: TurnEndReason;
+  readonly reason: TopicMap['turn.ended']['reason'];
   readonly text: string;
   readonly error?: { readonly code: string; readonly message: string };
   /** It ended because all steps that it might take were taken. */

@@ -1,4 +1,4 @@
-import type { AgentsApi, TurnEvent, TurnRequest } from 'pith';
+import type { ExtensionContext, TurnEvent, TurnRequest } from 'pith';
 import { goalMessage } from './messages.ts';
 import { hasEnded, threadOf, type Task } from './task.ts';
 import type { TaskStore } from './task-store.ts';
@@ -6,7 +6,7 @@ import type { TaskEvent, TurnOutcome } from './transitions.ts';
 
 export interface WorkerPorts {
   readonly store: TaskStore;
-  readonly agents: AgentsApi;
+  readonly agents: ExtensionContext['agents'];
   /** The engine's own id, to keep workers from answering reviews. */
   readonly extensionId: string;
 }

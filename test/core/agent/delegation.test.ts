@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentLimits, JsonValue, ToolCall, TurnInfo, TurnRequest } from '../../../core/contract/index.ts';
+import type { AgentSpec, JsonValue, ToolCall, TurnInfo, TurnRequest } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld, type End, type World } from './world.ts';
 
@@ -11,7 +11,7 @@ const look: ScriptedStep = { calls: [{ name: 'look', input: {} }] };
 
 /** `main` and `child` have a tool `ask`, which runs the agent that its input names as the called one of its turn. */
 async function delegating(
-  limits: { readonly main?: Partial<AgentLimits>; readonly child?: Partial<AgentLimits> },
+  limits: { readonly main?: Partial<AgentSpec['limits']>; readonly child?: Partial<AgentSpec['limits']> },
   script: readonly ScriptedStep[],
 ) {
   const ends: End[] = [];
@@ -24,7 +24,7 @@ async function delegating(
     ends.push(end as End);
     return `${end?.reason}: ${end?.text}`;
   };
-  const agents = (['main', 'child'] as const).map((id) => agent(id, { usesTools: ['ext'], limits: limits[id] as AgentLimits }));
+  const agents = (['main', 'child'] as const).map((id) => agent(id, { usesTools: ['ext'], limits: limits[id] as AgentSpec['limits'] }));
   const tools = { ask: { run }, look: { run: (_: JsonValue, { turn }: ToolCall) => void infos.push(turn) } };
   const world: World = await createWorld({ agents, extensions: { ext: { tools } }, script });
   return { world, ends, infos };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ContextDocument, ContextParts } from '../../../core/contract/index.ts';
+import type { ContextParts } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type WorldOptions } from './world.ts';
 
 const words = (count: number, word = 'word') => `${word} `.repeat(count).trim();
-const document = (key: string, text: string): ContextDocument => ({ key, digest: `sha-${key}`, text });
+const document = (key: string, text: string): NonNullable<ContextParts['documents']>[number] => ({ key, digest: `sha-${key}`, text });
 
 function giving(get: (prompt: string) => ContextParts | null, more: Partial<WorldOptions>) {
   return createWorld({ extensions: { docs: { context: { priority: 60, get } } }, ...more });

@@ -11,13 +11,12 @@ import {
   PithError,
   type Protocol,
   type Remote,
-  type SkillContent,
   type SkillProvider,
   type ToolCall,
   toolError,
+  type ToolProvider,
   toolResult,
   type TurnInfo,
-  type TurnTool,
 } from '../../../core/contract/index.ts';
 import { nearest } from '@pith/plain-text';
 import type { AgentHost } from '../../../core/agent/index.ts';
@@ -37,7 +36,11 @@ export interface FakeExtension {
   opening?: Promise<unknown>;
   tools?: Record<string, FakeTool>;
   /** What `getTurnTools` of it says. */
-  turnTools?(turn: TurnInfo): readonly TurnTool[] | Promise<readonly TurnTool[]>;
+  turnTools?(
+    turn: TurnInfo,
+  ):
+    | readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][]
+    | Promise<readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][]>;
   context?: {
     readonly priority: number;
     readonly placement?: 'system' | 'turn';
@@ -162,7 +165,7 @@ function remotes(port: FakeExtensions, protocol: string): readonly object[] {
 function provider(port: FakeExtensions): Remote<SkillProvider> {
   return {
     extensionId: 'skills',
-    async getSkillContent(id: string): Promise<SkillContent> {
+    async getSkillContent(id: string): Promise<Awaited<ReturnType<SkillProvider['getSkillContent']>>> {
       if (port.skillsState === 'disabled') throw new PithError('skills_disabled', 'skills are switched off');
       const refusal = port.refused.get(id);
       if (refusal) throw refusal;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentLimits } from '../../../core/contract/index.ts';
+import type { AgentSpec } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld } from './world.ts';
 
 const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };
 
-function limited(limits: Partial<AgentLimits>, script: readonly ScriptedStep[], run: () => unknown = () => 'ok') {
+function limited(limits: Partial<AgentSpec['limits']>, script: readonly ScriptedStep[], run: () => unknown = () => 'ok') {
   return createWorld({
-    agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentLimits })],
+    agents: [agent('main', { usesTools: ['ext'], limits: limits as AgentSpec['limits'] })],
     extensions: { ext: { tools: { t: { run } } } },
     script,
   });

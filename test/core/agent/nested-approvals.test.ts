@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type JsonValue, type ToolCall, type ToolEffect, toolError, type TurnEvent } from '../../../core/contract/index.ts';
+import { type JsonValue, type Tool, type ToolCall, toolError, type TurnEvent } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
 import { agent, createWorld, type End, type World } from './world.ts';
 
@@ -9,7 +9,7 @@ const risky = (n: number): ScriptedStep => ({ calls: [{ name: 'risky', input: { 
 /** `main` delegates to `helper`, as a delegating extension does: a thread and a key of its own for each call. */
 async function delegating(
   script: readonly ScriptedStep[],
-  { effect = 'idempotent' as ToolEffect, swallows = false, file = undefined as string | undefined } = {},
+  { effect = 'idempotent' as NonNullable<Tool['effect']>, swallows = false, file = undefined as string | undefined } = {},
 ) {
   const ran: JsonValue[] = [];
   const run = async (_input: JsonValue, { turn, signal, idempotencyKey: key }: ToolCall) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { JsonValue, Message, ToolEffect, ToolResult } from '../../../core/contract/index.ts';
+import type { JsonValue, Message, Tool, ToolResult } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
 import type { CallRecord, CallState, TurnRecord } from '../../../core/agent/index.ts';
 
@@ -17,7 +17,7 @@ const extensions = {
 
 interface Planned {
   readonly tool: string;
-  readonly effect: ToolEffect;
+  readonly effect: NonNullable<Tool['effect']>;
   readonly state: CallState;
   readonly result?: ToolResult;
 }

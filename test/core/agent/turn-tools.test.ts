@@ -1,17 +1,21 @@
 import { describe, expect, it, vi } from 'vitest';
-import { PithError, type TurnInfo, type TurnTool } from '../../../core/contract/index.ts';
+import { PithError, type ToolProvider, type TurnInfo } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
 import type { FakeExtension } from './fake-extensions.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
 
-const brought = (id: string): TurnTool => ({ brought: `set:${id}` });
+const brought = (id: string): Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number] => ({ brought: `set:${id}` });
 const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
 const messages = (events: readonly { readonly type: string }[]) =>
   events.flatMap((event) => (event.type === 'notice' && 'message' in event ? [String(event.message)] : []));
 
 /** `ext` has `load` and, for those who name it, `hidden`; what it brings to a turn is `brings`. */
-async function bringing(brings: (turn: TurnInfo) => readonly TurnTool[], script: WorldOptions['script'], more: Partial<WorldOptions> = {}) {
+async function bringing(
+  brings: (turn: TurnInfo) => readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][],
+  script: WorldOptions['script'],
+  more: Partial<WorldOptions> = {},
+) {
   const asked: TurnInfo[] = [];
   const ext: FakeExtension = {
     tools: { load: {}, hidden: { optIn: true, run: () => 'was hidden' } },

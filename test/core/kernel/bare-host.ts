@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Clock, JsonValue, KeyValue } from '../../../core/contract/index.ts';
+import type { Clock, ExtensionContext, JsonValue } from '../../../core/contract/index.ts';
 import {
   configOf,
   createEvents,
@@ -57,7 +57,7 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
   return { directory, events, host };
 }
 
-function memory(): KeyValue {
+function memory(): ExtensionContext['kv'] {
   const values = new Map<string, JsonValue>();
   return {
     get: async (key) => values.get(key) ?? null,

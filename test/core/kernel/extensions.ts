@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Failure, ToolCall, TurnInfo } from '../../../core/contract/index.ts';
+import type { ToolCall, TopicMap, TurnInfo } from '../../../core/contract/index.ts';
 import type { Host } from '../../../core/kernel/index.ts';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
@@ -11,7 +11,7 @@ import { extension, removeFile } from './sandbox-folder.ts';
 /** Extensions written as code into one folder, and kernels over it, which end with the test. */
 export interface TestSandbox {
   readonly directory: string;
-  readonly failures: Failure[];
+  readonly failures: TopicMap['extension.failed'][];
   storeOpened(): boolean;
   write(file: string, text: string): Promise<void>;
   remove(file: string): Promise<void>;
@@ -25,7 +25,7 @@ export interface TestSandbox {
 export function testSandbox(): TestSandbox {
   const directory = path.join(folderWith({}), 'sandbox');
   const kernels: TestKernel[] = [];
-  const failures: Failure[] = [];
+  const failures: TopicMap['extension.failed'][] = [];
   const close = async () => {
     for (const kernel of kernels.splice(0)) await kernel.stop();
   };

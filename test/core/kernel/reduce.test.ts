@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Failure } from '../../../core/contract/index.ts';
+import type { TopicMap } from '../../../core/contract/index.ts';
 import {
   initialState,
   isStandingIn,
@@ -39,7 +39,7 @@ class World {
   /** What was last valid, since it came and was switched on. */
   sound: Wanted | null = null;
   /** Since the last write. */
-  recorded: Failure[] = [];
+  recorded: TopicMap['extension.failed'][] = [];
 
   step(step: Step): void {
     const { live } = this.state;
@@ -153,7 +153,7 @@ class World {
     this.ended.add(number);
   }
 
-  #failure(code: string): Failure {
+  #failure(code: string): TopicMap['extension.failed'] {
     return { extensionId: 'it', phase: 'initialize', code, message: code, at: (this.now += 1) };
   }
 }

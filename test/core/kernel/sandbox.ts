@@ -2,7 +2,7 @@ import { createConfinedPrograms } from '@pith/held-process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Clock, Failure } from '../../../core/contract/index.ts';
+import type { Clock, TopicMap } from '../../../core/contract/index.ts';
 import {
   configOf,
   createEvents,
@@ -34,7 +34,7 @@ export interface HostSetup {
 /** A real sandbox in a temporary folder and hosts over it. */
 export interface TestSandbox {
   readonly directory: string;
-  readonly failures: Failure[];
+  readonly failures: TopicMap['extension.failed'][];
   readonly storeOpened: () => boolean;
   write(file: string, text: string): Promise<void>;
   remove(file: string): Promise<void>;
@@ -50,7 +50,7 @@ export async function testSandbox(): Promise<TestSandbox> {
   await mkdir(directory, { recursive: true });
   const hosts: Host[] = [];
   const stores: Store[] = [];
-  const failures: Failure[] = [];
+  const failures: TopicMap['extension.failed'][] = [];
 
   const sandbox: TestSandbox = {
     directory,

@@ -1,9 +1,9 @@
-import type { Message, Retain } from 'pith';
+import type { Message, ToolResult } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { recipeFor } from '../../../sandbox/extensions/compaction/recipe.ts';
 import type { Recipe, Request } from '../../../sandbox/extensions/compaction/results.ts';
 
-type Retained = Record<string, Retain>;
+type Retained = Record<string, NonNullable<Extract<ToolResult, { ok: true }>['retain']>>;
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] });
 const says = (text: string): Message => ({ role: 'assistant', content: [{ type: 'text', text }] });

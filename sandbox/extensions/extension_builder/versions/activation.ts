@@ -1,4 +1,4 @@
-import { messageOf, PithError, type Clock, type ExtensionContext, type Failure } from 'pith';
+import { type Clock, type ExtensionContext, messageOf, PithError, type TopicMap } from 'pith';
 import { takeTools } from '../agent-tools.ts';
 import type { KernelPort } from '../kernel-port.ts';
 import { activeFolder } from '../places.ts';
@@ -220,7 +220,7 @@ export class Activation {
   }
 }
 
-function reasonOf({ phase, message }: Failure): string {
+function reasonOf({ phase, message }: TopicMap['extension.failed']): string {
   return `${message} (in ${phase})`;
 }
 

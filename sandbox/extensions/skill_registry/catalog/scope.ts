@@ -1,4 +1,5 @@
-import type { AgentSpec, SkillState } from 'pith';
+import type { AgentSpec } from 'pith';
+import type { SkillState } from '../skill.ts';
 import { agentSkillsSchema, type AgentSkills } from '../config.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/names.ts';

@@ -1,13 +1,13 @@
 import path from 'node:path';
 import {
-  PithError,
+  type AgentSpec,
   codeOf,
   type Command,
   type CommandContext,
-  type JsonValue,
-  type AgentSpec,
-  type Database,
   type CommandInput,
+  type ExtensionContext,
+  type JsonValue,
+  PithError,
 } from 'pith';
 import { printable } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
@@ -188,7 +188,7 @@ const SHOWN = 5;
 
 /** What the ledger knows of a skill's last uses; null where the command runs without a database. */
 async function usesOf(
-  context: CommandContext & { readonly database?: Database },
+  context: CommandContext & { readonly database?: ExtensionContext['database'] },
   { id }: Skill,
   agent: AgentSpec | null,
 ): Promise<{ readonly json: readonly JsonValue[]; readonly lines: readonly string[] } | null> {

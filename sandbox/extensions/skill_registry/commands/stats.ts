@@ -1,4 +1,4 @@
-import { PithError, type Command, type CommandContext, type CommandIO, type Database, type JsonValue } from 'pith';
+import { type Command, type CommandContext, type CommandIO, type ExtensionContext, type JsonValue, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
 import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 const RECENT = 10;
 
-export type StatsContext = CommandContext & { readonly database: Database };
+export type StatsContext = CommandContext & { readonly database: ExtensionContext['database'] };
 
 export function stats(context: StatsContext): Command {
   return {
@@ -126,7 +126,7 @@ function printOne(
   { isLearning, ...one }: SkillUsage & { readonly learned: number; readonly isLearning: boolean },
   turns: number,
   period: string,
-  database: Database,
+  database: ExtensionContext['database'],
   filter: UsageFilter,
   io: CommandIO,
 ): void {

@@ -1,4 +1,4 @@
-import type { SkillContent, TurnInfo } from 'pith';
+import type { SkillProvider, TurnInfo } from 'pith';
 import type { Ledger } from './ledger.ts';
 
 const LIMIT = 10_000;
@@ -7,7 +7,7 @@ const LIMIT = 10_000;
 export class BoundDigests {
   readonly #digests = new Map<string, string>();
 
-  delivered({ id, sha256 }: SkillContent): void {
+  delivered({ id, sha256 }: Awaited<ReturnType<SkillProvider['getSkillContent']>>): void {
     if (this.#digests.size >= LIMIT) this.#digests.clear();
     this.#digests.set(id, sha256);
   }

@@ -1,7 +1,9 @@
-import type { Database, SqlRow, TurnInfo } from 'pith';
+import type { ExtensionContext, TurnInfo } from 'pith';
 import type { PackedExposure } from './exposure.ts';
 import type { Entry } from './ledger-writer.ts';
 import type { SkillHow, SkillLoad, SkillUse } from './skill-use.ts';
+
+export type SqlRow = ReturnType<ExtensionContext['database']['all']>[number];
 
 /** A load of a thread as its rows tell it. */
 export interface StoredLoad {
@@ -100,12 +102,12 @@ export function keptEntry(threadId: string, { skillId, sha256 }: SkillLoad, comp
 }
 
 /** The newest turn of a thread, whichever process ran it; null: none. */
-export function newestTurn(database: Database, threadId: string): string | null {
+export function newestTurn(database: ExtensionContext['database'], threadId: string): string | null {
   const row = database.get('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT 1', threadId);
   return row === undefined || row === null ? null : String(row['id']);
 }
 
-export function readThread(database: Database, threadId: string, turns: number, loads: number): StoredThread {
+export function readThread(database: ExtensionContext['database'], threadId: string, turns: number, loads: number): StoredThread {
   const newest = database.all('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT ?', threadId, turns);
   const rows = database.all(
     `SELECT turn, agent, skill, how, sha256, more, compactions, outlived FROM skill_registry__uses

@@ -1,6 +1,6 @@
-import type { Clock, Database, Logger } from 'pith';
+import type { Clock, ExtensionContext, Logger } from 'pith';
 
-export type Statement = Parameters<Parameters<Database['write']>[0]>[0];
+export type Statement = Parameters<Parameters<ExtensionContext['database']['write']>[0]>[0];
 
 /** One thing to be written. */
 export type Entry = (statement: Statement) => void;
@@ -8,7 +8,7 @@ export type Entry = (statement: Statement) => void;
 export type LateEntry = { readonly prepare: () => Promise<Entry> };
 
 export interface LedgerWriterPorts {
-  readonly database: Database;
+  readonly database: ExtensionContext['database'];
   readonly clock: Clock;
   readonly logger: Logger;
   /** Rows are kept for so many days; 0: none is written. */
@@ -89,7 +89,7 @@ export class LedgerWriter {
 }
 
 /** Whether anything was ever recorded. */
-export function hasTables(database: Database): boolean {
+export function hasTables(database: ExtensionContext['database']): boolean {
   return database.get(`SELECT 1 FROM sqlite_master WHERE name = 'skill_registry__ledger'`) !== null;
 }
 
@@ -128,7 +128,7 @@ const MOST_USES = 400_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 interface PrunePorts {
-  readonly database: Database;
+  readonly database: ExtensionContext['database'];
   readonly clock: Clock;
   readonly keepDays: number;
 }
@@ -154,12 +154,12 @@ async function prune({ database, clock, keepDays }: PrunePorts): Promise<void> {
   );
 }
 
-async function shorten(database: Database, table: string, before: number, most: number): Promise<void> {
+async function shorten(database: ExtensionContext['database'], table: string, before: number, most: number): Promise<void> {
   const newest = Number(database.get(`SELECT max(seq) AS seq FROM ${table}`)?.['seq'] ?? 0);
   while ((await deleteOldest(database, table, before, newest - most)) === AT_ONCE);
 }
 
-async function deleteOldest(database: Database, table: string, before: number, through: number): Promise<number> {
+async function deleteOldest(database: ExtensionContext['database'], table: string, before: number, through: number): Promise<number> {
   const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
   let deleted = 0;
   await database.write((statement) => {
@@ -169,7 +169,7 @@ async function deleteOldest(database: Database, table: string, before: number, t
 }
 
 /** The turn up to which rows must go so that the exposures of the rest fit; null when all do. */
-export function beyondBytes(database: Database, most: number): number | null {
+export function beyondBytes(database: ExtensionContext['database'], most: number): number | null {
   const rows = database.all(
     `SELECT length(states) AS bytes, last FROM (SELECT exposure, max(seq) AS last FROM skill_registry__turns GROUP BY exposure) AS named
      JOIN skill_registry__exposures ON id = exposure ORDER BY last DESC`,

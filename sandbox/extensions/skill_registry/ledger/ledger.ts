@@ -1,5 +1,5 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
-import type { Clock, Database, Events, Logger, Retain, TopicMap, TurnInfo } from 'pith';
+import type { Clock, Events, ExtensionContext, Logger, ToolResult, TopicMap, TurnInfo } from 'pith';
 import { skillUsed } from '../contract.ts';
 import { Exposures } from './exposure.ts';
 import { dropEntry, keptEntry, newestTurn, readThread, turnEntry, useEntry } from './ledger-rows.ts';
@@ -23,7 +23,7 @@ export interface Ledger {
 }
 
 export interface LedgerPorts {
-  readonly database: Database;
+  readonly database: ExtensionContext['database'];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: Pick<Events, 'publish'>;
@@ -78,7 +78,7 @@ export class SkillLedger implements Ledger {
   }
 
   /** The turn is more than a preview: what it did while it was prepared counts. Of what was to stand beside its message, only what does. */
-  started(turnId: string, documents: readonly Retain[]): void {
+  started(turnId: string, documents: readonly NonNullable<Extract<ToolResult, { ok: true }>['retain']>[]): void {
     const begun = this.#beginning.get(turnId);
     if (begun === undefined) return;
     const { turn, offer } = begun;

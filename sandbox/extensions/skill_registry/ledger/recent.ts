@@ -1,4 +1,5 @@
-import type { Database, SqlRow } from 'pith';
+import type { ExtensionContext } from 'pith';
+import type { SqlRow } from './ledger-rows.ts';
 import { unpack } from './exposure.ts';
 import { hasTables } from './ledger-writer.ts';
 import { stateIn, turnsWhere, usesWhere, type UsageFilter } from './usage.ts';
@@ -22,7 +23,12 @@ export interface SkillTurn extends SkillState {
 }
 
 /** The newest turns, with the state that the skill had in each. */
-export function recentTurns(database: Database, skillId: string, filter: UsageFilter, most: number): readonly SkillTurn[] {
+export function recentTurns(
+  database: ExtensionContext['database'],
+  skillId: string,
+  filter: UsageFilter,
+  most: number,
+): readonly SkillTurn[] {
   if (!hasTables(database)) return [];
   const [where, values] = turnsWhere(filter);
   const rows = database.all(
@@ -40,7 +46,12 @@ export function recentTurns(database: Database, skillId: string, filter: UsageFi
 }
 
 /** What was done with the skill, the newest first. */
-export function recentUses(database: Database, skillId: string, filter: UsageFilter, most: number): readonly SkillTurn[] {
+export function recentUses(
+  database: ExtensionContext['database'],
+  skillId: string,
+  filter: UsageFilter,
+  most: number,
+): readonly SkillTurn[] {
   if (!hasTables(database)) return [];
   const [where, values] = usesWhere(filter);
   const rows = database.all(
@@ -58,7 +69,7 @@ export function recentUses(database: Database, skillId: string, filter: UsageFil
   }));
 }
 
-function stateOf(database: Database, { id, exposure, shown }: SqlRow, skillId: string): SkillState {
+function stateOf(database: ExtensionContext['database'], { id, exposure, shown }: SqlRow, skillId: string): SkillState {
   const used = database.get(
     'SELECT state, how, sha256, path, exit FROM skill_registry__uses WHERE turn = ? AND skill = ? ORDER BY seq DESC LIMIT 1',
     String(id),

@@ -1,4 +1,4 @@
-import type { Retain, TurnInfo } from 'pith';
+import type { ToolResult, TurnInfo } from 'pith';
 import type { StoredLoad, StoredThread } from './ledger-rows.ts';
 import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad } from './skill-use.ts';
 
@@ -78,7 +78,7 @@ export class ThreadLoads {
   /** After the thread was compacted for the `compactions`th time: what was kept whole has outlived it. Each skill stands in one list, once. */
   compacted(
     compactions: number,
-    kept: readonly Retain[],
+    kept: readonly NonNullable<Extract<ToolResult, { ok: true }>['retain']>[],
   ): { readonly kept: readonly StoredLoad[]; readonly dropped: readonly StoredLoad[] } {
     const fate = { kept: new Map<string, StoredLoad>(), dropped: new Map<string, StoredLoad>() };
     for (const held of this.#held.values()) {

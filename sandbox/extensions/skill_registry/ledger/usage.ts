@@ -1,4 +1,5 @@
-import type { Database, SqlRow } from 'pith';
+import type { ExtensionContext } from 'pith';
+import type { SqlRow } from './ledger-rows.ts';
 import { IS_WORKER } from '../modes/worker-id.ts';
 import { unpack, type Exposure } from './exposure.ts';
 import { hasTables } from './ledger-writer.ts';
@@ -29,7 +30,7 @@ export interface Usage {
 }
 
 /** What the ledger knows of all skills. */
-export function usage(database: Database, filter: UsageFilter): Usage {
+export function usage(database: ExtensionContext['database'], filter: UsageFilter): Usage {
   const skills = new Map<string, SkillUsage>();
   const of = (id: string): SkillUsage => {
     let one = skills.get(id);
@@ -54,7 +55,11 @@ export function usage(database: Database, filter: UsageFilter): Usage {
 }
 
 /** In how many turns each reason kept the skill from being offered. */
-export function reasonsAgainst(database: Database, skillId: string, filter: UsageFilter): Readonly<Record<string, number>> {
+export function reasonsAgainst(
+  database: ExtensionContext['database'],
+  skillId: string,
+  filter: UsageFilter,
+): Readonly<Record<string, number>> {
   const reasons: Record<string, number> = {};
   if (!hasTables(database)) return reasons;
   for (const { exposure, count, shown } of exposuresOf(database, filter)) {
@@ -89,7 +94,7 @@ interface Exposed {
   readonly shown: ReadonlyMap<string, number>;
 }
 
-function* exposuresOf(database: Database, filter: UsageFilter): Iterable<Exposed> {
+function* exposuresOf(database: ExtensionContext['database'], filter: UsageFilter): Iterable<Exposed> {
   const [where, values] = turnsWhere(filter);
   const groups = database.all(`SELECT exposure, count(*) AS count FROM skill_registry__turns WHERE ${where} GROUP BY exposure`, ...values);
   for (const { exposure: id, count } of groups) {
@@ -105,7 +110,7 @@ function* exposuresOf(database: Database, filter: UsageFilter): Iterable<Exposed
   }
 }
 
-function usesOf(database: Database, filter: UsageFilter): SqlRow[] {
+function usesOf(database: ExtensionContext['database'], filter: UsageFilter): SqlRow[] {
   const [where, values] = usesWhere(filter);
   return database.all(
     `SELECT skill, state, how, count(*) AS count, max(at) AS at FROM skill_registry__uses WHERE ${where} GROUP BY skill, state, how`,

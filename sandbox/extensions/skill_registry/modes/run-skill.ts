@@ -1,14 +1,14 @@
 import {
-  defineTool,
-  toolError,
-  toolResult,
-  z,
-  type AgentsApi,
   type AgentSpec,
+  defineTool,
+  type ExtensionContext,
   type Tool,
   type ToolCall,
+  toolError,
+  toolResult,
   type ToolResult,
   type TurnEvent,
+  z,
 } from 'pith';
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsRun } from '../reading/result-lines.ts';
@@ -19,7 +19,7 @@ import type { SkillToolPorts } from './skill-tool.ts';
 import { workerIdOf } from './worker-id.ts';
 
 export interface RunSkillPorts extends SkillToolPorts {
-  readonly agents: Pick<AgentsApi, 'run'>;
+  readonly agents: Pick<ExtensionContext['agents'], 'run'>;
   /** Names of the tools that the skill's toolset brought when it was last loaded. */
   ownTools(skill: Skill): readonly string[];
   /** `<extension>/run_skill`. */

@@ -1,4 +1,4 @@
-import type { TurnInfo, TurnTool } from 'pith';
+import type { ToolProvider, TurnInfo } from 'pith';
 import type { ScopeCache } from '../catalog/scope-cache.ts';
 import type { Offer } from '../ledger/offer.ts';
 import type { Snapshot, Skill } from '../skill.ts';
@@ -12,10 +12,18 @@ export interface ModePorts {
 }
 
 /** The tools by which an agent meets its skills, beside those of its `uses_tools` (S65). */
-export function modeTools(ports: ModePorts, snapshot: Snapshot, turn: TurnInfo): readonly TurnTool[] {
+export function modeTools(
+  ports: ModePorts,
+  snapshot: Snapshot,
+  turn: TurnInfo,
+): readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][] {
   const { settings, catalog, readable } = ports.cache.scope(snapshot, turn.agent);
-  const resource: readonly TurnTool[] = readable.size === 0 ? [] : [{ tool: 'read_skill_resource' }];
-  const skill = (): TurnTool => ({ tool: 'skill', ...toldTo(ports.cache, snapshot, turn) });
+  const resource: readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][] =
+    readable.size === 0 ? [] : [{ tool: 'read_skill_resource' }];
+  const skill = (): Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number] => ({
+    tool: 'skill',
+    ...toldTo(ports.cache, snapshot, turn),
+  });
   switch (settings.mode) {
     case 'single_tool':
       return catalog.length === 0 ? resource : [skill(), ...resource];

@@ -1,4 +1,4 @@
-import { toolError, toolResult, type Retain, type ToolResult } from 'pith';
+import { toolError, toolResult, type ToolResult } from 'pith';
 import type { Skill } from '../skill.ts';
 
 /** What channels get of a result about one skill. */
@@ -13,7 +13,12 @@ type SkillMetadata = {
 export function skillResult(
   output: string,
   skill: Skill,
-  options: { readonly title: string; readonly path?: string; readonly to?: string; readonly retain?: Retain },
+  options: {
+    readonly title: string;
+    readonly path?: string;
+    readonly to?: string;
+    readonly retain?: NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
+  },
 ): ToolResult {
   const { title, path, to, retain } = options;
   const metadata: SkillMetadata = {

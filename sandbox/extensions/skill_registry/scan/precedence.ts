@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Diagnostic, SkillState } from 'pith';
+import type { Diagnostic } from 'pith';
+import type { SkillState } from '../skill.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { SkillFields } from '../format/fields.ts';
 import type { Skill } from '../skill.ts';

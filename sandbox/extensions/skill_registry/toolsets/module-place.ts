@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { BroughtExtension } from 'pith';
+import type { BroughtExtensions } from 'pith';
 import { isBelow } from '@pith/safe-files';
 
 const ENDINGS = ['.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
 const WRITE = 'write path:Export, such as toolsets/index:Tools';
 
-type ModulePlace = BroughtExtension['modules'][number];
+type ModulePlace = Parameters<BroughtExtensions['open']>[0]['modules'][number];
 
 /** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. `directory` is a real path, which no module leaves, by whatever links. */
 export function placeOfModule(directory: string, name: string): ModulePlace {

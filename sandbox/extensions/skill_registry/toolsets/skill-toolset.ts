@@ -1,4 +1,4 @@
-import type { TurnInfo, TurnTool } from 'pith';
+import type { ToolProvider, TurnInfo } from 'pith';
 import type { SkillScope } from '../catalog/scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -34,7 +34,7 @@ export interface TurnSkills {
 export async function toolsetsOfTurn(
   turn: TurnInfo,
   { snapshot, scope, ledger, matched, isStillTrusted }: TurnSkills,
-): Promise<readonly TurnTool[]> {
+): Promise<readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][]> {
   if (skillsWithToolsets(snapshot).length === 0) return [];
   const named = turn.agent.usesTools.flatMap((entry) => /^toolset:([^/]+)/.exec(entry)?.[1] ?? []);
   const { chosen, active } = (await matched()) ?? { chosen: [], active: [] };

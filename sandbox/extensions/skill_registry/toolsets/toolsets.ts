@@ -1,14 +1,5 @@
 import path from 'node:path';
-import {
-  type BroughtExtension,
-  BroughtExtensions,
-  codeOf,
-  type Diagnostic,
-  type ExtensionContext,
-  messageOf,
-  PithError,
-  Places,
-} from 'pith';
+import { BroughtExtensions, codeOf, type Diagnostic, type ExtensionContext, messageOf, PithError, Places } from 'pith';
 import { isBelow } from '@pith/safe-files';
 import { toolsetLoaded, type ToolsetLoaded } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -114,7 +105,7 @@ export class Toolsets {
     return shippedSandbox !== sandbox && isBelow(realDirectory, path.join(shippedSandbox, 'skills'));
   }
 
-  #extensionOf({ id, realDirectory, toolsets }: Skill): BroughtExtension {
+  #extensionOf({ id, realDirectory, toolsets }: Skill): Parameters<BroughtExtensions['open']>[0] {
     return {
       id: TOOLSET + id,
       directory: realDirectory,

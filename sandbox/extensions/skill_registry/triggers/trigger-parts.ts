@@ -1,4 +1,4 @@
-import type { ContextDocument, ContextParts, Logger, TurnInfo } from 'pith';
+import type { ContextParts, Logger, TurnInfo } from 'pith';
 import type { SkillBody } from '../body.ts';
 import { clean, catalogLine } from '../catalog/brief.ts';
 import type { SkillScope } from '../catalog/scope.ts';
@@ -59,7 +59,7 @@ function keyOf(scope: SkillScope, told: number): object {
 }
 
 interface Given {
-  readonly documents: readonly ContextDocument[];
+  readonly documents: readonly NonNullable<ContextParts['documents']>[number][];
   /** What the thread holds already. */
   readonly held: readonly string[];
   /** Those beyond the most that one message brings. */
@@ -74,7 +74,7 @@ const MOST_BODIES = 50;
 
 /** Bodies that the thread does not hold yet, or not as they are now. How many have room is the kernel's to say. */
 async function giveBodies(ports: TriggerPorts, { chosen, active }: TriggerDecision, turn: TurnInfo): Promise<Given> {
-  const documents: ContextDocument[] = [];
+  const documents: NonNullable<ContextParts['documents']>[number][] = [];
   const held: string[] = [];
   const loads: SkillLoad[] = [];
   const all = [...chosen, ...active];

@@ -1,4 +1,4 @@
-import { type Clock, type Message, PithError, type Retain } from '../../../../core/contract/index.ts';
+import { type Clock, type Message, PithError, type ToolResult } from '../../../../core/contract/index.ts';
 import type { ApprovalStore, CallRecord, StoredMessage, Threads, ThreadWriter, TurnRecord } from '../../../../core/agent/index.ts';
 import type { createLeases, Fence } from '../../../../core/store/index.ts';
 
@@ -46,7 +46,11 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
     if (value === undefined) throw new PithError('thread_unknown', `${what} is not stored`);
     return value;
   };
-  const add = (turnId: string, message: Message, retain: Readonly<Record<string, Retain>> = {}) => {
+  const add = (
+    turnId: string,
+    message: Message,
+    retain: Readonly<Record<string, NonNullable<Extract<ToolResult, { ok: true }>['retain']>>> = {},
+  ) => {
     const { threadId } = found(turns.get(turnId), turnId);
     const written = messages.get(threadId) ?? [];
     messages.set(threadId, written);
