@@ -17,7 +17,7 @@ import {
   createScope,
   systemClock,
 } from '../kernel/index.ts';
-import { confinedPrograms, hostOptionsOf, readSandbox } from './sandbox-reading.ts';
+import { hostOptionsOf, readSandbox } from './sandbox-reading.ts';
 import { ChannelProvider } from '../contract/index.ts';
 import { createRouter, type ModelRouter } from '../models/index.ts';
 import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRows, type Store } from '../store/index.ts';
@@ -119,7 +119,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       events,
       keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, reading.settings.quotas),
       database: (extensionId) => createDatabase(get(STORE), extensionId),
-      confined: () => confinedPrograms(reading),
       agents: {
         list: async () => (await agents.registry.list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
         find: async (id) => (await agents.registry.resolve(id)).spec,

@@ -1,4 +1,4 @@
-import { type ConfinedPrograms, type Sandboxing, probeSandboxing } from '@pith/held-process';
+import { probeSandboxing } from '@pith/held-process';
 import path from 'node:path';
 import type { Diagnostic, JsonValue, SettingsChange } from '../contract/index.ts';
 import {
@@ -53,8 +53,6 @@ export interface SandboxReading {
   diagnostics: readonly Diagnostic[];
   /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all, or is empty and was not. Never rejects. */
   renew(): Promise<boolean>;
-  /** What bubblewrap does on this machine, tried once. */
-  bubblewrap(): Promise<Sandboxing>;
 }
 
 /** Reads the settings of a sandbox. Never rejects. */
@@ -73,7 +71,6 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     declared: [],
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
-    bubblewrap: oncePromised(probeSandboxing),
     async renew() {
       const { data_dir } = reading.settings;
       const found = await loadSettings(settingsOptions);
@@ -149,6 +146,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   const roots = sandboxRoots(sandbox, installation, options.shipped ?? true).filter(
     ({ shipped }) => shipped || trust.level !== 'restricted',
   );
+  const bubblewrap = oncePromised(probeSandboxing);
   return {
     places: { sandbox, untrustedSandbox: trust.untrusted, home: home ?? null, dataDirectory: settings.data_dir },
     trust,
@@ -178,17 +176,11 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
       createProcessTier(kernel, {
         packageRoot: installation,
         env,
-        sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : reading.bubblewrap()),
+        sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : bubblewrap()),
         dataMb: settings.quotas.data_mb,
         writable: () => trust.writable(),
       }),
   };
-}
-
-/** Programs that extensions run apart. */
-export async function confinedPrograms({ settings, options: { env }, bubblewrap }: SandboxReading): Promise<ConfinedPrograms> {
-  const { createConfinedPrograms } = await import('@pith/held-process');
-  return createConfinedPrograms({ dataDirectory: settings.data_dir, env }, bubblewrap);
 }
 
 function withChanges(settings: Settings, changes: SettingsChange): Settings {

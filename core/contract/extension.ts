@@ -1,4 +1,3 @@
-import type { ConfinedPrograms } from '@pith/held-process';
 import type { Diagnostic, JsonValue } from './errors.ts';
 import type { Events } from './events.ts';
 import { type Protocol, type Remote, defineProtocol } from './protocol.ts';
@@ -70,8 +69,6 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly events: Events;
   readonly kv: KeyValue;
   readonly database: Database;
-  /** Other programs, run apart. In process only. */
-  readonly confined: ConfinedPrograms;
   readonly agents: AgentsApi;
   /**
    * A secret that the manifest declares, or that the settings name as `api_key_env` of its provider; null when it is not set. `use`: where

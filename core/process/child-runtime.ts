@@ -1,4 +1,3 @@
-import { type ConfinedPrograms } from '@pith/held-process';
 import {
   type AgentSpec,
   type Diagnostic,
@@ -67,7 +66,6 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
       agents: agentsOf(peer),
       keyValue: () => keyValueOf(peer),
       database: () => onlyInside('database', 'use context.kv'),
-      confined: async () => noneConfined(id),
     },
     // The kernel itself writes who asks for a turn.
     rights: { configOf: () => ({ ...config, where }), tierOf: () => 'process', isForeign: () => false },
@@ -145,15 +143,4 @@ function onlyInside(member: string, instead: string): never {
       cure: `${instead}, or let it in by extensions.<id>.isolation: in_process in the settings`,
     },
   );
-}
-
-/** What is held by a sandbox hands out no other; an extension that can do without asks first. */
-function noneConfined(id: string): ConfinedPrograms {
-  const why = `the extension ${id} runs in a separate process, and only the kernel makes sandboxes for programs`;
-  const cure = `let it in by extensions.${id}.isolation: in_process in the settings`;
-  return {
-    unavailable: async () => ({ why, cure }),
-    locate: () => Promise.reject(new PithError('sandbox_unavailable', `programs are not looked for: ${why}`, { cure })),
-    run: () => Promise.reject(new PithError('sandbox_unavailable', `the program was not run: ${why}`, { cure })),
-  };
 }

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { Guardian } from './guardian.ts';
-import { recordHost } from './host-records.ts';
+import { oncePromised } from '@pith/promises';
+import { endOrphans, recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
 import { familyOf, processEntry } from './process-table.ts';
@@ -26,8 +27,6 @@ export interface ConfinedProgram {
   readonly writable?: readonly ConfinedPath[];
   /** Beside PATH, HOME, TMPDIR and LANG. HOME and TMPDIR (`/tmp` in a sandbox) are private, limited in size and gone afterwards. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Names of Pith's own environment, and of secrets that were given for the extension, whose values it is given; they are kept out of texts from then on. Those not set are left out. */
-  readonly pass?: readonly string[];
   readonly timeoutMs: number;
   /** Of both outputs together; more of them ends the program. */
   readonly maxOutputBytes: number;
@@ -59,7 +58,7 @@ export interface ProgramPlace {
   readonly install: string;
 }
 
-/** Runs programs without network, environment and other people's files, of which nothing is left afterwards. In process only. */
+/** Runs programs without network, environment and other people's files, of which nothing is left afterwards. */
 export interface ConfinedPrograms {
   /** null: programs can be run; else why not, and what to do about it. Found out once. */
   unavailable(): Promise<{ readonly why: string; readonly cure: string } | null>;
@@ -67,13 +66,15 @@ export interface ConfinedPrograms {
   locate(name: string, folders?: readonly string[]): Promise<ProgramPlace>;
   /** Resolves when it and all that it started are gone. Rejects `sandbox_unavailable`, `aborted`, and `process_ended` where it could not be started. */
   run(program: ConfinedProgram, signal?: AbortSignal): Promise<ConfinedOutcome>;
+  /** Aborts what runs and waits for its end. */
+  close(): Promise<void>;
 }
 
 export interface ConfinedHost {
-  /** Absolute path of the kernel's state: there it is noted what must be ended should the kernel die. */
+  /** Absolute path of a folder of whoever runs them: there it is noted what must be ended should this process die. */
   readonly dataDirectory: string;
-  /** Of this only the language reaches a program. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of this only the language reaches a program; default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 const guardian = new Guardian();
@@ -92,7 +93,7 @@ export async function runConfined(
   const temporary = bubblewrap === null ? mkdtempSync(path.join(os.tmpdir(), 'pith-run-')) : TEMPORARY;
   try {
     if (bubblewrap === null) mkdirSync(path.join(temporary, 'home'));
-    return await untilGone(host, program, bubblewrap, environmentOf(program, temporary, host.env), signal);
+    return await untilGone(host, program, bubblewrap, environmentOf(program, temporary, host.env ?? process.env), signal);
   } finally {
     if (bubblewrap === null) rmSync(temporary, { recursive: true, force: true });
   }
@@ -266,8 +267,21 @@ function names(folder: string): readonly string[] {
   }
 }
 
-/** What `context.confined` does. `probe`: whether bubblewrap works here, asked once. */
-export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<Sandboxing> = probeSandboxing): ConfinedPrograms {
+/** Ends first what a killed process left of its own. `probe`: whether bubblewrap works here, asked once. */
+export function createConfinedPrograms(
+  host: ConfinedHost,
+  probe: () => Promise<Sandboxing> = oncePromised(probeSandboxing),
+): ConfinedPrograms {
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  void endOrphans(host.dataDirectory).catch(() => undefined); // they die with their limits
+  const start = (program: ConfinedProgram, bubblewrap: string | null, signal?: AbortSignal): Promise<ConfinedOutcome> => {
+    const stop = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
+    if (stop.aborted) throw new ProcessFailed('aborted', 'the program was not started: it was aborted', { cause: stop.reason });
+    const run = runConfined(host, program, bubblewrap, stop);
+    running.add(run);
+    return run.finally(() => running.delete(run));
+  };
   return {
     async unavailable() {
       const found = await probe();
@@ -275,11 +289,14 @@ export function createConfinedPrograms(host: ConfinedHost, probe: () => Promise<
     },
     locate: async (name, folders) => ({ path: findProgram(name, folders), install: installCommand(name) }),
     async run(program, signal) {
-      if (signal?.aborted) throw new ProcessFailed('aborted', 'the program was not started: it was aborted', { cause: signal.reason });
-      if (program.sandbox === 'none') return runConfined(host, program, null, signal);
+      if (program.sandbox === 'none') return start(program, null, signal);
       const found = await probe();
       if (!found.available) throw new ProcessFailed('sandbox_unavailable', `the program was not run: ${found.why}`, { cure: found.cure });
-      return runConfined(host, program, found.program, signal);
+      return start(program, found.program, signal);
+    },
+    async close() {
+      closing.abort();
+      await Promise.allSettled(running);
     },
   };
 }

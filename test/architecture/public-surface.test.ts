@@ -46,7 +46,7 @@ const TOPIC_NAMES = words(`
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`
-  id directory dataDirectory config logger clock events kv database confined agents
+  id directory dataDirectory config logger clock events kv database agents
   getSecret use find own
 `);
 const MANIFEST_KEYS = words(`

@@ -15,7 +15,6 @@ import { makeExtensionData } from '../records/extension-data.ts';
 import { shippedSandbox } from '../records/package-version.ts';
 import type { Runtime } from './runtime.ts';
 import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
-import type { ConfinedPrograms } from '@pith/held-process';
 import { didYouMean } from '@pith/plain-text';
 import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
 import { problemOf } from '../records/problem.ts';
@@ -41,7 +40,6 @@ export function createExtensionContext(
     events: eventsOf(runtime, declaration, scope),
     kv: keyValueOf(open),
     database: databaseOf(database),
-    confined: confinedOf(runtime, declaration, scope),
     agents: agentsOf(runtime, declaration),
     getSecret(name, use) {
       if (secrets.includes(name)) return runtime.secrets.get(name, askerOf(declaration, runtime.loader.isShipped(declaration), name, use));
@@ -109,33 +107,6 @@ function databaseOf(open: () => ExtensionContext['database']): ExtensionContext[
     get: (sql, ...parameters) => open().get(sql, ...parameters),
     write: async (run) => open().write(run),
   };
-}
-
-/** A program ends with the extension that runs it. */
-function confinedOf(runtime: Runtime, declaration: Declaration, scope: Scope): ConfinedPrograms {
-  const open = once(() => runOutside(() => runtime.services.confined()));
-  const running = new Set<Promise<unknown>>();
-  scope.own(() => Promise.allSettled(running).then(() => undefined)); // the signal of the scope has ended them by then
-  return {
-    unavailable: async () => (await open()).unavailable(),
-    locate: async (name, folders) => (await open()).locate(name, folders),
-    run: async (program, signal) => {
-      const stop = signal === undefined ? scope.signal : AbortSignal.any([scope.signal, signal]);
-      const programs = await open();
-      const env = { ...program.env, ...passed(runtime, declaration, program.pass) };
-      const run = runOutside(() => programs.run({ ...program, env }, stop));
-      running.add(run);
-      return run.finally(() => running.delete(run));
-    },
-  };
-}
-
-function passed({ secrets }: Runtime, { id }: Declaration, names: readonly string[] = []): Readonly<Record<string, string>> {
-  secrets.declare(names);
-  const asker = { recipient: `extension:${id}`, usual: false };
-  return Object.fromEntries(
-    names.map((name) => [name, secrets.get(name, asker)] as const).filter((pair): pair is [string, string] => pair[1] !== null),
-  );
 }
 
 /** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */

@@ -1,4 +1,3 @@
-import type { ConfinedPrograms } from '@pith/held-process';
 import type { Clock, Events, ExtensionContext, Logger, Protocol, Remote, SettingsChange } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Declaration } from '../discovery/declaration.ts';
@@ -29,8 +28,6 @@ export interface Services {
   readonly agents: HostAgents;
   keyValue(extensionId: string): ExtensionContext['kv'];
   database(extensionId: string): ExtensionContext['database'];
-  /** Programs that extensions run apart. Loaded on first use; throws where there can be none. */
-  confined(): Promise<ConfinedPrograms>;
 }
 
 /** Where what an extension does and says is kept. */

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../contract/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import type { Declaration } from '../discovery/declaration.ts';
-import { deepFreeze, overlay, type PlainMap } from '../records/plain-data.ts';
+import { deepFreeze, isPlainMap, overlay, type PlainMap } from '../records/plain-data.ts';
 import { settingName, type Settings } from './settings.ts';
 
 export interface ExtensionConfig {
@@ -16,7 +16,7 @@ export interface ExtensionConfig {
   readonly isolation: 'in_process' | 'process' | null;
   /** The most memory that its process may hold, in MB; null when the settings do not say. */
   readonly memoryMb: number | null;
-  /** Secrets that it may read: those that its manifest declares, and those that the settings name for the prefixes that it offers. */
+  /** Secrets that it may read: those that its manifest declares, and those that the settings name: in `secrets`, in any list called `env`, and for the prefixes that it offers. */
   readonly secrets: readonly string[];
   /** How a message names a key of `config`: `sandbox/pith.yaml:12 skills.poll_seconds` or `manifest.yaml:9 config.limit`. */
   where(dotted: string): string;
@@ -38,7 +38,14 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
     enabled: enabledBy(settings)(id, manifest),
     isolation,
     memoryMb,
-    secrets: [...new Set([...(manifest?.secrets ?? []), ...granted, ...offered.flatMap(([, { api_key_env: name }]) => name ?? [])])],
+    secrets: [
+      ...new Set([
+        ...(manifest?.secrets ?? []),
+        ...granted,
+        ...namedIn({ ...own, ...claimed }),
+        ...offered.flatMap(([, { api_key_env: name }]) => name ?? []),
+      ]),
+    ],
     where(dotted) {
       if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);
       const sections = claimsSkills ? ['skills', `extensions.${id}`] : [`extensions.${id}`];
@@ -48,6 +55,14 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
       return `${sections[0]}.${dotted}`;
     },
   };
+}
+
+/** Variables that a person lets an extension hand on: the names in lists called `env`, wherever in its settings they stand. */
+function namedIn(value: unknown): readonly string[] {
+  if (!isPlainMap(value)) return [];
+  return Object.entries(value).flatMap(([key, each]) =>
+    key === 'env' && Array.isArray(each) ? each.filter((name): name is string => typeof name === 'string') : namedIn(each),
+  );
 }
 
 /** The settings' word on whether something runs, else its manifest's. For `discover`. */

@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, PithError, Places, SkillProvider, type ExtensionContext, type ToolCall } from 'pith';
+import { createConfinedPrograms } from '@pith/held-process';
+import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { checkExtension, type CheckedFolder } from './check/check-extension.ts';
 import { checkOf, type Check } from './finding.ts';
@@ -20,6 +22,12 @@ export class Builder {
   readonly versions: VersionStore;
   readonly activation: Activation;
   readonly places: Places;
+  /** Runs programs that end with this extension. */
+  readonly programs = once(() => {
+    const programs = createConfinedPrograms({ dataDirectory: this.context.dataDirectory });
+    this.context.own(() => programs.close());
+    return programs;
+  });
 
   constructor(readonly context: ExtensionContext) {
     this.places = context.use(Places);
@@ -44,7 +52,13 @@ export class Builder {
   checkExtension(folder: string, signal: AbortSignal): Promise<CheckedFolder> {
     return checkExtension(
       folder,
-      { kernel: this.kernel, context: this.context, places: this.places, cache: stateFolder(this.context.dataDirectory, 'cache') },
+      {
+        kernel: this.kernel,
+        context: this.context,
+        programs: this.programs,
+        places: this.places,
+        cache: stateFolder(this.context.dataDirectory, 'cache'),
+      },
       signal,
     );
   }
@@ -52,7 +66,7 @@ export class Builder {
   /** Why nothing holds code that an extension brings, as the end of a sentence; null: bubblewrap does. */
   async unconfined(): Promise<string | null> {
     if (await wantsNoSandbox(this.places)) return 'the settings say extensions_sandbox: off';
-    return (await this.context.confined.unavailable())?.why ?? null;
+    return (await this.programs().unavailable())?.why ?? null;
   }
 
   /** Lint and scan, by whoever provides skills. */

@@ -49,7 +49,6 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
       events,
       keyValue: () => kv,
       database: absent,
-      confined: absent,
       agents: { list: absent, find: absent, check: absent, run: absent },
     },
     calls: { isolation: 'in_process' },

@@ -1,4 +1,3 @@
-import { createConfinedPrograms } from '@pith/held-process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -105,7 +104,6 @@ export async function testSandbox(): Promise<TestSandbox> {
           events,
           keyValue: (id) => createKeyValue(open(), id),
           database: (id) => createDatabase(open(), id),
-          confined: async () => createConfinedPrograms({ dataDirectory, env }),
           agents: {
             list: () => Promise.resolve([]),
             find: (id) => Promise.reject(new Error(`no agent '${id}'`)),

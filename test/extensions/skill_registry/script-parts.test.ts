@@ -118,6 +118,7 @@ async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof r
   const ports: ScriptPorts = {
     settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
     confined,
+    getSecret: () => null,
     copies: stateFolder(directory),
     places: { home, shippedSandbox: path.resolve('sandbox') },
     now: () => Date.now(),
@@ -183,7 +184,9 @@ it('S14 S72 a skill that changed while it was copied is not run', async () => {
       unavailable: async () => null,
       locate: async () => ({ path: '/bin/sh', install: '' }),
       run: () => Promise.reject(new Error('it was run')),
+      close: async () => undefined,
     },
+    getSecret: () => null,
     copies: stateFolder(directory),
     places: { home: null, shippedSandbox: path.resolve('sandbox') },
     now: () => Date.now(),
@@ -222,4 +225,25 @@ it('S72 what is too large to be copied is refused', async () => {
   const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
   mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
   await expect(digestSkill(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 32 deep');
+});
+
+it('S73 without bubblewrap scripts are refused with the reason and the install line', async () => {
+  const sandbox = await skillSandbox({
+    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    'sandbox/skills/kit/scripts/a.sh': 'echo ran\n',
+  });
+  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  const directory = path.join(sandbox.sandbox, 'data/scripts');
+  const missing = { available: false, why: 'bubblewrap is not installed', cure: 'sudo apt install bubblewrap' } as const;
+  const ports: ScriptPorts = {
+    settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
+    confined: createConfinedPrograms({ dataDirectory: directory }, async () => missing),
+    getSecret: () => null,
+    copies: stateFolder(directory),
+    places: { home: null, shippedSandbox: path.resolve('sandbox') },
+    now: () => Date.now(),
+  };
+  const call = { script: 'a.sh', args: [], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
+  const message = 'Scripts are not run, because bubblewrap is not installed. A person can fix it: sudo apt install bubblewrap.';
+  expect((await runScript(ports, skill, call)).result).toMatchObject({ ok: false, error: { code: 'sandbox_unavailable', message } });
 });

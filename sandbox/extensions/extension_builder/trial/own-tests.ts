@@ -4,7 +4,8 @@ import { dirname, join, sep } from 'node:path';
 import { execPath } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'esbuild';
-import { messageOf, type ExtensionContext } from 'pith';
+import type { ConfinedPrograms } from '@pith/held-process';
+import { messageOf } from 'pith';
 import { readSources, writeSources } from '../sources.ts';
 import type { TrialFinding } from './report.ts';
 
@@ -12,7 +13,8 @@ const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT = 100_000;
 const MEMORY_MB = 512;
 
-export interface OwnTests extends Pick<ExtensionContext, 'confined'> {
+export interface OwnTests {
+  readonly programs: ConfinedPrograms;
   /** Where the extension stands, for trial. */
   readonly directory: string;
   /** A folder to be made, which they may write. */
@@ -41,7 +43,7 @@ export async function runOwnTests(
 
 /** What is wrong; null when all of its tests passed. */
 async function runFile(
-  { confined, directory, bare, pith }: OwnTests,
+  { programs, directory, bare, pith }: OwnTests,
   file: string,
   place: string,
   signal: AbortSignal,
@@ -52,7 +54,7 @@ async function runFile(
   } catch (error) {
     return `could not be bundled: ${messageOf(error).split('\n').slice(0, 4).join(' ')}`;
   }
-  const outcome = await confined.run(
+  const outcome = await programs.run(
     {
       argv: [execPath, `--max-old-space-size=${MEMORY_MB / 2}`, '--no-warnings', join(place, entry)],
       cwd: place,

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { execPath } from 'node:process';
+import type { ConfinedPrograms } from '@pith/held-process';
 import { stateFolder } from '@pith/safe-files';
 import { PithError, z, type ExtensionContext, type Places } from 'pith';
 import { parse } from 'yaml';
@@ -23,7 +24,8 @@ const dependencies = z.object({ depends_on: z.array(z.string()).catch([]), optio
 
 export interface TrialPorts {
   readonly kernel: KernelPort;
-  readonly context: Pick<ExtensionContext, 'confined' | 'dataDirectory'>;
+  readonly context: Pick<ExtensionContext, 'dataDirectory'>;
+  readonly programs: () => ConfinedPrograms;
   readonly places: Places;
 }
 
@@ -34,7 +36,7 @@ export interface TrialPorts {
 export async function tryExtension(
   folder: string,
   sources: readonly Source[],
-  { kernel, context, places }: TrialPorts,
+  { kernel, context, programs, places }: TrialPorts,
   signal: AbortSignal,
 ): Promise<TrialReport> {
   const manifest = sources.find(({ path }) => path === 'manifest.yaml');
@@ -49,7 +51,7 @@ export async function tryExtension(
   const sandbox = join(root, 'project', 'sandbox');
   const tried = join(sandbox, 'extensions', id);
   try {
-    const trial = { id, manifest: String(manifest.bytes), root, sandbox, kernel, context, places };
+    const trial = { id, manifest: String(manifest.bytes), root, sandbox, kernel, context, programs, places };
     await put(join(sandbox, 'agents', AGENT), 'manifest.yaml', { id: AGENT, agent: { uses_tools: [id] } });
     await runPith(['trust', '--yes', '--sandbox', sandbox], trial, signal); // before anything in it asks for something
     await writeSources(tried, sources);
@@ -57,8 +59,8 @@ export async function tryExtension(
       await cp(join(folder, 'node_modules'), join(tried, 'node_modules'), { recursive: true, verbatimSymlinks: true });
     await furnish(trial, signal);
     const report = await runInside(id, trial, signal);
-    const bare = (await wantsNoSandbox(places)) || (await context.confined.unavailable()) !== null;
-    const own = { directory: tried, place: join(root, 'tests'), pith: dirname(places.shippedSandbox), bare, confined: context.confined };
+    const bare = (await wantsNoSandbox(places)) || (await programs().unavailable()) !== null;
+    const own = { directory: tried, place: join(root, 'tests'), pith: dirname(places.shippedSandbox), bare, programs: programs() };
     const tests = report.loaded ? await runOwnTests(own, signal) : { findings: [], tried: [] };
     const all = { ...report, findings: [...report.findings, ...tests.findings], tried: [...tests.tried, ...report.tried] };
     return trialReport.parse(JSON.parse(JSON.stringify(all).replaceAll(inJson(tried), inJson(folder))));

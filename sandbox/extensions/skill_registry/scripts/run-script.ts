@@ -15,6 +15,8 @@ import { fetchCommand, lacksPackages, uvFolders, uvRun } from './uv.ts';
 export interface ScriptPorts {
   readonly settings: SkillsConfig['scripts'];
   readonly confined: ConfinedPrograms;
+  /** The value of a variable that the settings let scripts have; null: it is not set. */
+  getSecret(name: string): string | null;
   /** Where copies of skills stand while their scripts run. */
   readonly copies: StateFolder;
   readonly places: Pick<Places, 'home' | 'shippedSandbox'>;
@@ -92,7 +94,7 @@ async function unavailable({ settings, confined }: ScriptPorts): Promise<ToolRes
 }
 
 async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy: string, digests: Digests | null): Promise<ScriptRun> {
-  const { settings, confined } = ports;
+  const { settings, confined, getSecret } = ports;
   const script = digests === null ? null : findScript(skill, call.script, digests);
   const refuse = (code: string, message: string): ScriptRun => ({ result: skillError(code, message), ran: null });
   if (script === null)
@@ -108,9 +110,14 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
   const isConfined = settings.sandbox === 'bubblewrap';
   const program = await programOf(ports, skill, script, { copy, at: isConfined ? skill.realDirectory : copy, isConfined }, call.signal);
   if ('why' in program) return refuse(program.code, `${script.path} of '${skill.id}' was not run: ${program.why}.`);
-  const outcome = await confined
-    .run({ ...program, argv: [...program.argv, ...call.args], pass: passedNames(script, settings) }, call.signal)
-    .catch((error: unknown) => refuse(codeOf(error, 'script_failed'), `${script.path} of '${skill.id}' was not run: ${messageOf(error)}.`));
+  const run = async () => {
+    const passed = passedNames(script, settings).map((name) => [name, getSecret(name)] as const);
+    const env = { ...program.env, ...Object.fromEntries(passed.filter((pair): pair is [string, string] => pair[1] !== null)) };
+    return confined.run({ ...program, argv: [...program.argv, ...call.args], env }, call.signal);
+  };
+  const outcome = await run().catch((error: unknown) =>
+    refuse(codeOf(error, 'script_failed'), `${script.path} of '${skill.id}' was not run: ${messageOf(error)}.`),
+  );
   if ('result' in outcome) return outcome;
   const ran = { path: script.path, exit: outcome.exit };
   const fetch = program.usesUv && lacksPackages(outcome) ? fetchCommand(path.join(skill.realDirectory, script.path)) : null;
@@ -118,7 +125,7 @@ async function runCopy(ports: ScriptPorts, skill: Skill, call: ScriptCall, copy:
 }
 
 type Refusal = { readonly code: string; readonly why: string };
-type Prepared = Omit<ConfinedProgram, 'pass'> & { readonly usesUv: boolean };
+type Prepared = ConfinedProgram & { readonly usesUv: boolean };
 
 async function programOf(
   { settings, confined, places: { home, shippedSandbox } }: ScriptPorts,

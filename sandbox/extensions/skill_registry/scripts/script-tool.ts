@@ -10,6 +10,8 @@ import {
   type TurnInfo,
   Places,
 } from 'pith';
+import { createConfinedPrograms } from '@pith/held-process';
+import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillUse } from '../ledger/skill-use.ts';
@@ -41,9 +43,15 @@ const MARGIN_MS = 15_000;
 export function scriptToolOf(context: ExtensionContext<SkillsConfig>, registry: RegistryPorts): Tool {
   const settings = context.config.scripts;
   const warn = unconfinedWarning(context);
+  const programs = once(() => {
+    const confined = createConfinedPrograms({ dataDirectory: context.dataDirectory });
+    context.own(() => confined.close());
+    return confined;
+  });
   const ports = (): ScriptPorts => ({
     settings,
-    confined: context.confined,
+    confined: programs(),
+    getSecret: (name) => context.getSecret(name),
     places: context.use(Places),
     copies: stateFolder(context.dataDirectory, 'scripts'),
     now: () => context.clock.now(),
