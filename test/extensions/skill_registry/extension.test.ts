@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CommandProvider, type ContextParts, ContextProvider, ServiceProvider, SkillProvider, ToolProvider } from 'pith';
+import { BroughtProvider, CommandProvider, type ContextParts, ContextProvider, ServiceProvider, SkillProvider, ToolProvider } from 'pith';
 import { manifestSchema } from '../../../core/trust/index.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -35,13 +35,13 @@ const ended = (turnId: string) =>
   ({ turnId, threadId: 'thread-1', reason: 'done', usage: { inputTokens: 0, outputTokens: 0 }, correlationId: 'c' }) as const;
 
 describe('the extension', () => {
-  it('S20 implements the five protocols that its manifest declares, the context at 60', async () => {
+  it('S20 implements the protocols that its manifest declares, the context at 60', async () => {
     const pith = await registryExtension({});
-    for (const protocol of [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider])
+    for (const protocol of [ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider, BroughtProvider])
       expect(protocol.missing(pith.extension)).toEqual([]);
     expect(pith.extension.contextPriority).toBe(60);
     const manifest = manifestSchema().parse(parse(await readFile(path.resolve('sandbox/extensions/skill_registry/manifest.yaml'), 'utf8')));
-    expect(manifest.provides).toEqual(['tool', 'context', 'service', 'skill', 'command']);
+    expect(manifest.provides).toEqual(['tool', 'context', 'service', 'skill', 'command', 'brought']);
     expect(manifest.agent_keys).toEqual(Object.keys(SkillRegistryExtension.agentKeys));
     expect(Object.keys(manifest.defines.topics)).toEqual(['skills.changed', 'skill.used']);
     expect(commandPaths(await pith.extension.getCommands()).every((command) => command.startsWith('skills '))).toBe(true);
