@@ -43,7 +43,7 @@ describe('the extension', () => {
     const manifest = manifestSchema().parse(parse(await readFile(path.resolve('sandbox/extensions/skill_registry/manifest.yaml'), 'utf8')));
     expect(manifest.provides).toEqual(['tool', 'context', 'service', 'skill', 'command', 'brought']);
     expect(manifest.agent_keys).toEqual(Object.keys(SkillRegistryExtension.agentKeys));
-    expect(Object.keys(manifest.defines.topics)).toEqual(['skills.changed', 'skill.used']);
+    expect(Object.keys(manifest.defines.topics)).toEqual(['skills.changed', 'skill.used', 'toolset.loaded']);
     expect(commandPaths(await pith.extension.getCommands()).every((command) => command.startsWith('skills '))).toBe(true);
   });
 
