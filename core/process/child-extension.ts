@@ -124,9 +124,20 @@ export class ChildExtension {
   }
 }
 
-/** Errors among the parts cross as data. */
-async function* crossing(parts: AsyncIterable<ModelPart>): AsyncGenerator<ModelPart> {
-  for await (const part of parts) yield part.type === 'error' ? { ...part, error: errorToData(part.error) } : part;
+/** Errors among the parts cross as data. No generator: one that was not begun would never end its source. */
+function crossing(parts: AsyncIterable<ModelPart>): AsyncIterable<ModelPart> {
+  const source = parts[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<ModelPart> = {
+    async next() {
+      const next = await source.next();
+      return !next.done && next.value.type === 'error' ? { ...next, value: { ...next.value, error: errorToData(next.value.error) } } : next;
+    },
+    async return() {
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 function phaseOf(operation: string): Phase {
