@@ -13,8 +13,6 @@
  * - **Thread**: the persisted messages of one conversation.
  * - **Channel**: an extension through which a person talks.
  * - **Run**: one execution of a saved skill or task, recorded.
- * - **Lane**: a named set of slots in which runs wait and execute.
- * - **Proposal**: a suggested change to a skill that waits for approval.
  */
 export { z } from 'zod';
 

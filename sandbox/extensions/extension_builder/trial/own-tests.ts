@@ -107,7 +107,7 @@ async function bundleTest(directory: string, file: string, pith: string): Promis
 
 const LOOKING = Symbol('looking');
 
-/** Pith as it is built, packages as they are found from the extension, else from Pith, and files of the extension itself. */
+/** Pith as it is built, contracts of other extensions, packages as they are found from the extension, else from Pith, and files of the extension itself. */
 function testImports(directory: string, pith: string): Plugin {
   const built = { pith: 'dist/contract.js', 'pith/testing': 'dist/testing.js' } as const;
   return {
@@ -119,6 +119,13 @@ function testImports(directory: string, pith: string): Plugin {
         if (path in built) {
           const at = join(pith, built[path as keyof typeof built]);
           return existsSync(at) ? outside(at) : { errors: [{ text: `${at} is missing: run npm run build` }] };
+        }
+        const other = /^pith\/([a-z][a-z0-9_]*)$/.exec(path)?.[1];
+        if (other !== undefined) {
+          const at = [dirname(directory), join(pith, 'sandbox/extensions')]
+            .map((folder) => join(folder, other, 'contract.ts'))
+            .find(existsSync);
+          return at === undefined ? { errors: [{ text: `'${other}' has no contract.ts, or is not in depends_on` }] } : { path: at };
         }
         const look = (from: string) => plugin.resolve(path, { resolveDir: from, kind, importer, pluginData: LOOKING });
         const isPackage = /^[a-z@]/i.test(path) && !path.includes(':');

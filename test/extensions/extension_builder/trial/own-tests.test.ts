@@ -31,6 +31,11 @@ describe('the tests of an extension', () => {
     ).toEqual([]);
   });
 
+  it('K72 may import the contract of another extension', async () => {
+    const imports = `${HEAD}import { skillsChanged } from 'pith/skill_registry';\n`;
+    expect(await errorsOf(`${imports}test('knows it', () => assert.equal(skillsChanged.id, 'skills.changed'));\n`)).toEqual([]);
+  });
+
   it('K72 name what failed', async () => {
     expect(await errorsOf(`${HEAD}test('doubles well', () => assert.equal(double(2), 5));\n`)).toMatchObject([
       { check: 'tests', file: expect.stringMatching(/double\.test\.ts$/), message: expect.stringContaining('doubles well') },
