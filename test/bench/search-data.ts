@@ -40,17 +40,6 @@ export const givenNeeds = () => read<Need>('needs.jsonl');
 export const toolQueries = () => shuffled(read<ToolQuery>('metatool-queries.jsonl'), 11);
 export const tools = () => read<{ readonly id: string; readonly description: string }>('metatool-tools.jsonl');
 
-/** Needs for other skills of the pool, written by us. They were used for tuning. */
-export function ownNeeds(skills: readonly PooledSkill[]): readonly Need[] {
-  const names = new Map(skills.map(({ id, name }) => [id, name]));
-  const lines = readFileSync(path.join(repository, 'test/bench/search-needs.txt'), 'utf8').trim().split('\n');
-  return lines.map((line, at) => {
-    const [gold = '', user = '', keywords = ''] = line.split(' | ');
-    const also_right = skills.filter(({ id, name }) => id !== gold && name === names.get(gold)).map(({ id }) => id);
-    return { qid: `own${at + 1}`, gold, user, keywords, also_right };
-  });
-}
-
 /** The needs' skills and others up to `size`, in no order; beyond the real ones, made-up ones that take nothing from what a need asks for. */
 export function poolOf(skills: readonly PooledSkill[], needs: readonly Need[], size: number, kind: Padding = 'transplanted'): Pool {
   const wanted = new Set(needs.flatMap(({ gold, also_right }) => [gold, ...(size > 100 ? also_right : [])]));
@@ -61,7 +50,7 @@ export function poolOf(skills: readonly PooledSkill[], needs: readonly Need[], s
 }
 
 /** The pool's ids are paths; a skill's id is its folder's name, with a number where several have the same. */
-export function named(label: string, skills: readonly PooledSkill[]): Pool {
+function named(label: string, skills: readonly PooledSkill[]): Pool {
   const used = new Map<string, number>();
   const ids = new Map<string, string>();
   for (const { id, name } of skills) {

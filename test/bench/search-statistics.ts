@@ -15,11 +15,6 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-export function deviation(values: readonly number[]): number {
-  const middle = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
-}
-
 export function quantile(values: readonly number[], at: number): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length * at)] ?? 0;
 }

@@ -1,19 +1,15 @@
 /**
- * `npm run bench:search [-- --save | --tune | --embeddings URL MODEL]`: how well and how fast skills are found. Reads
- * ../shared/retrieval; skips visibly where it is missing. Figures stand beside those of search-previous.json, which `--save`
- * replaces, together with the section in docs/benchmarks.md.
+ * `npm run bench:search [-- --save]`: how well and how fast skills are found. Reads ../shared/retrieval; skips visibly where it
+ * is missing. `--save` replaces the table in docs/benchmarks.md.
  */
 import { catalogTokens, type CatalogTokens } from './search-catalog.ts';
-import { givenNeeds, missingData, poolOf, realSkills, type Pool } from './search-data.ts';
-import { embedded } from './search-embeddings.ts';
+import { givenNeeds, missingData, poolOf, realSkills } from './search-data.ts';
 import { askTools, toolQuestions } from './search-metatool.ts';
 import { askNeeds, percent, RATINGS_HEADING, ratingsOf, withInterval, type Found } from './search-needs.ts';
-import { comparison, COMPARISON_HEADING, keep, type Measured } from './search-previous.ts';
-import { fullText, pith, substring, type Searcher } from './search-rankers.ts';
+import { fullText, pith, substring } from './search-rankers.ts';
 import { figuresTable, machine, markdownOf, writePage, type Figure } from './search-report.ts';
 import { built, SCALE_HEADING } from './search-scale.ts';
 import { mean, quantile } from './search-statistics.ts';
-import { tune } from './search-tuning.ts';
 
 /** Bounds of the figures that have some. */
 const EXPOSURE: Readonly<Record<string, readonly [must: number, aim: number]>> = {
@@ -26,10 +22,8 @@ const GAIN = { user: [61, 65], keywords: [79, 82] } as const;
 const TOOLS: Readonly<Record<number, readonly [must: number, aim: number]>> = { 0: [63, 66], 5: [77, 80], 20: [86, 90] };
 const TIME: Readonly<Record<string, readonly [must: number, aim: number]>> = { '1000': [2, 0.5], '10000 transplanted': [6, 2] };
 
-const words = process.argv.slice(2);
 const missing = missingData();
 if (missing !== null) console.log(`bench:search: skipped, ${missing} is missing`);
-else if (words.includes('--tune')) tune();
 else await run();
 
 interface Measurements {
@@ -44,14 +38,9 @@ async function run(): Promise<void> {
   const figures = figuresTable(figuresOf(measurements));
   const ratings = { heading: RATINGS_HEADING, rows: measurements.found.flatMap(ratingsOf) };
   const scale = { heading: SCALE_HEADING, rows: measurements.scale };
-  const measured = measuredOf(measurements);
-  const before = comparison(measured);
   const page = [machine(), ...[figures, ratings, scale].map(markdownOf)].join('\n\n');
   console.log(page);
-  if (before.length > 0) console.log(`\n${markdownOf({ heading: COMPARISON_HEADING, rows: before })}`);
-  if (!words.includes('--save')) return;
-  keep(measured);
-  writePage(page);
+  if (process.argv.includes('--save')) writePage(page);
 }
 
 async function measure(): Promise<Measurements> {
@@ -65,7 +54,7 @@ async function measure(): Promise<Measurements> {
     const pool = make();
     const { ranker, line } = built(pool);
     scale.push(line);
-    for (const searcher of await searchers(pool, pith(ranker))) {
+    for (const searcher of [pith(ranker), substring(pool.documents), fullText(pool.documents)]) {
       found.push(await askNeeds(searcher, pool, needs));
       searcher.close?.();
     }
@@ -75,13 +64,6 @@ async function measure(): Promise<Measurements> {
   const tools = new Map<number, ReadonlyMap<string, readonly number[]>>();
   for (const examples of [0, 5, 20]) tools.set(examples, await askTools(toolQuestions(examples)));
   return { found, scale, tools, catalog: catalog! };
-}
-
-async function searchers(pool: Pool, own: Searcher): Promise<readonly Searcher[]> {
-  const at = words.indexOf('--embeddings');
-  const [url, model] = at < 0 ? [] : words.slice(at + 1);
-  const fused = url === undefined || model === undefined ? [] : [await embedded(pool.documents, { url, model })];
-  return [own, substring(pool.documents), fullText(pool.documents), ...fused];
 }
 
 function figuresOf({ found, tools, catalog }: Measurements): readonly Figure[] {
@@ -128,16 +110,4 @@ function figuresOf({ found, tools, catalog }: Measurements): readonly Figure[] {
 
 function slow({ times }: Found): number {
   return quantile([...times.user, ...times.keywords], 0.95);
-}
-
-function measuredOf({ found, tools }: Measurements): Measured {
-  const own = found.filter(({ searcher }) => searcher === 'Pith');
-  return Object.fromEntries([
-    ...own.flatMap(({ pool, gains, exposed }) => [
-      [`nDCG user ${pool}`, gains.user],
-      [`nDCG keywords ${pool}`, gains.keywords],
-      [`exposure ${pool}`, exposed],
-    ]),
-    ...[...tools].map(([examples, by]) => [`MetaTool R@5, ${examples} examples`, by.get('Pith')!]),
-  ]) as Measured;
 }

@@ -217,7 +217,7 @@ function hashed(start: number, text: string): number {
   return hash;
 }
 
-/** What the default ranker goes by. Chosen by `npm run bench:search -- --tune`. */
+/** What the default ranker goes by. Chosen by cross-validation. */
 export interface RankerParameters {
   /** A field's weight, and how strongly a long one is discounted, in the order of the index's fields. */
   readonly fields: readonly { readonly name: string; readonly weight: number; readonly b: number }[];
