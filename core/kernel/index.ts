@@ -7,11 +7,9 @@ export {
   KERNEL_OPERATIONS,
   type Operation,
   type OperationFacts,
-  SECRET_USES,
   type SurfaceDescriptor,
   TURN_TOOLS,
 } from './calls/surface.ts';
-export { describeTools } from './calls/tool-descriptor.ts';
 export type { Declaration } from './discovery/declaration.ts';
 export { discover } from './discovery/discover.ts';
 export { type IndexFile, openIndex } from './discovery/index-file.ts';
@@ -20,28 +18,25 @@ export { digestWith } from './discovery/definitions.ts';
 export { orderOf } from './discovery/order.ts';
 export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts';
 export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
-export type { ExtensionFacts, Extensions } from './extensions.ts';
+export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
 export { createCommandContext, createExtensionContext } from './lifecycle/extension-context.ts';
-export { type ExtensionClass, type ImportedClass, importCommands } from './lifecycle/import-class.ts';
+export { type ImportedClass, importCommands } from './lifecycle/import-class.ts';
 export { constructClass, importInProcess } from './lifecycle/in-process.ts';
-export { type Lifecycle, recorded } from './lifecycle/lifecycle.ts';
 export type { Bundle, Loader } from './lifecycle/loader.ts';
 export { PHASE_LIMIT_MS, STOP_LIMIT_MS, runPhase } from './lifecycle/phase-limit.ts';
 export type { Folders, Reports, Runtime } from './lifecycle/runtime.ts';
 export { createScope } from './lifecycle/scope.ts';
-export { type Slot, wantedOf } from './lifecycle/actor.ts';
 export { isStandingIn, reduce } from './lifecycle/reduce.ts';
 export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';
 export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
 export type { DeclaredAgents } from './providers/agents.ts';
-export type { Commands, DeclaredCommand } from './providers/commands.ts';
+export type { DeclaredCommand } from './providers/commands.ts';
 export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
-export { callProvider, remoteOf, running } from './providers/handle.ts';
 export type { Providers } from './providers/providers.ts';
 export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt } from './calls/render-prompt.ts';
-export { type DescribedTools, toolsOf, type Tools } from './providers/tools.ts';
+export { type DescribedTools, type Tools } from './providers/tools.ts';
 export { extensionData, isBrought, makeExtensionData, shortId, watchFolder, whyTooLarge } from './records/extension-data.ts';
 export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
 export {

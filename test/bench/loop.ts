@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/compose/index.ts';
+import { systemClock } from '../../core/kernel/index.ts';
 import { openDatabase, openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 
 import {
@@ -124,7 +125,7 @@ async function drain(agents: Agents, agent: string): Promise<TurnEvent> {
 
 /** A step that is on disk before the next one begins. */
 async function durableSteps(runs: number, folder: string): Promise<readonly Row[]> {
-  const store = openStore(path.join(folder, 'steps.db'), (await import('../../core/kernel/index.ts')).systemClock);
+  const store = openStore(path.join(folder, 'steps.db'), systemClock);
   const [clock, fence] = [{ now: () => 0 }, { name: 'bench', holder: 'bench' }];
   await sqliteLeaseRows(store, clock).take(fence, 1e12);
   const threads = createSqliteThreads(store, clock as never).writer(fence);

@@ -1,25 +1,20 @@
 import { probeSandboxing } from '@pith/held-process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/sandbox.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { folderWith } from '../../places.ts';
+import { CALL, NEVER, testSandbox, type TestSandbox } from '../kernel/extensions.ts';
 
 const sandboxing = await probeSandboxing();
 const why = sandboxing.available ? '' : ` (skipped: ${sandboxing.why})`;
 
 let sandbox: TestSandbox;
 let elsewhere: string;
-beforeEach(async () => {
-  sandbox = await testSandbox();
-  elsewhere = await mkdtemp(path.join(os.tmpdir(), 'pith-brought-'));
-  await writeFile(path.join(elsewhere, 'index.js'), tools('greet'));
-});
-afterEach(async () => {
-  await sandbox.close();
-  await rm(elsewhere, { recursive: true, force: true });
+beforeEach(() => {
+  sandbox = testSandbox();
+  elsewhere = folderWith({ 'index.js': tools('greet') });
 });
 
 const tools = (name: string): string =>
@@ -125,7 +120,7 @@ describe.runIf(sandboxing.available)(`an extension that is brought, in bubblewra
         return seen;
       } })];`,
     );
-    const host = await sandbox.host({ sandboxing: async () => sandboxing });
+    const host = await sandbox.host({ flags: {} });
     await host.brought.open('mine', 'set:sky 天');
     const result = await host.providers.tools.call('set:sky 天', 'look', {}, { ...CALL, signal: NEVER });
     server.close();
