@@ -25,5 +25,4 @@ export type { ToolQuestion, ToolUser } from './turn/tool-caller.ts';
 export { assemble, userMessage } from './prompt/messages.ts';
 export { createSqliteApprovals } from './threads/sqlite-approvals.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';
-export { decide, digestOf, type GateQuestion, narrowed, needsApproval, permits } from './tools/gate.ts';
 export { boundedResult } from './turn/calls.ts';

@@ -22,8 +22,6 @@ export {
   type Granted,
   type StatePlace,
   type Trust,
-  type TrustLevel,
-  type TrustOptions,
 } from './sandbox-trust.ts';
-export { openTrustFile, userHome, type TrustFile } from './trust-file.ts';
+export { openTrustFile, userHome } from './trust-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../core/compose/index.ts';
@@ -247,15 +246,6 @@ describe('pith chat on a pipe', () => {
     await place.remove();
   });
 
-  it('S15 --no-skills sends neither catalog nor tools', async () => {
-    server.script({ text: 'ok' });
-    const { code } = await chat('', '--no-skills', '-p', 'hello');
-    expect(code).toBe(0);
-    const { messages, tools = [] } = server.requests.at(-1)!.body;
-    expect(String(messages[0]?.content)).not.toContain('[Available Skills]');
-    expect(tools.map((tool) => tool.function.name)).not.toContain('read_skill');
-  });
-
   it('K47 slash commands answer in a conversation', async () => {
     const commands = [
       '/help',
@@ -333,26 +323,6 @@ describe('commands with --json', () => {
     expect(found[0]).toMatchObject({ id: 'gamma', score: expect.any(Number), why: expect.arrayContaining(['gamma']) });
   });
 
-  it('agents show, prompt', async () => {
-    expect(await json('agents', 'show', 'writer')).toMatchObject({
-      id: 'writer',
-      uses_tools: ['skill_registry', 'morning'],
-      uses_skills: ['gamma'],
-    });
-
-    const prompt = await json<{
-      system: string;
-      messages: unknown[];
-      tools: { name: string }[];
-      tokens: { total: number; parts: { name: string; tokens: number }[] };
-    }>('agents', 'prompt', 'writer', '--text', 'good morning');
-    expect(prompt.system).toContain('Gamma logs are in sievert.');
-    expect(prompt.system).toContain('[Channel]');
-    expect(JSON.stringify(prompt.messages)).toContain('good morning');
-    expect(prompt.tools.map(({ name }) => name).sort()).toEqual(['dawn', 'list_skills', 'read_skill', 'read_skill_resource']);
-    expect(prompt.tokens.parts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.tokens.total);
-  });
-
   it('agents prompt prints exactly what chat sends', async () => {
     const server = await startOpenAiServer();
     server.script({ text: 'ok' });
@@ -371,20 +341,6 @@ describe('commands with --json', () => {
     await server.close();
     expect(sent.messages[0]?.content).toBe(system);
     expect(sent.tools?.map((tool) => tool.function.name)).toEqual(tools.map(({ name }) => name));
-  });
-
-  it('K44 tools list, call', async () => {
-    const tools = await json<Record<string, unknown>[]>('tools', 'list', '-a', 'writer');
-    expect(tools.find(({ name }) => name === 'dawn')).toMatchObject({ extension: 'morning', effect: 'read' });
-    expect(await json('tools', 'call', 'dawn')).toEqual({ ok: true, output: { light: 'grey' } });
-    const unknown = await here('tools', 'call', 'dwan', '--json', '-a', 'writer');
-    expect([unknown.code, JSON.parse(unknown.out)]).toEqual([
-      1,
-      { ok: false, error: { code: 'tool_unknown', message: expect.stringContaining('dawn') } },
-    ]);
-    const notJson = await here('tools', 'call', 'dawn', '--input', '{oops');
-    expect(notJson.code).toBe(2);
-    expect(notJson.err).toMatch(/^pith: .*--input/u);
   });
 
   it('doctor, with exit code 1 for a broken skill', async () => {
@@ -416,32 +372,6 @@ describe('the command line itself', () => {
     expect((await run('skills', 'list', '--sandbox', sandbox)).out).toMatch(/hello +offered/u);
     expect((await run('init', 'mine')).code).toBe(2);
     await place.remove();
-  });
-
-  it.each([
-    [['chta'], "did you mean 'chat'"],
-    [['skills', 'serach'], "did you mean 'skills search'"],
-    [['chat', '--treahd', 'x'], "did you mean '--thread'"],
-    [['doctor', '--sandbox', 'nowhere'], 'is not a folder'],
-    [['agents', 'show'], 'id'],
-    [['chat', '-p', '  '], 'the message is empty'],
-  ])('wrong use %j exits 2 and says what was meant', async (argv, says) => {
-    const { code, out, err } = await pith(...argv);
-    expect([code, out], err).toEqual([2, '']);
-    expect(err).toMatch(/^(?:pith: skill 'broken' [^\n]+\n)?pith: [^\n]+\n$/u);
-    expect(err).toContain(says);
-  });
-
-  it('K6 --version prints the version alone', async () => {
-    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-    expect(await pith('--version')).toEqual({ code: 0, signal: null, out: `${version}\n`, err: '' });
-  });
-
-  it('ends quietly when nobody reads on', async () => {
-    const child = startPith(['agents', 'prompt', 'orchestrator', '--json'], { cwd: folder.path });
-    child.child.stdout.destroy();
-    const { code, signal, err } = await child.ended;
-    expect([code, signal, err]).toEqual([0, null, '']);
   });
 
   it('no colours on a pipe', async () => {

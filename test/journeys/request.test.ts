@@ -273,31 +273,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     const notes = [expect.objectContaining({ message: expect.stringContaining('removed') })];
     expect(await pith!.kernel.agents.resolve('writer')).toMatchObject({ state: 'degraded', notes });
   });
-
-  it('K5 skips a context that throws, that hangs and that is no text, and answers', async () => {
-    await start({
-      files: {
-        ...contextExtension('good', 50, 'CONTEXT-GOOD'),
-        ...context('throws', "throw new Error('boom-of-context')"),
-        ...context('hangs', 'return new Promise(() => {})'),
-        ...context('odd', 'return { system: 42 }'),
-      },
-    });
-    const body = await sent('hello');
-    expect(systemOf(body)).toContain('CONTEXT-GOOD');
-    expect(JSON.stringify(body)).not.toContain('boom-of-context');
-    const failures = pith!.kernel.host.extensions.failures().map(({ extensionId, phase }) => `${extensionId} ${phase}`);
-    expect(failures).toEqual(expect.arrayContaining(['throws getContext', 'hangs getContext', 'odd getContext']));
-  });
 });
-
-function context(id: string, statement: string): Record<string, string> {
-  const files = contextExtension(id, 40, '');
-  return {
-    ...files,
-    [`extensions/${id}/main.ts`]: `export default class {\n  contextPriority = 40;\n  async getContext() { ${statement}; }\n}\n`,
-  };
-}
 
 function systemOf(body: ChatBody): string {
   return body.messages

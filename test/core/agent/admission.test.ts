@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PithError } from '../../../core/contract/index.ts';
 import { checkAgent } from '../../../core/agent/index.ts';
-import { agent, createWorld, declaration, noticesOf } from './world.ts';
+import { agent, createWorld, noticesOf } from './world.ts';
 
 describe('admission of agents', () => {
   it.each([
@@ -75,25 +74,6 @@ describe('admission of agents', () => {
     expect(world.recorded.of('agent.changed').map(({ state }) => state)).toEqual(['degraded', 'active']);
   });
 
-  it('K1 a broken declaration is failed with its findings; the others run', async () => {
-    const world = await createWorld({ agents: [agent('main')], script: [{ text: 'fine' }] });
-    world.declarations.push({
-      id: 'bad',
-      spec: null,
-      file: '/bad/manifest.yaml',
-      diagnostics: [{ severity: 'error', code: 'manifest_invalid', message: 'no', file: '/bad/manifest.yaml', line: 3 }],
-    });
-    await expect(world.registry.resolve('bad')).rejects.toMatchObject({ code: 'agent_failed', where: '/bad/manifest.yaml:3' });
-    expect((await world.run('hi')).end.reason).toBe('done');
-  });
-
-  it('K44 an unknown agent is an error with the nearest names', async () => {
-    const world = await createWorld({ agents: [agent('orchestrator')] });
-    const { end } = await world.run('hi', { agent: 'orchestrtor' });
-    expect(end).toMatchObject({ reason: 'error', error: { code: 'agent_unknown' } });
-    expect(end.error?.message).toContain("did you mean 'orchestrator'");
-  });
-
   it('K40 an agent is frozen data, declared or made at run time, and is run by the same turn', async () => {
     const made = agent('made', { instructions: 'Made just now.', origin: null });
     const world = await createWorld({ script: [{ text: 'yes' }] });
@@ -115,95 +95,6 @@ describe('admission of agents', () => {
     world.declarations.splice(1, 1);
     await expect(world.registry.resolve('gone')).rejects.toMatchObject({ code: 'agent_unknown' });
     expect(world.recorded.of('agent.changed')).toEqual([{ agentId: 'gone', state: 'removed' }]);
-  });
-
-  it('K20 an edited declaration is used by the next turn', async () => {
-    const world = await createWorld({ agents: [agent('main', { instructions: 'old' })], script: [{ text: 'a' }, { text: 'b' }] });
-    await world.run('1');
-    world.declarations[0] = declaration(agent('main', { instructions: 'new' }));
-    await world.run('2');
-    expect(world.model.requests.map(({ system }) => system)).toEqual(['old', 'new']);
-  });
-});
-
-describe('bound skills', () => {
-  it('S50 bodies stand in the declared order, with their digest', async () => {
-    const world = await createWorld({
-      agents: [agent('main', { usesSkills: ['b', 'a'] })],
-      skills: { a: 'A', b: 'B' },
-      script: [{ text: 'ok' }],
-    });
-    await world.run('hi');
-    expect(world.model.requests[0]?.system).toBe(
-      '<skill id="b" sha256="sha-b-1">\nB\n</skill>\n\n<skill id="a" sha256="sha-a-1">\nA\n</skill>',
-    );
-  });
-
-  it('S50 an unknown skill is used as soon as it appears, announced or not', async () => {
-    const world = await createWorld({ agents: [agent('main', { usesSkills: ['late'] })], script: [{ text: 'ok' }, { text: 'ok' }] });
-    const { events } = await world.run('hi');
-    expect(JSON.stringify(events)).toMatch(/uses_skills 'late': no skill 'late'/);
-    world.extensions.skillBodies.set('late', 'LATE');
-    expect(await world.registry.resolve('main')).toMatchObject({ state: 'active' });
-    expect((await world.run('hi')).end.reason).toBe('done');
-    expect(world.model.requests[1]?.system).toContain('LATE');
-  });
-
-  it('S50 a skill that is not offered fails the agent with that state and the cure', async () => {
-    const world = await createWorld({ agents: [agent('main', { usesSkills: ['x'] })], skills: { x: 'X' } });
-    world.extensions.refused.set('x', new PithError('skill_not_offered', "skill 'x' is untrusted", { cure: "run 'pith skills trust x'" }));
-    await expect(world.registry.resolve('main')).rejects.toMatchObject({
-      code: 'agent_failed',
-      message: expect.stringContaining("'x' is untrusted"),
-      cure: "run 'pith skills trust x'",
-    });
-  });
-
-  it('S15 with skills switched off the agent is degraded, said once, and works without the bodies', async () => {
-    for (const skillsState of ['off', 'disabled'] as const) {
-      const world = await createWorld({
-        agents: [agent('main', { usesSkills: ['a'], prompt: "Role{{ skills['a'] }}." })],
-        skills: { a: 'BODY' },
-        script: [{ text: 'one' }, { text: 'two' }],
-      });
-      world.extensions.skillsState = skillsState;
-      const first = await world.run('hi');
-      expect(first.end.reason).toBe('done');
-      expect(noticesOf(first.events)).toEqual(['skills_disabled']);
-      expect(world.model.requests[0]?.system).toBe('Role.');
-      expect(noticesOf((await world.run('more')).events)).toEqual([]);
-      await world.stop();
-    }
-  });
-
-  it('S51 a changed skill is used by the next turn', async () => {
-    const world = await createWorld({
-      agents: [agent('main', { usesSkills: ['a'] })],
-      skills: { a: 'old' },
-      script: [{ text: '1' }, { text: '2' }],
-    });
-    await world.run('hi');
-    world.extensions.skillBodies.set('a', 'new');
-    await world.run('hi');
-    expect(world.model.requests[1]?.system).toContain('\nnew\n');
-  });
-
-  it('S51 removal keeps the last good body, marks the agent degraded and warns once', async () => {
-    const world = await createWorld({
-      agents: [agent('main', { usesSkills: ['a'] })],
-      skills: { a: 'KEPT' },
-      script: [{ text: '1' }, { text: '2' }, { text: '3' }],
-    });
-    expect(noticesOf((await world.run('hi')).events)).toEqual([]);
-    world.extensions.skillBodies.delete('a');
-    world.events.publish('provider.changed', { extensionId: 'skills', protocol: 'skill' });
-    expect(await world.registry.resolve('main')).toMatchObject({
-      state: 'degraded',
-      notes: [{ severity: 'warning', code: 'skill_not_found' }],
-    });
-    expect(noticesOf((await world.run('hi')).events)).toEqual(['skill_not_found']);
-    expect(world.model.requests[1]?.system).toContain('KEPT');
-    expect(noticesOf((await world.run('hi')).events)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
-import { createSqliteApprovals, digestOf } from '../../../core/agent/index.ts';
+import { createSqliteApprovals } from '../../../core/agent/index.ts';
 import { openStore } from '../../../core/store/index.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
 import { lastingFence } from '../store/temporary-store.ts';
@@ -43,14 +43,14 @@ describe('a call that needs approval', () => {
     expect(open).toMatchObject({
       tool: 'ext/risky',
       input,
-      digest: digestOf(input),
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
       rootThreadId: 'thread',
       userId: 'local',
       answer: null,
     });
     expect(open!.expiresAt - open!.createdAt).toBe(24 * 60 * 60 * 1000);
     expect(questions(events)).toEqual([
-      { type: 'approval-request', id: open!.id, tool: 'ext/risky', input, digest: digestOf(input), agents: ['main'], thread: 'thread' },
+      { type: 'approval-request', id: open!.id, tool: 'ext/risky', input, digest: open!.digest, agents: ['main'], thread: 'thread' },
     ]);
     expect(events.at(-2)?.type).toBe('approval-request');
     expect((await world.threads.unfinished('thread'))?.turn.state).toBe('awaiting_approval');
@@ -109,6 +109,12 @@ describe('a call that needs approval', () => {
     await answer('once');
     expect((await world.collect({ resume: true })).end.reason).toBe('done');
     expect(told.at(-1)).toBe('digest-3');
+  });
+
+  it('K50 a tool that cannot say whether it asks, asks, and is not allowed for always', async () => {
+    const broken = { needsApproval: 'maybe' as const, asks: () => Promise.reject(new Error('broken')) as never };
+    const world = await createWorld({ agents, extensions: { ext: { tools: { broken } } }, script: [call('broken')] });
+    expect(questions((await world.run('go')).events)).toMatchObject([{ tool: 'ext/broken', once: true }]);
   });
 
   it('K50 questions are kept for 30 days, and an always for good', async () => {

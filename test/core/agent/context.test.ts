@@ -1,29 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
-import { agent, createWorld, noticesOf } from './world.ts';
+import { type TurnInfo } from '../../../core/contract/index.ts';
+import { agent, createWorld } from './world.ts';
 
 describe('context of a turn', () => {
-  it('K5 a provider that throws is left out of the turn, and the user still gets an answer', async () => {
-    const world = await createWorld({
-      extensions: {
-        bad: {
-          context: {
-            priority: 1,
-            get: () => {
-              throw new PithError('provider_failed', 'bad broke');
-            },
-          },
-        },
-        good: { context: { priority: 2, get: () => 'GOOD' } },
-      },
-      script: [{ text: 'an answer' }],
-    });
-    const { end, events } = await world.run('hi');
-    expect(end).toMatchObject({ reason: 'done', text: 'an answer' });
-    expect(noticesOf(events)).toEqual(['provider_failed']);
-    expect(world.model.requests[0]?.system).toBe('GOOD');
-  });
-
   it('K5 providers are looked up per turn', async () => {
     const world = await createWorld({ script: [{ text: 'a' }, { text: 'b' }] });
     await world.run('one');

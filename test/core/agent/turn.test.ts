@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
-import { type JsonValue, type ModelPart, type ToolCall, toolError, toolResult } from '../../../core/contract/index.ts';
+import { type JsonValue, type ModelPart, type ToolCall, toolResult } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
 import { createAgents, type ThreadQueue, type ThreadWriter } from '../../../core/agent/index.ts';
 
@@ -170,18 +170,6 @@ describe('one turn', () => {
       [ids[1], 'b'],
       [ids[2], 'c'],
     ]);
-  });
-
-  it('DESIGN 3.4 a failed tool is told to the model as an error', async () => {
-    const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
-      extensions: tools({ bad: { run: () => toolError('no_luck', 'not today') } }),
-      script: [{ calls: [{ name: 'bad', input: {} }] }, { text: 'ok' }],
-    });
-    await world.run('go');
-    expect(world.model.requests[1]?.messages.at(-1)).toMatchObject({
-      content: [{ output: { type: 'error-json', value: { error: { code: 'no_luck', message: 'not today' } } } }],
-    });
   });
 
   it('DESIGN 3.4 metadata is for channels, retain for compaction; neither reaches the model', async () => {

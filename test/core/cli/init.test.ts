@@ -2,8 +2,6 @@ import { mkdir, symlink, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { manifestSchema } from '../../../core/trust/index.ts';
-import { commandName } from '../../../core/cli/index.ts';
 import { packageRoot } from '../../../core/kernel/index.ts';
 import { cli } from './fakes.ts';
 import { words } from '../../words.ts';
@@ -26,14 +24,6 @@ describe('pith init', () => {
     `))
       expect(files).toContain(file);
     expect(parse(await read('mine/sandbox/pith.yaml'))).toEqual({ default_agent: 'assistant' });
-  });
-
-  it('makes manifests that are valid', async () => {
-    await cli(['init'], { cwd: folder });
-    const agent: unknown = parse(await read('sandbox/agents/assistant/manifest.yaml'));
-    const extension: unknown = parse(await read('sandbox/extensions/hello_tool/manifest.yaml'));
-    expect(manifestSchema().safeParse(agent)).toMatchObject({ success: true, data: { id: 'assistant', agent: { uses_tools: ['*'] } } });
-    expect(manifestSchema().safeParse(extension)).toMatchObject({ success: true, data: { id: 'hello_tool', provides: ['tool'] } });
   });
 
   it.runIf(process.platform === 'linux')(
@@ -101,24 +91,5 @@ describe('pith init', () => {
     const existing = await cli(['init', 'old'], { cwd: folder });
     expect(existing.out).toContain(`npm install ${packageRoot()}`);
     expect(await read('old/package.json')).toBe('{"name":"old"}');
-  });
-
-  it('refuses a place below a file in words', async () => {
-    await writeFile(path.join(folder, 'notes.txt'), 'x');
-    for (const dir of ['notes.txt', 'notes.txt/deep'])
-      expect(await cli(['init', dir], { cwd: folder })).toMatchObject({
-        code: 2,
-        err: expect.stringMatching(/notes\.txt is a file; name a folder/u) as unknown,
-      });
-  });
-});
-
-describe('how Pith is started', () => {
-  it('is npx where npm finds it, else the path of the program', async () => {
-    expect(commandName(path.join(packageRoot(), 'docs'))).toBe('npx pith');
-    expect(commandName(folder)).toMatch(/^node \S+bin\/pith$/u);
-    await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
-    await writeFile(path.join(folder, 'node_modules/.bin/pith'), '');
-    expect(commandName(folder)).toBe('npx pith');
   });
 });

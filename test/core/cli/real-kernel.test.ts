@@ -52,14 +52,6 @@ describe('a new sandbox with the real kernel', () => {
     await expect(stat(at('.cache/index.json'))).resolves.toBeTruthy();
   });
 
-  it('says that the extension of a command is switched off', async () => {
-    await writeFile(path.join(folder, 'sandbox/pith.yaml'), 'default_agent: assistant\nextensions:\n  cli_channel: { enabled: false }\n');
-    expect(await run('chat')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining("no command 'chat': its extension 'cli_channel' is switched off"),
-    });
-  });
-
   it('names the extension of a command that throws', async () => {
     const at = (file: string) => path.join(folder, 'sandbox/extensions/teller', file);
     await mkdir(at(''), { recursive: true });

@@ -206,7 +206,16 @@ describe('running a command line', () => {
     [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: agents show <id>\n"],
     [['agents', 'list', '--sandbox'], 'pith: wrong use of --sandbox: it needs a folder; write: --sandbox <folder>\n'],
     [['agents', 'list', '--sandbox', 'nowhere'], "pith: the sandbox 'nowhere' is not a folder; make one with: pith init nowhere\n"],
+    [
+      ['doctor', '--sandbox', 'around'],
+      "pith: 'around' is not a sandbox: it has none of agents, extensions, skills, pith.yaml; did you mean 'around/sandbox'?\n",
+    ],
+    [
+      ['doctor', '--sandbox', 'other'],
+      "pith: 'other' is not a sandbox: it has none of agents, extensions, skills, pith.yaml; make one with: pith init other\n",
+    ],
   ])('tells wrong use and exits 2: %j', async (argv, err) => {
+    for (const name of ['around/sandbox/agents', 'other/src']) await mkdir(path.join(folder, name), { recursive: true });
     expect(await cli(argv, { openKernel: openKernel(), cwd: folder })).toEqual({ code: 2, out: '', err });
   });
 
@@ -234,7 +243,7 @@ describe('running a command line', () => {
   it('finds the nearest sandbox upwards, or takes the named one', async () => {
     await mkdir(path.join(folder, 'project/sandbox/agents'), { recursive: true });
     await mkdir(path.join(folder, 'project/src/sandbox/castle'), { recursive: true }); // somebody else's
-    await mkdir(path.join(folder, 'empty'));
+    await mkdir(path.join(folder, 'empty/data'), { recursive: true }); // as it is when it was begun
     const targets: Target[] = [];
     for (const cwd of ['project', 'project/src', 'project/sandbox', 'project/sandbox/agents'])
       await cli(['doctor'], { openKernel: openKernel([], targets), cwd: path.join(folder, cwd) });
@@ -269,14 +278,6 @@ describe('running a command line', () => {
       expect(await cli(argv, { openKernel: openKernel() })).toEqual({ code: 0, out: '["a thing"]\n', err: '' });
     }
   });
-
-  it('uses colour only on a terminal without NO_COLOR', async () => {
-    const plain = await cli(['agents', 'list']);
-    expect(plain.out).not.toContain('\u001b');
-    expect((await cli(['agents', 'list'], { terminal: true })).out).toContain('\u001b[');
-    expect((await cli(['agents', 'list'], { terminal: true, env: { NO_COLOR: '1' } })).out).not.toContain('\u001b');
-    expect((await cli(['agents', 'list', '--json'], { terminal: true })).out).not.toContain('\u001b');
-  });
 });
 
 describe('help', () => {
@@ -303,6 +304,12 @@ describe('help', () => {
     const log: string[] = [];
     expect((await cli(['things', 'list', '--help'], { openKernel: openKernel(log) })).out).toContain('Usage: pith things list [--all]');
     expect(log).not.toContain('activate sample');
+  });
+
+  it.each(['EMFILE', 'ENFILE'])('K7 says how to mend that no more files can be opened (%s)', async (code) => {
+    const error = Object.assign(new Error(`${code}: too many open files, open '/a'`), { code });
+    const { err } = await cli(['doctor'], { openKernel: () => Promise.reject(error) });
+    expect(err).toBe(`pith: ${error.message}; allow more open files, such as with \`ulimit -n 1024\`\n`);
   });
 
   it('helps also where the sandbox is broken', async () => {

@@ -26,9 +26,6 @@ const failureOf = (asked: ReturnType<typeof model>): Promise<unknown> =>
     () => null,
     (error: unknown) => error,
   );
-const tools: ModelCallOptions['tools'] = [
-  { type: 'function', name: 'look_up', description: 'Looks up.', inputSchema: { type: 'object', properties: {} } },
-];
 
 describe('anthropic over HTTP', () => {
   it('streams text and reports the usage of the server', async () => {
@@ -54,22 +51,6 @@ describe('anthropic over HTTP', () => {
     ]);
     expect(body).not.toHaveProperty('thinking');
     expect(JSON.stringify(body?.messages)).not.toContain('cache_control');
-  });
-
-  it('assembles parallel calls from their pieces', async () => {
-    server.script({
-      text: 'Two.',
-      calls: [
-        { id: 'a', name: 'look_up', input: { word: 'x' } },
-        { id: 'b', name: 'look_up', input: { word: 'y' } },
-      ],
-    });
-    const parts = await partsOf(model(), { prompt, tools });
-    expect(parts.filter((part) => part.type === 'tool-call').map((part) => [part.toolCallId, JSON.parse(part.input)])).toEqual([
-      ['a', { word: 'x' }],
-      ['b', { word: 'y' }],
-    ]);
-    expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'tool-calls' } });
   });
 
   it('closes the connection when the caller aborts', async () => {

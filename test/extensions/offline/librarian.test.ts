@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, Message, ModelCallOptions } from 'pith';
-import { CONNECT } from '../../../sandbox/extensions/offline/answer.ts';
 import Offline from '../../../sandbox/extensions/offline/main.ts';
 import { partsOf, textOf, userText } from '../fake-context.ts';
 
@@ -76,36 +75,12 @@ async function ask(question: string, outputs: Outputs = shelf, history: Message[
 }
 
 describe('offline/librarian', () => {
-  it('finds the skill, reads it and answers from it, naming the place and how to connect a model', async () => {
-    const { text, calls } = await ask('review my extension for best practices');
-    expect(calls).toEqual([
-      { name: 'list_skills', input: { query: 'review my extension for best practices' } },
-      { name: 'read_skill', input: { skill_id: 'code-review' } },
-    ]);
-    expect(text).toContain('`code-review` (sandbox/skills/code-review)');
-    expect(text).toContain('code-review › Best practices for extensions');
-    expect(text).toContain('- Check that main.ts only wires.\n- Check that every failure is a value.');
-    expect(text).not.toContain('secrets in logs');
-    expect(text.endsWith(CONNECT)).toBe(true);
-    for (const way of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'Ollama', 'PITH_MODEL']) expect(CONNECT).toContain(way);
-  });
-
   it('answers a follow-up in the same thread from the text that it has read before', async () => {
     const { history } = await ask('review my extension for best practices');
     const pointer: Outputs = { ...shelf, read_skill: () => 'Skill code-review is already loaded above, sha256 abc.' };
     expect((await ask('code review: what about security?', pointer, history)).text).toContain('- Look for secrets in logs.');
     const unrelated: Outputs = { ...pointer, list_skills: () => ({ skills: [] }) };
     expect((await ask('and secrets?', unrelated, history)).text).toContain('code-review › Security');
-  });
-
-  it('says honestly that nothing fits, names skills that exist and how to add one', async () => {
-    const outputs: Outputs = { ...shelf, list_skills: ({ query }) => ({ skills: query === undefined ? SKILLS : [] }) };
-    const { text, calls } = await ask('capital of France', outputs);
-    expect(calls.map((call) => call.name)).toEqual(['list_skills', 'list_skills']);
-    expect(text).toContain('No skill fits');
-    expect(text).toContain('`task-decomposition`');
-    expect(text).toContain('SKILL.md');
-    expect(text).toContain(CONNECT);
   });
 
   it.each(['Hi!', 'hello there', 'What can you do?', 'list skills', 'Which skills are there?'])(

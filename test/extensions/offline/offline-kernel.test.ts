@@ -38,11 +38,6 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     expect(turn.text).toContain('No skill fits');
     expect(turn.text).toContain('`code-review`');
   });
-
-  it('lists the skills for a greeting', async () => {
-    kernel = await kernelOf({ wire });
-    expect((await kernel.run('Hello!')).text).toContain('- `code-review`');
-  });
 });
 
 const SOURDOUGH =
