@@ -18,6 +18,7 @@ import {
 import { type Command, type ModelCallOptions, type ModelPart, PithError } from '../contract/index.ts';
 import { commandData, runFor, type CommandCalls } from './command-bridge.ts';
 import { errorToData } from './error-data.ts';
+import { mapParts } from './map-parts.ts';
 import type { Incoming, Peer } from '@pith/process-rpc';
 import type { Offer, Setup } from './setup.ts';
 import { ChildEvents } from './child-events.ts';
@@ -120,24 +121,8 @@ export class ChildExtension {
   async #answer(name: string, prefix: string, options: ModelCallOptions): Promise<AsyncIterable<ModelPart>> {
     const { model } = await this.#running().getModel(name, prefix);
     const { stream } = await this.#running().run('call', () => model.doStream(options));
-    return crossing(stream);
+    return mapParts(stream, (part) => (part.type === 'error' ? { ...part, error: errorToData(part.error) } : part));
   }
-}
-
-/** Errors among the parts cross as data. No generator: one that was not begun would never end its source. */
-function crossing(parts: AsyncIterable<ModelPart>): AsyncIterable<ModelPart> {
-  const source = parts[Symbol.asyncIterator]();
-  const iterator: AsyncIterator<ModelPart> = {
-    async next() {
-      const next = await source.next();
-      return !next.done && next.value.type === 'error' ? { ...next, value: { ...next.value, error: errorToData(next.value.error) } } : next;
-    },
-    async return() {
-      await source.return?.();
-      return { done: true, value: undefined };
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 function phaseOf(operation: string): Phase {

@@ -23,6 +23,7 @@ import {
 import { errorFromData } from './error-data.ts';
 import { givenObject, givenText } from './given.ts';
 import { checkedOffer, checkedPrompt, checkedResult, checkedTools } from './offer.ts';
+import { mapParts } from './map-parts.ts';
 import type { RemoteHost } from './remote-host.ts';
 
 type Made = Pick<Generation, 'number' | 'declaration' | 'config' | 'shipped' | 'again'>;
@@ -142,7 +143,7 @@ async function modelOf(remote: RemoteHost, name: string, prefix: string): Promis
   const facts = givenObject(await peer.call('model.facts', [name, prefix]), `the model '${name}'`);
   const { specificationVersion, provider, modelId, contextWindow } = facts;
   const doStream = async ({ abortSignal, ...options }: ModelCallOptions) => ({
-    stream: revived(peer.stream('model.stream', [name, prefix, options], abortSignal)),
+    stream: mapParts(peer.stream('model.stream', [name, prefix, options], abortSignal), revived),
   });
   return {
     contextWindow: typeof contextWindow === 'number' ? contextWindow : null,
@@ -155,16 +156,11 @@ async function modelOf(remote: RemoteHost, name: string, prefix: string): Promis
   };
 }
 
-/** Errors among the parts crossed as data. */
-async function* revived(parts: AsyncIterable<unknown>): AsyncGenerator<ModelPart> {
-  for await (const part of parts) {
-    const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as {
-      readonly type?: unknown;
-      readonly error?: unknown;
-    };
-    if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
-    yield type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
-  }
+/** A part of an answer; errors crossed as data. */
+function revived(part: unknown): ModelPart {
+  const { type, error } = (typeof part === 'object' && part !== null ? part : {}) as { readonly type?: unknown; readonly error?: unknown };
+  if (typeof type !== 'string') throw new PithError('provider_failed', 'the model answered with what is no part of an answer');
+  return type === 'error' ? { type, error: errorFromData(error) } : (part as ModelPart);
 }
 
 const IDLE_MS = 5 * 60_000;
