@@ -14,7 +14,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
   [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
-  [/^sandbox\/extensions\/recipes\/(?:recipe-file|simple-head)\.ts$/, 'reads a file format'],
+  [/^sandbox\/extensions\/recipes\/recipe-file\.ts$/, 'reads a file format'],
   [/^sandbox\/extensions\/core_tools\//, 'refuses paths'],
   [/^sandbox\/extensions\/skill_registry\/(?:format|safety)\//, 'reads a file format, or looks for hidden characters in skills'],
   [/^sandbox\/extensions\/skill_registry\/reading\/media-type\.ts$/, 'knows files by their first bytes'],

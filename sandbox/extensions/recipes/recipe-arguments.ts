@@ -1,6 +1,6 @@
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import type { HeadEntry, HeadValue } from './simple-head.ts';
+import type { HeadEntry, HeadValue } from './head.ts';
 import type { RecipeArgument } from './recipe.ts';
 import { variablesIn } from './fill.ts';
 

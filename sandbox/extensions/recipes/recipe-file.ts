@@ -1,7 +1,7 @@
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { readArguments } from './recipe-arguments.ts';
-import { readSimpleHead, type HeadValue } from './simple-head.ts';
+import { readHead, type HeadValue } from './head.ts';
 import type { BrokenRecipe, Recipe } from './recipe.ts';
 
 export interface RecipeSource {
@@ -36,7 +36,7 @@ export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise
     return broken('recipe_head', 'it has no frontmatter', 'begin it with a line `---`, then `description: …`, then a line `---`');
   const head = (split[1] ?? '').replaceAll('\r\n', '\n');
   if (head.length > HEAD_LIMIT) return broken('recipe_head', 'its frontmatter has more than 16 KiB', 'move text below it');
-  const read = head.trim() === '' ? EMPTY : (readSimpleHead(head, 2) ?? (await import('./yaml-head.ts')).readYamlHead(head, 2));
+  const read = head.trim() === '' ? EMPTY : readHead(head, 2);
   if ('problem' in read)
     return broken('recipe_head', `its frontmatter is not YAML: ${read.problem}`, 'correct that line', read.line, read.column);
 

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { givenLine, givenWords } from '../../../sandbox/extensions/recipes/given.ts';
-import { readSimpleHead } from '../../../sandbox/extensions/recipes/simple-head.ts';
 import { render, variablesIn } from '../../../sandbox/extensions/recipes/fill.ts';
-import { readYamlHead } from '../../../sandbox/extensions/recipes/yaml-head.ts';
 
 const values = (entries: Readonly<Record<string, string>>) => new Map(Object.entries(entries));
 
@@ -55,58 +53,4 @@ describe('the text of a recipe', () => {
       text: 'free text c=3',
     });
   });
-
-  it('S92 the quick reader of frontmatter says what YAML says, or nothing', () => {
-    const word = fc.constantFrom(
-      'a',
-      'Say it',
-      '1.0',
-      'yes',
-      'true',
-      "it's",
-      '"q"',
-      "'q'",
-      'x: y',
-      'x:y',
-      'a #b',
-      '- x',
-      '[a]',
-      'null',
-      '~',
-      '|',
-      '',
-      'é 😀',
-    );
-    const key = fc.constantFrom('description', 'arguments', 'a', 'b', 'null', '__proto__', 'a b');
-    const line = fc
-      .tuple(fc.constantFrom('', '', '', '  ', '  ', '    ', ' '), key, fc.constantFrom(':', ': ', ':  '), word)
-      .map((parts) => parts.join(''));
-    let taken = 0;
-    fc.assert(
-      fc.property(fc.array(line, { minLength: 1, maxLength: 3 }), (lines) => {
-        const head = `${lines.join('\n')}\n`;
-        const quick = readSimpleHead(head, 2);
-        if (quick === null) return;
-        taken += 1;
-        expect(withoutColumns(readYamlHead(head, 2))).toEqual(withoutColumns(quick));
-      }),
-      { numRuns: 4000 },
-    );
-    expect(taken).toBeGreaterThan(100);
-  });
 });
-
-/** Of values only; a key's place is compared. */
-function withoutColumns(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutColumns);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = value as Record<string, unknown>;
-  if ('key' in fields)
-    return { key: fields['key'], line: fields['line'], column: fields['column'], value: withoutColumns(fields['value']) };
-  return {
-    text: fields['text'],
-    entries: withoutColumns(fields['entries']),
-    items: withoutColumns(fields['items']),
-    problem: fields['problem'],
-  };
-}

@@ -1,11 +1,34 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
-import type { HeadEntry, HeadProblem, HeadValue } from './simple-head.ts';
 
 const DEEPEST = 8;
 const MOST = 1000;
 
-/** Reads any frontmatter as YAML 1.2. Aliases are not followed. Never throws. */
-export function readYamlHead(head: string, firstLine: number): HeadValue | HeadProblem {
+/** A value of a frontmatter: text as it is written, or entries. Lines and columns count from 1. */
+export interface HeadValue {
+  /** null: nothing is written, or it is a map or list. */
+  readonly text: string | null;
+  readonly entries: readonly HeadEntry[] | null;
+  readonly items: readonly HeadValue[] | null;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface HeadEntry {
+  readonly key: string;
+  readonly line: number;
+  readonly column: number;
+  readonly value: HeadValue;
+}
+
+/** Why a text is no frontmatter, and where. */
+export interface HeadProblem {
+  readonly problem: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Reads a frontmatter as YAML 1.2. Aliases are not followed. Never throws. */
+export function readHead(head: string, firstLine: number): HeadValue | HeadProblem {
   const lines = new LineCounter();
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
