@@ -272,7 +272,7 @@ function escaped(text: string, budget: Budget): string {
     ['>', '&gt;'],
     ['\\', '&#92;'],
   ];
-  return entities.reduce((each, [character, entity]) => replaced(each, character, entity, Infinity, budget), text);
+  return entities.reduce((each, [character, entity]) => replaced(each, { part: character, by: entity }, budget), text);
 }
 
 function groupby([list, attribute]: readonly Value[], budget: Budget): Value {
@@ -291,7 +291,7 @@ function groupby([list, attribute]: readonly Value[], budget: Budget): Value {
 function indent([value, width = 4, first]: readonly Value[], budget: Budget): string {
   const blanks = ' '.repeat(sizeOf(width, 'indent', budget));
   const text = shown(value, budget);
-  const indented = replaced(text, '\n', `\n${blanks}`, Infinity, budget);
+  const indented = replaced(text, { part: '\n', by: `\n${blanks}` }, budget);
   return first && text !== '' ? blanks + indented : indented;
 }
 
@@ -302,7 +302,7 @@ function indentOf(spaces: Value, budget: Budget): string {
 
 function replace([value, part, by, most]: readonly Value[], budget: Budget): Value {
   const count = most === undefined || most === null ? Infinity : numberOf(most, budget);
-  return replaced(shown(value, budget), textOf(part, budget), textOf(by, budget), count < 0 ? Infinity : count, budget);
+  return replaced(shown(value, budget), { part: textOf(part, budget), by: textOf(by, budget), most: count < 0 ? Infinity : count }, budget);
 }
 
 function round([value, precision = 0, method]: readonly Value[], budget: Budget): number {

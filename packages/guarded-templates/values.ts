@@ -219,8 +219,8 @@ const TEXT_METHODS: ReadonlyMap<string, Method<string>> = new Map<string, Method
   ['padEnd', (text, args, budget) => text.padEnd(...padded(text, args, budget))],
   ['padStart', (text, args, budget) => text.padStart(...padded(text, args, budget))],
   ['repeat', (text, args, budget) => repeated(text, numberOf(args[0], budget), budget)],
-  ['replace', (text, args, budget) => replaced(text, textOf(args[0], budget), textOf(args[1], budget), 1, budget)],
-  ['replaceAll', (text, args, budget) => replaced(text, textOf(args[0], budget), textOf(args[1], budget), Infinity, budget)],
+  ['replace', (text, args, budget) => replaced(text, { part: textOf(args[0], budget), by: textOf(args[1], budget), most: 1 }, budget)],
+  ['replaceAll', (text, args, budget) => replaced(text, { part: textOf(args[0], budget), by: textOf(args[1], budget) }, budget)],
   ['slice', within((text, from, to) => text.slice(from, to))],
   ['split', split],
   ['startsWith', search((text, part, from) => text.startsWith(part, from))],
@@ -270,8 +270,14 @@ export function repeated(text: string, times: number, budget: Budget): string {
   return text.repeat(times);
 }
 
+interface Replacement {
+  readonly part: string;
+  readonly by: string;
+  readonly most?: number;
+}
+
 /** The first `most` places of `part` replaced; as text: no character of `by` means anything. An empty `part` stands between any two characters. */
-export function replaced(text: string, part: string, by: string, most: number, budget: Budget): string {
+export function replaced(text: string, { part, by, most = Infinity }: Replacement, budget: Budget): string {
   budget.forSearch(text, part);
   const pieces: string[] = [];
   let end = 0;

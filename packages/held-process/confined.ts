@@ -93,7 +93,7 @@ export async function runConfined(
   const temporary = bubblewrap === null ? mkdtempSync(path.join(os.tmpdir(), 'pith-run-')) : TEMPORARY;
   try {
     if (bubblewrap === null) mkdirSync(path.join(temporary, 'home'));
-    return await untilGone(host, program, bubblewrap, environmentOf(program, temporary, host.env ?? process.env), signal);
+    return await untilGone(host, program, { bubblewrap, env: environmentOf(program, temporary, host.env ?? process.env) }, signal);
   } finally {
     if (bubblewrap === null) rmSync(temporary, { recursive: true, force: true });
   }
@@ -102,8 +102,7 @@ export async function runConfined(
 async function untilGone(
   host: ConfinedHost,
   program: ConfinedProgram,
-  bubblewrap: string | null,
-  env: Readonly<Record<string, string>>,
+  { bubblewrap, env }: { readonly bubblewrap: string | null; readonly env: Readonly<Record<string, string>> },
   signal: AbortSignal | undefined,
 ): Promise<ConfinedOutcome> {
   const marker = guardian.newMark();

@@ -48,8 +48,14 @@ export function readMessage(sent: unknown): Message | undefined {
   }
 }
 
+export interface Ask {
+  readonly operation: string;
+  readonly args: readonly unknown[];
+  readonly correlationId: string | undefined;
+}
+
 /** A call, a stream or a note as it is sent. What is undefined at the end is left out: JSON has no word for it. */
-export function askMessage(kind: number, id: number, operation: string, args: readonly unknown[], correlationId?: string): unknown[] {
+export function askMessage(kind: number, id: number, { operation, args, correlationId }: Ask): unknown[] {
   return withoutEnd([kind, id, operation, withoutEnd(args), correlationId]);
 }
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { isThenable } from '@pith/promises';
 import { type Codec, openFrames } from './frames.ts';
-import { answerMessage, askMessage, KIND, readMessage, type Message } from './message.ts';
+import { answerMessage, type Ask, askMessage, KIND, readMessage, type Message } from './message.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
 
 /** What came with a call that the other side makes. */
@@ -173,21 +173,14 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function begin(
-    kind: number,
-    operation: string,
-    args: readonly unknown[],
-    call: PendingCall,
-    signal?: AbortSignal,
-    given?: string,
-  ): number {
+  function begin(kind: number, { operation, args, correlationId: given }: Ask, call: PendingCall, signal?: AbortSignal): number {
     const id = ++lastId;
     const why = over ?? (signal?.aborted ? abortedBy(signal, codec) : undefined);
     if (why) call.reject(why);
     else {
       try {
         const correlationId = given ?? options.correlation?.();
-        frames.send(askMessage(kind, id, operation, args, correlationId), `an argument of ${operation}`);
+        frames.send(askMessage(kind, id, { operation, args, correlationId }), `an argument of ${operation}`);
         waiting.set(id, signal ? watched(id, call, signal) : call);
       } catch (error) {
         call.reject(error as Error);
@@ -225,18 +218,19 @@ export function createPeer(options: PeerOptions): Peer {
 
   return {
     call: (operation, args, signal, correlationId) =>
-      new Promise((resolve, reject) => void begin(KIND.call, operation, args, { resolve, reject }, signal, correlationId)),
+      new Promise((resolve, reject) => void begin(KIND.call, { operation, args, correlationId }, { resolve, reject }, signal)),
     stream(operation, args, signal, correlationId) {
       const received = new ReceivedStream({
         credit: (parts) => !over && frames.send([KIND.credit, id, parts], 'credit'),
         cancel: () => cancel(id),
         flooded: () => broken(`it sent more parts of ${operation} than were asked for`),
       });
-      const id = begin(KIND.stream, operation, args, received.waiting, signal, correlationId);
+      const id = begin(KIND.stream, { operation, args, correlationId }, received.waiting, signal);
       return received;
     },
     tell(operation, args) {
-      if (!over) frames.send(askMessage(KIND.note, 0, operation, args, options.correlation?.()), `an argument of ${operation}`);
+      if (!over)
+        frames.send(askMessage(KIND.note, 0, { operation, args, correlationId: options.correlation?.() }), `an argument of ${operation}`);
     },
     ping: () =>
       new Promise((resolve) => {

@@ -55,7 +55,7 @@ function markAt(source: string, at: number, final: boolean, before: string): Mar
     case '*':
     case '_':
     case '~':
-      return emphasisAt(source, at, final, character, source[at - 1] ?? before);
+      return emphasisAt(source, at, final, source[at - 1] ?? before);
     case '!':
       return source.startsWith('![', at) ? linkAt(source, at + 1, final, 1) : at + 1 >= source.length && !final ? 'open' : null;
     case '[':
@@ -80,7 +80,8 @@ function codeAt(source: string, at: number, final: boolean): Mark | 'open' {
   }
 }
 
-function emphasisAt(source: string, at: number, final: boolean, character: string, before: string): Mark | 'open' | null {
+function emphasisAt(source: string, at: number, final: boolean, before: string): Mark | 'open' | null {
+  const character = source[at] ?? '';
   const run = source[at + 1] === character ? 2 : 1;
   const next = source[at + run];
   if (next === undefined) return final ? literal(character, run) : 'open';

@@ -53,7 +53,7 @@ function createAgent(context: ExtensionContext, made: MadeAgents): Tool {
       if (isToolResult(tools)) return tools;
       const skills = await grantedSkills(wanted.uses_skills, turn, context);
       if (isToolResult(skills)) return skills;
-      const spec = specOf(wanted, turn, tools, skills, idempotencyKey);
+      const spec = specOf(wanted, turn, { usesTools: tools, usesSkills: skills }, idempotencyKey);
       const problems = (await context.agents.check(spec)).filter(({ severity }) => severity === 'error');
       if (problems.length > 0)
         return toolError(
@@ -96,7 +96,7 @@ function forgetAgent(made: MadeAgents): Tool {
 }
 
 /** Whatever is not asked for is the creator's: values of other extensions' keys among it, so that the catalog is never wider. */
-function specOf(wanted: Wanted, { agent }: TurnInfo, usesTools: readonly string[], usesSkills: readonly string[], key: string): AgentSpec {
+function specOf(wanted: Wanted, { agent }: TurnInfo, uses: Pick<AgentSpec, 'usesTools' | 'usesSkills'>, key: string): AgentSpec {
   const slug = wanted.name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
@@ -111,8 +111,7 @@ function specOf(wanted: Wanted, { agent }: TurnInfo, usesTools: readonly string[
     instructions: wanted.instructions,
     prompt: null,
     promptFile: null,
-    usesTools,
-    usesSkills,
+    ...uses,
     delegatesTo: [],
     limits: shrunk(agent.limits, wanted.limits),
     keys: agent.keys,

@@ -14,6 +14,13 @@ const MOST_TOOLS = 200;
 const MOST_PAGES = 20;
 const LONGEST_NAME = 100;
 
+export interface ConnectionPorts {
+  readonly context: ExtensionContext;
+  readonly containment: Containment;
+  /** The tools are others now. */
+  changed(): void;
+}
+
 /** One server: connected again, later and later, whenever it goes away. */
 export class Connection {
   readonly name: string;
@@ -34,12 +41,9 @@ export class Connection {
   readonly closed: Promise<void>;
 
   constructor(
-    name: string,
-    config: ServerConfig,
-    context: ExtensionContext,
-    containment: Containment,
+    { name, config }: Pick<Connection, 'name' | 'config'>,
+    { context, containment, changed }: ConnectionPorts,
     signal: AbortSignal,
-    changed: () => void,
   ) {
     this.name = name;
     this.config = config;

@@ -61,12 +61,10 @@ export class Servers {
     const controller = new AbortController();
     const containment = new Containment();
     const changed = (): void => void events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
+    const ports = { context: this.#context as unknown as ExtensionContext, containment, changed };
     const connections = Object.entries(config.servers)
       .filter(([, { enabled }]) => enabled)
-      .map(
-        ([name, server]) =>
-          new Connection(name, server, this.#context as unknown as ExtensionContext, containment, controller.signal, changed),
-      );
+      .map(([name, server]) => new Connection({ name, config: server }, ports, controller.signal));
     own(async () => {
       controller.abort();
       await Promise.allSettled(connections.map(({ closed }) => closed));

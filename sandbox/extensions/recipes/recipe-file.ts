@@ -1,6 +1,6 @@
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import { readArguments } from './recipe-arguments.ts';
+import { type Note, readArguments, type Say } from './recipe-arguments.ts';
 import { readHead, type HeadValue } from './head.ts';
 import type { BrokenRecipe, Recipe } from './recipe.ts';
 
@@ -10,6 +10,8 @@ export interface RecipeSource {
   readonly file: string;
 }
 
+type Place = Pick<HeadValue, 'line' | 'column'>;
+
 export const RECIPE_LIMIT = 256 * 1024;
 const HEAD_LIMIT = 16 * 1024;
 const NAME = /^[a-z][a-z0-9_-]{0,63}$/;
@@ -18,7 +20,7 @@ const KEYS = ['description', 'arguments'];
 /** Reads one recipe, whatever its file holds. Never rejects. */
 export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise<Recipe | BrokenRecipe> {
   const { name, file } = from;
-  const broken = (code: string, message: string, cure: string, line = 1, column = 1): BrokenRecipe => {
+  const broken = (code: string, message: string, cure: string, { line, column }: Place = { line: 1, column: 1 }): BrokenRecipe => {
     const finding: Diagnostic = { severity: 'error', code, message, file, line, column, cure };
     return { ...from, findings: [finding], shown: true };
   };
@@ -37,12 +39,14 @@ export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise
   const head = (split[1] ?? '').replaceAll('\r\n', '\n');
   if (head.length > HEAD_LIMIT) return broken('recipe_head', 'its frontmatter has more than 16 KiB', 'move text below it');
   const read = head.trim() === '' ? EMPTY : readHead(head, 2);
-  if ('problem' in read)
-    return broken('recipe_head', `its frontmatter is not YAML: ${read.problem}`, 'correct that line', read.line, read.column);
+  if ('problem' in read) return broken('recipe_head', `its frontmatter is not YAML: ${read.problem}`, 'correct that line', read);
 
   const findings: Diagnostic[] = [];
-  const note = (severity: Diagnostic['severity'], code: string, message: string, cure: string, line: number, column = 1): void =>
-    void findings.push({ severity, code, message, file, line, column, cure });
+  const saying =
+    (severity: Diagnostic['severity']): Say =>
+    (code, message, cure, { line, column = 1 }) =>
+      void findings.push({ severity, code, message, file, line, column, cure });
+  const note: Note = { error: saying('error'), warning: saying('warning') };
   const entries = read.entries ?? [];
   for (const { key, line, column } of entries) {
     if (KEYS.includes(key)) continue;
@@ -51,11 +55,12 @@ export async function readRecipe(from: RecipeSource, bytes: Uint8Array): Promise
       KEYS.filter((known) => Math.abs(known.length - key.length) <= 2), // keys of other systems are no slips
     );
     const [code, cure] = hint === '' ? ['recipe_key', 'keep description and arguments'] : ['field_misspelt', 'correct the name'];
-    note('warning', code, `it has a field '${key}', which means nothing here${hint}`, cure, line, column);
+    note.warning(code, `it has a field '${key}', which means nothing here${hint}`, cure, { line, column });
   }
   const last = (key: string): HeadValue | undefined => entries.findLast((entry) => entry.key === key)?.value;
   const description = last('description')?.text?.trim().replaceAll(/\s+/g, ' ') ?? '';
-  if (description === '') note('warning', 'recipe_description', 'it has no description', 'add `description:` that says what it is for', 1);
+  if (description === '')
+    note.warning('recipe_description', 'it has no description', 'add `description:` that says what it is for', { line: 1 });
   const body = text.slice(split[0].length);
   const bodyLine = split[0].split('\n').length;
   const { found, freeText } = readArguments(last('arguments'), { body, bodyLine }, note);

@@ -64,7 +64,7 @@ export async function submit(
     return wanted.map((each) => {
       const after = [...new Set(each.after ?? [])];
       const before = after.map((id) => awaited(store, id, by));
-      const task = taskOf(each, after, before.every(({ state }) => state === 'done') ? 'pending' : 'blocked', by, clock.now());
+      const task = taskOf(each, { after, state: before.every(({ state }) => state === 'done') ? 'pending' : 'blocked' }, by, clock.now());
       tasks.insert(task);
       return task;
     });
@@ -117,7 +117,7 @@ function isAbove(store: TaskStore, id: string, task: Task): boolean {
   return false;
 }
 
-function taskOf(wanted: Wanted, after: readonly string[], state: 'pending' | 'blocked', by: Submitter, now: number): Task {
+function taskOf(wanted: Wanted, { after, state }: Pick<Task, 'after' | 'state'>, by: Submitter, now: number): Task {
   const itself = by.agent !== null && by.agent.id === wanted.agentId;
   return {
     id: wanted.id,

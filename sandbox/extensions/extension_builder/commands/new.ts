@@ -22,7 +22,7 @@ export function newExtension(context: Kernel): Command {
       const kind = kindOf(String(options['kind']));
       const id = String(given['id']);
       const places = context.use(Places);
-      await make(places, 'extensions', id, (checked) => extensionTemplate(places.shippedSandbox, kind, checked), io, [
+      await make(places, io, { kind: 'extensions', id, template: (checked) => extensionTemplate(places.shippedSandbox, kind, checked) }, [
         [`pith extensions validate ${id}`, 'check it: manifest, types, imports, loading, a call of each tool'],
         ...(kind === 'tool'
           ? ([[`pith tools call greet_person --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
@@ -42,7 +42,7 @@ export function newAgent(context: Kernel): Command {
     async run({ arguments: given }, io) {
       const id = String(given['id']);
       const places = context.use(Places);
-      await make(places, 'agents', id, (checked) => agentTemplate(places.shippedSandbox, checked), io, [
+      await make(places, io, { kind: 'agents', id, template: (checked) => agentTemplate(places.shippedSandbox, checked) }, [
         [`pith agents prompt ${id}`, 'see what a model would be sent'],
         [`pith chat -a ${id}`, 'talk to it'],
       ]);
@@ -52,19 +52,19 @@ export function newAgent(context: Kernel): Command {
 
 type Step = readonly [command: string, why: string];
 
-async function make(
-  places: Sandboxes,
-  kind: Kind | 'agents',
-  given: string,
-  template: (id: string) => Promise<readonly Source[]>,
-  io: CommandIO,
-  steps: readonly Step[],
-): Promise<void> {
-  const id = requireId(kind, given);
+interface Made {
+  readonly kind: Kind | 'agents';
+  readonly id: string;
+  template(id: string): Promise<readonly Source[]>;
+}
+
+async function make(places: Sandboxes, io: CommandIO, made: Made, steps: readonly Step[]): Promise<void> {
+  const { kind } = made;
+  const id = requireId(kind, made.id);
   requireOwn(places, io);
   const folder = activeFolder(places.sandbox, kind, id);
   if (existsSync(folder)) throw new PithError('usage', `nothing was made: ${folder} exists already`, { cure: 'choose another id' });
-  const sources = await template(id);
+  const sources = await made.template(id);
   await writeSources(folder, sources);
   io.json({ ok: true, id, folder, files: sources.map(({ path }) => path) });
   const shown = relative(io.workingDirectory, folder);

@@ -155,7 +155,7 @@ function activate(builder: Builder): Tool {
           for (const agent of input.give_to) if (await giveTools(sandbox, agent, input.id)) given.push(agent);
           return given;
         };
-        const result = await activation.activate(input.id, sources, askerOf(call), edit, call.signal);
+        const result = await activation.activate(input.id, sources, { asker: askerOf(call), edit }, call.signal);
         if (!result.ok) {
           const now = result.former === null ? 'it was removed again' : `version ${result.former} is active again`;
           return toolError(

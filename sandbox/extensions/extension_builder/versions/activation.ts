@@ -46,8 +46,7 @@ export class Activation {
   activate(
     id: string,
     sources: readonly Source[],
-    asker: Asker,
-    edit: () => Promise<readonly string[]>,
+    { asker, edit }: { readonly asker: Asker; edit(): Promise<readonly string[]> },
     signal: AbortSignal,
   ): Promise<Activated> {
     return this.#alone(id, async () => {
