@@ -41,8 +41,6 @@ export interface LaunchSpec {
   readonly sandbox: string;
   /** Absolute path of the user's home folder, as agreements were made with; null or absent: that of this process. */
   readonly home?: string | null | undefined;
-  /** Absolute path of the folder that holds bundles; absent: it runs none. */
-  readonly bundles?: string;
   /** Absolute path of Pith's own package. */
   readonly packageRoot: string;
   /** What its manifest asks for. */
@@ -142,7 +140,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
       ...partsOf(spec.packageRoot),
       spec.directory,
       path.dirname(spec.entry),
-      ...(spec.bundles === undefined ? [] : [spec.bundles]),
+      path.join(state, '.cache', 'bundles'),
       ...packagesAbove(spec.packageRoot),
       ...packagesAbove(spec.directory),
     ];

@@ -1,5 +1,4 @@
 import type { Sandboxing } from '@pith/held-process';
-import path from 'node:path';
 import { messageOf, PithError } from '../contract/index.ts';
 import {
   type ErrorCode,
@@ -99,7 +98,6 @@ export async function openRemoteHost(
     directory,
     dataDirectory: data,
     stateDirectory: dataDirectory,
-    bundles: path.join(dataDirectory, '.cache', 'bundles'),
     sandbox,
     home,
     packageRoot,
