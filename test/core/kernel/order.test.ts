@@ -1,24 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { orderOf } from '../../../core/kernel/index.ts';
 import { folderWith } from '../../places.ts';
 import { discoverIn } from './sandbox-folder.ts';
 
 const BROKEN = 'id: broken\nagent:\n  limits:\n    colour: 3\n';
 
 /** In which order what declares this starts, and what cannot. */
-const orderOf = (manifests: Readonly<Record<string, object>>, more: Readonly<Record<string, string>> = {}) =>
+const discovered = (manifests: Readonly<Record<string, object>>, more: Readonly<Record<string, string>> = {}) =>
   discoverIn(folderWith({ ...filesOf(manifests), ...more }));
 
 describe('order', () => {
   it('K2 puts hard dependencies first, then sorts by id', async () => {
-    const { order, failures } = await orderOf({ a: { depends_on: ['c'] }, b: {}, c: { depends_on: ['d'] }, d: {} });
+    const { order, failures } = await discovered({ a: { depends_on: ['c'] }, b: {}, c: { depends_on: ['d'] }, d: {} });
     expect(order).toEqual(['d', 'c', 'a', 'b']);
     expect(failures.size).toBe(0);
   });
 
   it('K2 uses_tools, delegates_to and optional_depends_on only order the start', async () => {
-    const { order, failures } = await orderOf({
+    const { order, failures } = await discovered({
       a: { agent: { uses_tools: ['z/one', 'absent', '*'], delegates_to: ['y'] } },
       b: { optional_depends_on: ['x', 'nowhere'] },
       x: {},
@@ -30,7 +31,7 @@ describe('order', () => {
   });
 
   it('K2 drops a soft edge that would make a cycle, not a hard one', async () => {
-    const { order, failures } = await orderOf({
+    const { order, failures } = await discovered({
       a: { agent: { delegates_to: ['b'] } },
       b: { depends_on: ['a'], agent: { delegates_to: ['c'] } },
       c: { agent: { delegates_to: ['b', 'c'] } },
@@ -41,7 +42,7 @@ describe('order', () => {
   });
 
   it('K2 a cycle names its members; dependents are blocked; the rest starts', async () => {
-    const { order, failures } = await orderOf({
+    const { order, failures } = await discovered({
       a: { depends_on: ['b'] },
       b: { depends_on: ['c'] },
       c: { depends_on: ['a'] },
@@ -62,7 +63,7 @@ describe('order', () => {
   });
 
   it('K2 a missing hard dependency blocks with the nearest names and its dependents with the chain', async () => {
-    const { order, failures } = await orderOf({
+    const { order, failures } = await discovered({
       skill_registry: {},
       a: { depends_on: ['skil_registry'] },
       b: { depends_on: ['a'] },
@@ -82,7 +83,7 @@ describe('order', () => {
 
   it('K2 what depends on something broken or switched off is blocked, and says which', async () => {
     const manifests = { off: { enabled: false }, a: { depends_on: ['off'] }, b: { depends_on: ['broken'] }, free: {} };
-    const { order, failures } = await orderOf(manifests, { 'extensions/broken/manifest.yaml': BROKEN });
+    const { order, failures } = await discovered(manifests, { 'extensions/broken/manifest.yaml': BROKEN });
     expect(order).toEqual(['free']);
     expect(failures.has('off')).toBe(false);
     expect(failures.get('a')).toMatchObject({
@@ -106,7 +107,7 @@ describe('order', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ depends_on: some, delegates_to: some }), { minLength: 8, maxLength: 8 }), async (parts) => {
         const manifests = parts.map(({ depends_on, delegates_to }, index) => [names[index]!, { depends_on, agent: { delegates_to } }]);
-        const { order, failures, declarations } = await orderOf(Object.fromEntries(manifests) as Record<string, object>);
+        const { order, failures, declarations } = await discovered(Object.fromEntries(manifests) as Record<string, object>);
         expect([...order, ...failures.keys()].sort()).toEqual(names);
         order.forEach((id, index) => {
           for (const other of declarations.get(id)!.manifest!.depends_on) expect(order.slice(0, index)).toContain(other);
@@ -117,10 +118,12 @@ describe('order', () => {
   });
 
   it('K2 a chain of ten thousand neither overflows nor crawls', async () => {
-    const manifests = Object.fromEntries(
-      Array.from({ length: 10_000 }, (_, index) => [`n${index}`, index === 9_999 ? {} : { depends_on: [`n${index + 1}`] }]),
-    );
-    const { order } = await orderOf(manifests);
+    const link = (await discovered({ link: {} })).declarations.get('link')!;
+    const chain = Array.from({ length: 10_000 }, (_, at) => {
+      const depends_on = at === 9_999 ? [] : [`n${at + 1}`];
+      return [`n${at}`, { ...link, id: `n${at}`, manifest: { ...link.manifest!, depends_on } }] as const;
+    });
+    const { order } = orderOf(new Map(chain), () => true);
     expect(order.length).toBe(10_000);
     expect(order[0]).toBe('n9999');
   });
