@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { testKernel } from 'pith/testing';
+import { fakeClock, testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { discover, openIndex } from '../../core/kernel/index.ts';
 import { stateFolder } from '@pith/safe-files';
@@ -48,7 +48,9 @@ describe('what ships', () => {
   });
 
   it('K70 K71 K80 everything is well, and the agents are made as the guide says', async () => {
-    await using test = await testKernel({ sandbox: SANDBOX, flags: { data_dir: data }, env: { PITH_MODEL: 'offline/librarian' } });
+    // Time stands still: no import is cut on a busy machine.
+    const options = { sandbox: SANDBOX, flags: { data_dir: data }, env: { PITH_MODEL: 'offline/librarian' }, clock: fakeClock() };
+    await using test = await testKernel(options);
     const report = await test.kernel.doctor();
     expect([...report.extensions, ...report.agents].filter(({ state }) => state !== 'active')).toEqual([]);
     expect(report.ok).toBe(true);

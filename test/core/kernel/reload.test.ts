@@ -4,7 +4,7 @@ import { SkillProvider } from '../../../core/contract/index.ts';
 import { fakeClock } from 'pith/testing';
 import type { Host } from '../../../core/kernel/index.ts';
 import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
-import { passed, passing, until } from '../../waiting.ts';
+import { passed, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));
@@ -186,7 +186,8 @@ describe('reload', () => {
     await running.watch();
     const terminal = await sandbox.host();
     expect(await terminal.extensions.reload('it')).toMatchObject({ state: 'active', generation: 1 });
-    await passing(clock, () => running.extensions.show('it')?.generation !== 1, 5000);
+    await clock.advance(5000);
+    await until(() => running.extensions.show('it')?.generation !== 1);
     expect(running.extensions.show('it')).toMatchObject({ state: 'active', generation: 2 });
     expect(terminal.extensions.show('it')).toMatchObject({ generation: 1 });
   });

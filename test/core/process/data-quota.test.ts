@@ -17,6 +17,7 @@ describe('the room of an extension', () => {
   it('T7 F21: ends a process that keeps more, says why, and doctor tells it', async () => {
     await using pith = await testKernel({
       isolation: 'process',
+      shipped: false,
       flags: { quotas: { data_mb: 1 } },
       files: {
         'extensions/hoarder/manifest.yaml': 'id: hoarder\nentrypoint: main.ts\nprovides: [tool]\n',
@@ -46,5 +47,5 @@ describe('the room of an extension', () => {
     for (let index = 1; index <= 50_000; index += 1)
       for (const part of ['a', 'b']) linkSync(path.join(folder, part, '0'), path.join(folder, part, `${index}`));
     expect(await whyTooLarge(folder, 1000)).toContain('more than 100000 files');
-  });
+  }, 60_000);
 });
