@@ -1,3 +1,4 @@
+import { floodLimit } from '@pith/process-rpc';
 import fc from 'fast-check';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -49,17 +50,20 @@ const frame = fc.oneof(
 
 const CALM = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
 
-function open(act: string): Promise<TestKernel> {
+function open(act: string, first = '0'): Promise<TestKernel> {
   const tool = `defineTool({ name: 'act', description: 'd', input: z.object({}), timeoutMs: 5000, execute: async () => { ${act}; return 'sent'; } })`;
   return inProcesses({
     files: {
       ...manifest('mine', { provides: ['tool'] }),
-      ...tools('mine', tool, HEAD),
+      ...tools('mine', `(${first}, ${tool})`, HEAD),
       ...manifest('other', { provides: ['tool'] }),
       ...tools('other', CALM),
     },
   });
 }
+
+/** Answers whatever the kernel waits for. */
+const everyCall = (message: string): string => `[...Array(20).keys()].forEach((id) => send(${message}))`;
 
 /** The kernel answers for others, whatever one extension has sent. */
 async function answers(test: TestKernel): Promise<void> {
@@ -151,6 +155,40 @@ describe('what the process of an extension sends', () => {
     });
     await expect(kernel.host.providers.tools.of('mine')).rejects.toThrow(/mine/);
     expect(kernel.host.extensions.show('mine')).toMatchObject({ state: 'failed', message: expect.stringContaining('parts') });
+  });
+
+  it.each([
+    'odd',
+    '{ operations: odd, descriptor: odd }',
+    '{ operations: [odd], descriptor: { tools: [odd], warnings: [odd], constants: odd } }',
+  ])('K10 T11: an offer that is none fails its extension alone: %s', async (offer) => {
+    const test = await open('', everyCall(`[2, id, ${offer}]`));
+    expect(await test.kernel.host.extensions.activate('mine')).toMatchObject({ state: 'failed', message: expect.any(String) });
+    await answers(test);
+  });
+
+  it.each([
+    '[2, id, { ok: odd, error: odd, output: odd }]',
+    '[2, id, odd]',
+    '[3, id, odd]',
+    '[3, id, { name: odd, message: odd, cause: odd }]',
+  ])('K10 T11: an answer that is none fails its call alone: %s', async (message) => {
+    const test = await open(everyCall(message));
+    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: false, error: { code: expect.any(String) } });
+    await answers(test);
+  });
+
+  it('K10: what comes slowly is no flood, however much it is', () => {
+    let now = 0;
+    const floods: string[] = [];
+    const count = floodLimit(
+      (why) => floods.push(why),
+      () => now,
+    );
+    for (let at = 0; at < 40_000; at += 1) count((now += 1) && 10_000);
+    expect(floods).toEqual([]);
+    for (let at = 0; at < 40_000; at += 1) count(10);
+    expect(floods).toHaveLength(1);
   });
 
   it('K10: a thousand long notes leave the last few, cut', async () => {
