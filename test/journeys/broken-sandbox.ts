@@ -16,222 +16,107 @@ export interface Neighbour {
   readonly at: string;
 }
 
-const GOOD_TOOL = "import { defineTool, z } from 'pith';\n";
 const klass = (body: string) => `export default class {\n${body}\n}\n`;
-const manifest = (id: string, text: string) => ({
-  [`extensions/${id}/manifest.yaml`]: text,
-  [`extensions/${id}/main.ts`]: klass('  getTools() { return []; }'),
-});
-const tool = (id: string, main: string, more?: Record<string, unknown>) => extensionFiles(id, { provides: ['tool'], main, manifest: more });
-const extension = (
-  id: string,
-  code: string,
-  says: RegExp,
-  at: string,
-  files: Record<string, string>,
-  state: 'failed' | 'blocked' = 'failed',
-): Neighbour => ({
-  id,
-  kind: 'extension',
-  code,
-  says,
-  at: `extensions/${id}/${at}`,
-  files,
-  state,
-});
-const agent = (id: string, code: string, says: RegExp, at: string, files: Record<string, string>): Neighbour => ({
+const EMPTY = klass('  getTools() { return []; }');
+type Told = readonly [code: string, says: RegExp, at: string];
+const extension = (id: string, [code, says, at]: Told, files: Readonly<Record<string, string>>): Neighbour => {
+  const state = code === 'dependency_missing' || code === 'dependency_failed' ? 'blocked' : 'failed';
+  return { id, kind: 'extension', code, says, at: `extensions/${id}/${at}`, files, state };
+};
+/** With this manifest. */
+const manifest = (id: string, told: Told, text: string) =>
+  extension(id, told, { [`extensions/${id}/manifest.yaml`]: text, [`extensions/${id}/main.ts`]: EMPTY });
+/** A provider of tools with this code. */
+const tool = (id: string, told: Told, main: string, more?: Record<string, unknown>) =>
+  extension(id, told, extensionFiles(id, { provides: ['tool'], main, manifest: more }));
+const agent = (id: string, [code, says, at]: Told, files: Readonly<Record<string, string>>): Neighbour => ({
   id,
   kind: 'agent',
   code,
   says,
   at: `agents/${id}/${at}`,
-  files,
-  state: 'failed',
+  files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`agents/${id}/${name}`, text])),
+  state: code.startsWith('prompt_') ? 'failed' : 'degraded',
 });
-const skill = (id: string, code: string, says: RegExp, line: number, text: string): Neighbour => ({
-  id,
-  kind: 'skill',
-  code,
-  says,
-  at: `skills/${id}/SKILL.md:${line}`,
-  files: { [`skills/${id}/SKILL.md`]: text },
-});
+const skill = (id: string, code: string, says: RegExp, text: string): Neighbour => {
+  const file = `skills/${id}/SKILL.md`;
+  return { id, kind: 'skill', code, says, at: `${file}:1`, files: { [file]: text } };
+};
+const CYCLE: Told = ['dependency_cycle', /cycle_one.*cycle_two|cycle_two.*cycle_one/su, 'manifest.yaml'];
+const SCHEMA =
+  "import { z } from 'pith';\n" + klass('  static config = z.strictObject({ colour: z.enum(["red"]) });\n  getTools() { return []; }');
+const ODD_NAME = `import { defineTool, z } from 'pith';
+${klass("  getTools() { return [defineTool({ name: 'not a name', description: 'x', input: z.object({}), execute: () => 1 })]; }")}`;
+const throwing = (method: string, why: string) => klass(`  ${method} { throw new Error('${why}'); }\n  getTools() { return []; }`);
 
 export const NEIGHBOURS: readonly Neighbour[] = [
   // manifests
-  extension(
-    'bad_yaml',
-    'manifest_invalid',
-    /./u,
-    'manifest.yaml:3',
-    manifest('bad_yaml', 'id: bad_yaml\nprovides: [tool\nentrypoint: "main.ts\n'),
-  ),
-  extension(
+  manifest('bad_yaml', ['manifest_invalid', /./u, 'manifest.yaml:3'], 'id: bad_yaml\nprovides: [tool\nentrypoint: "main.ts\n'),
+  manifest(
     'typo_key',
-    'unknown_key',
-    /'provide'.*did you mean 'provides'/su,
-    'manifest.yaml:3',
-    manifest('typo_key', 'id: typo_key\nentrypoint: main.ts\nprovide: [tool]\n'),
+    ['unknown_key', /'provide'.*did you mean 'provides'/su, 'manifest.yaml:3'],
+    'id: typo_key\nentrypoint: main.ts\nprovide: [tool]\n',
   ),
-  extension(
+  manifest(
     'bad_value',
-    'manifest_invalid',
-    /tools.*(?:tool|one of)/su,
-    'manifest.yaml:3',
-    manifest('bad_value', 'id: bad_value\nentrypoint: main.ts\nprovides: [tools]\n'),
+    ['manifest_invalid', /tools.*(?:tool|one of)/su, 'manifest.yaml:3'],
+    'id: bad_value\nentrypoint: main.ts\nprovides: [tools]\n',
   ),
-  extension(
-    'other_id',
-    'id_mismatch',
-    /somebody_else/u,
-    'manifest.yaml:1',
-    manifest('other_id', 'id: somebody_else\nentrypoint: main.ts\nprovides: [tool]\n'),
-  ),
-  extension('not_a_map', 'manifest_invalid', /./u, 'manifest.yaml:1', manifest('not_a_map', '- one\n- two\n')),
-  extension(
-    'no_provides',
-    'manifest_invalid',
-    /provides/u,
-    'manifest.yaml',
-    manifest('no_provides', 'id: no_provides\nentrypoint: main.ts\n'),
-  ),
+  manifest('other_id', ['id_mismatch', /somebody_else/u, 'manifest.yaml:1'], 'id: somebody_else\nentrypoint: main.ts\nprovides: [tool]\n'),
+  manifest('not_a_map', ['manifest_invalid', /./u, 'manifest.yaml:1'], '- one\n- two\n'),
+  manifest('no_provides', ['manifest_invalid', /provides/u, 'manifest.yaml'], 'id: no_provides\nentrypoint: main.ts\n'),
   // order
-  extension(
-    'cycle_one',
-    'dependency_cycle',
-    /cycle_one.*cycle_two|cycle_two.*cycle_one/su,
-    'manifest.yaml',
-    tool('cycle_one', klass(''), { depends_on: ['cycle_two'] }),
-  ),
-  extension(
-    'cycle_two',
-    'dependency_cycle',
-    /cycle_one.*cycle_two|cycle_two.*cycle_one/su,
-    'manifest.yaml',
-    tool('cycle_two', klass(''), { depends_on: ['cycle_one'] }),
-  ),
-  extension(
-    'lonely',
-    'dependency_missing',
-    /skill_registri.*skill_registry/su,
-    'manifest.yaml',
-    tool('lonely', klass(''), { depends_on: ['skill_registri'] }),
-    'blocked',
-  ),
-  extension(
-    'dependent',
-    'dependency_failed',
-    /throws_import/u,
-    'manifest.yaml',
-    tool('dependent', klass('  getTools() { return []; }'), { depends_on: ['throws_import'] }),
-    'blocked',
-  ),
+  tool('cycle_one', CYCLE, klass(''), { depends_on: ['cycle_two'] }),
+  tool('cycle_two', CYCLE, klass(''), { depends_on: ['cycle_one'] }),
+  tool('lonely', ['dependency_missing', /skill_registri.*skill_registry/su, 'manifest.yaml'], klass(''), {
+    depends_on: ['skill_registri'],
+  }),
+  tool('dependent', ['dependency_failed', /throws_import/u, 'manifest.yaml'], EMPTY, { depends_on: ['throws_import'] }),
   // code
-  extension('no_entry', 'entrypoint_missing', /elsewhere\.ts/u, 'manifest.yaml', {
+  extension('no_entry', ['entrypoint_missing', /elsewhere\.ts/u, 'manifest.yaml'], {
     'extensions/no_entry/manifest.yaml': 'id: no_entry\nentrypoint: elsewhere.ts\nprovides: [tool]\n',
   }),
-  extension('syntax', 'bundle_failed', /./u, 'main.ts:2', tool('syntax', 'export default class {\n  getTools( { return [] }\n}\n')),
-  extension('no_export', 'import_failed', /default.*main\.ts/su, 'manifest.yaml', tool('no_export', 'export const nothing = 1;\n')),
-  extension(
+  tool('syntax', ['bundle_failed', /./u, 'main.ts:2'], 'export default class {\n  getTools( { return [] }\n}\n'),
+  tool('no_export', ['import_failed', /default.*main\.ts/su, 'manifest.yaml'], 'export const nothing = 1;\n'),
+  tool(
     'trespass',
-    'import_forbidden',
-    /own files|other extension|outside/u,
-    'main.ts:1',
-    tool('trespass', "import other from '../kind/main.ts';\nexport default other;\n"),
+    ['import_forbidden', /own files|other extension|outside/u, 'main.ts:1'],
+    "import other from '../kind/main.ts';\nexport default other;\n",
   ),
-  extension(
-    'throws_import',
-    'import_failed',
-    /boom-import/u,
-    'main.ts',
-    tool('throws_import', "throw new Error('boom-import');\n" + klass('')),
-  ),
-  extension(
-    'throws_new',
-    'construct_failed',
-    /boom-construct/u,
-    'main.ts:2',
-    tool('throws_new', klass("  constructor() { throw new Error('boom-construct'); }\n  getTools() { return []; }")),
-  ),
-  extension(
-    'throws_init',
-    'initialize_failed',
-    /boom-initialize/u,
-    'main.ts:2',
-    tool('throws_init', klass("  async initialize() { throw new Error('boom-initialize'); }\n  getTools() { return []; }")),
-  ),
-  extension(
-    'misspelt',
-    'provides_mismatch',
-    /getTools\(\).*getTool/su,
-    'manifest.yaml',
-    tool('misspelt', klass('  getTool() { return []; }')),
-  ),
-  extension(
-    'bad_config',
-    'config_invalid',
-    /colour/u,
-    'manifest.yaml',
-    tool(
-      'bad_config',
-      "import { z } from 'pith';\n" + klass('  static config = z.strictObject({ colour: z.enum(["red"]) });\n  getTools() { return []; }'),
-      { config: { colour: 'blue' } },
-    ),
-  ),
-  extension(
-    'bad_tool_name',
-    'tool_name_invalid',
-    /not a name/u,
-    'manifest.yaml',
-    tool(
-      'bad_tool_name',
-      GOOD_TOOL +
-        klass("  getTools() { return [defineTool({ name: 'not a name', description: 'x', input: z.object({}), execute: () => 1 })]; }"),
-    ),
-  ),
-  // agents
-  {
-    ...agent('typo_agent', 'agent_key_unowned', /uses_tool.*did you mean 'uses_tools'/su, 'manifest.yaml:3', {
-      'agents/typo_agent/manifest.yaml': 'id: typo_agent\nagent:\n  uses_tool: []\n',
-    }),
-    state: 'degraded', // another manifest cannot be read, and might own the key
-  },
-  {
-    ...agent('lost_tool', 'name_unknown', /core_tool.*core_tools/su, 'manifest.yaml:3', {
-      'agents/lost_tool/manifest.yaml': 'id: lost_tool\nagent:\n  uses_tools: [core_tool]\n',
-    }),
-    state: 'degraded',
-  },
-  {
-    ...agent('lost_skill', 'skill_not_found', /code-reviw.*code-review/su, 'manifest.yaml:3', {
-      'agents/lost_skill/manifest.yaml': 'id: lost_skill\nagent:\n  uses_skills: [code-reviw]\n',
-    }),
-    state: 'degraded',
-  },
-  {
-    ...agent('lost_friend', 'name_unknown', /orchestrater.*orchestrator/su, 'manifest.yaml:3', {
-      'agents/lost_friend/manifest.yaml': 'id: lost_friend\nagent:\n  delegates_to: [orchestrater]\n',
-    }),
-    state: 'degraded',
-  },
-  agent('odd_symbol', 'prompt_symbol_unknown', /agnet/u, 'prompt.jinja2:2', {
-    'agents/odd_symbol/manifest.yaml': agentFile('odd_symbol'),
-    'agents/odd_symbol/prompt.jinja2': 'One line.\nYou are {{ agnet.name }}.\n',
+  tool('throws_import', ['import_failed', /boom-import/u, 'main.ts'], "throw new Error('boom-import');\n" + klass('')),
+  tool('throws_new', ['construct_failed', /boom-construct/u, 'main.ts:2'], throwing('constructor()', 'boom-construct')),
+  tool('throws_init', ['initialize_failed', /boom-initialize/u, 'main.ts:2'], throwing('async initialize()', 'boom-initialize')),
+  tool('misspelt', ['provides_mismatch', /getTools\(\).*getTool/su, 'manifest.yaml'], klass('  getTool() { return []; }')),
+  tool('bad_config', ['config_invalid', /colour/u, 'manifest.yaml'], SCHEMA, { config: { colour: 'blue' } }),
+  tool('bad_tool_name', ['tool_name_invalid', /not a name/u, 'manifest.yaml'], ODD_NAME),
+  // agents; another manifest cannot be read, and might own the key of the first
+  agent('typo_agent', ['agent_key_unowned', /uses_tool.*did you mean 'uses_tools'/su, 'manifest.yaml:3'], {
+    'manifest.yaml': 'id: typo_agent\nagent:\n  uses_tool: []\n',
   }),
-  agent('odd_prompt', 'prompt_invalid', /./u, 'prompt.jinja2:2', {
-    'agents/odd_prompt/manifest.yaml': agentFile('odd_prompt'),
-    'agents/odd_prompt/prompt.jinja2': 'One line.\n{% if agent %}never closed\n',
+  agent('lost_tool', ['name_unknown', /core_tool.*core_tools/su, 'manifest.yaml:3'], {
+    'manifest.yaml': 'id: lost_tool\nagent:\n  uses_tools: [core_tool]\n',
   }),
-  {
-    ...agent('odd_file', 'unknown_key', /modle.*did you mean 'model'/su, 'AGENT.md:3', {
-      'agents/odd_file/AGENT.md': '---\nname: odd_file\nmodle: fast\n---\nBe odd.\n',
-    }),
-    state: 'degraded',
-  },
+  agent('lost_skill', ['skill_not_found', /code-reviw.*code-review/su, 'manifest.yaml:3'], {
+    'manifest.yaml': 'id: lost_skill\nagent:\n  uses_skills: [code-reviw]\n',
+  }),
+  agent('lost_friend', ['name_unknown', /orchestrater.*orchestrator/su, 'manifest.yaml:3'], {
+    'manifest.yaml': 'id: lost_friend\nagent:\n  delegates_to: [orchestrater]\n',
+  }),
+  agent('odd_symbol', ['prompt_symbol_unknown', /agnet/u, 'prompt.jinja2:2'], {
+    'manifest.yaml': agentFile('odd_symbol'),
+    'prompt.jinja2': 'One line.\nYou are {{ agnet.name }}.\n',
+  }),
+  agent('odd_prompt', ['prompt_invalid', /./u, 'prompt.jinja2:2'], {
+    'manifest.yaml': agentFile('odd_prompt'),
+    'prompt.jinja2': 'One line.\n{% if agent %}never closed\n',
+  }),
+  agent('odd_file', ['unknown_key', /modle.*did you mean 'model'/su, 'AGENT.md:3'], {
+    'AGENT.md': '---\nname: odd_file\nmodle: fast\n---\nBe odd.\n',
+  }),
   // skills
-  skill('no-frontmatter', 'frontmatter_missing', /frontmatter/u, 1, '# Only a heading\n'),
-  skill('no-description', 'description_missing', /description/u, 1, '---\nname: no-description\n---\nBody.\n'),
-  skill('unclosed', 'frontmatter_unclosed', /never closed/u, 1, '---\nname: unclosed\ndescription: Goes on and on.\n\nBody.\n'),
+  skill('no-frontmatter', 'frontmatter_missing', /frontmatter/u, '# Only a heading\n'),
+  skill('no-description', 'description_missing', /description/u, '---\nname: no-description\n---\nBody.\n'),
+  skill('unclosed', 'frontmatter_unclosed', /never closed/u, '---\nname: unclosed\ndescription: Goes on and on.\n\nBody.\n'),
   // settings
   {
     id: 'pith.yaml',

@@ -323,26 +323,6 @@ describe('commands with --json', () => {
     expect(found[0]).toMatchObject({ id: 'gamma', score: expect.any(Number), why: expect.arrayContaining(['gamma']) });
   });
 
-  it('agents prompt prints exactly what chat sends', async () => {
-    const server = await startOpenAiServer();
-    server.script({ text: 'ok' });
-    await runPith(['chat', '-a', 'writer', '-p', 'good morning'], {
-      cwd: folder.path,
-      env: { OPENAI_BASE_URL: server.url, PITH_MODEL: 'openai/test' },
-    });
-    const { system, tools } = await json<{ system: string; tools: { name: string }[] }>(
-      'agents',
-      'prompt',
-      'writer',
-      '--text',
-      'good morning',
-    );
-    const sent = server.requests.at(-1)!.body;
-    await server.close();
-    expect(sent.messages[0]?.content).toBe(system);
-    expect(sent.tools?.map((tool) => tool.function.name)).toEqual(tools.map(({ name }) => name));
-  });
-
   it('doctor, with exit code 1 for a broken skill', async () => {
     const { code, out } = await here('doctor', '--json');
     expect(code).toBe(1);

@@ -118,40 +118,6 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(tokens.reduce((sum, count) => sum + count, 0) / tokens.length, lines.join('\n')).toBeGreaterThanOrEqual(16);
   });
 
-  it('K80 runs a whole conversation over HTTP: list, read, resource, answer', async () => {
-    await start({
-      files: {
-        'skills/gamma/SKILL.md': skillFile('gamma', 'Reads gamma logs.', 'BODY-OF-GAMMA: see references/units.md'),
-        'skills/gamma/references/units.md': 'UNITS-IN-SIEVERT',
-      },
-    });
-    server.script(
-      { calls: [{ name: 'list_skills', input: { query: 'gamma logs' } }] },
-      {
-        calls: [
-          { name: 'read_skill', input: { skill_id: 'gamma' } },
-          { id: 'second', name: 'read_skill_resource', input: { skill_id: 'gamma', path: 'references/units.md' } },
-        ],
-      },
-      { text: 'Sievert.' },
-    );
-    const turn = await pith!.run('in which unit are gamma logs?');
-    expect(turn).toMatchObject({ reason: 'done', text: 'Sievert.' });
-    expect(turn.results.map(({ name, ok }) => `${name} ${ok}`).sort()).toEqual([
-      'list_skills true',
-      'read_skill true',
-      'read_skill_resource true',
-    ]);
-    const results = server.requests
-      .at(-1)!
-      .body.messages.filter(({ role }) => role === 'tool')
-      .map(({ content }) => String(content));
-    expect(results[0]).toContain('gamma');
-    expect(results[1]).toContain('BODY-OF-GAMMA');
-    expect(results[1]).toContain('references/units.md');
-    expect(results[2]).toContain('UNITS-IN-SIEVERT');
-  });
-
   it('S20 chats without skill_registry where it is switched off', async () => {
     await start({
       files: { 'pith.yaml': 'extensions:\n  skill_registry: { enabled: false }\n', ...toolExtension('clock_tool', 'what_time', "'noon'") },

@@ -47,15 +47,6 @@ describe('admission of agents', () => {
     }
   });
 
-  it('K2 opt-in tools come only by name', async () => {
-    const world = await createWorld({
-      agents: [agent('all', { usesTools: ['ext'] }), agent('named', { usesTools: ['ext/secret'] })],
-      extensions: { ext: { tools: { read: {}, secret: { optIn: true } } } },
-    });
-    expect((await world.agents.toolsOf('all')).map(({ modelName }) => modelName)).toEqual(['read']);
-    expect((await world.agents.toolsOf('named')).map(({ modelName }) => modelName)).toEqual(['secret']);
-  });
-
   it('K43 delegates_to "*" is every declared agent but itself', async () => {
     const boss = agent('boss', { delegatesTo: ['*'] });
     const world = await createWorld({ agents: [agent('two'), boss, agent('one')] });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, ToolCall, TurnInfo, TurnRequest } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
-import { agent, createWorld, type End, type World } from './world.ts';
+import { agent, calls, createWorld, type End, type World } from './world.ts';
 
 const ask = (...children: readonly JsonValue[]): ScriptedStep => ({
   text: 'Asking.',
@@ -92,10 +92,7 @@ describe('a turn that another turn calls', () => {
   it('K42 knows its depth, and belongs to the message, channel and person of its caller', async () => {
     const { world, infos } = await delegating({}, [
       {
-        calls: [
-          { name: 'look', input: {} },
-          { name: 'ask', input: {} },
-        ],
+        calls: calls('look', 'ask'),
       },
       look,
       { text: 'a' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSpec } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
-import { agent, createWorld } from './world.ts';
+import { agent, calls, createWorld } from './world.ts';
 
 const call: ScriptedStep = { text: 'Step.', calls: [{ name: 't', input: {} }] };
 
@@ -28,10 +28,7 @@ describe('limits', () => {
   it('K42 max_tool_calls refuses the call beyond it, tells the model so in the history, and ends the turn', async () => {
     const world = await limited({ max_tool_calls: 1 }, [
       {
-        calls: [
-          { name: 't', input: {} },
-          { name: 't', input: {} },
-        ],
+        calls: calls('t', 't'),
       },
     ]);
     const { end, events } = await world.run('go');

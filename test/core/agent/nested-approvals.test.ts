@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonValue, type Tool, type ToolCall, toolError, type TurnEvent } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
-import { agent, createWorld, type End, type World } from './world.ts';
+import { agent, calls, createWorld, type End, type World } from './world.ts';
 
 const delegate: ScriptedStep = { calls: [{ name: 'delegate', input: {} }] };
 const risky = (n: number): ScriptedStep => ({ calls: [{ name: 'risky', input: { n } }] });
@@ -37,10 +37,7 @@ const questions = (events: readonly TurnEvent[]) => events.filter((event) => eve
 describe('a question of an agent that another one called', () => {
   it('K50 reaches the person with the path of agents; parents suspend with it, and the answer continues them all', async () => {
     const both: ScriptedStep = {
-      calls: [
-        { name: 'delegate', input: {} },
-        { name: 'side', input: {} },
-      ],
+      calls: calls('delegate', 'side'),
     };
     const { world, ran, approvals, resume } = await delegating([both, risky(1), { text: 'helped' }, { text: 'all done' }]);
     const { events, end } = await world.run('go');

@@ -55,13 +55,6 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     expect(seen).toEqual([['ext/load', 'set:hello/greet']]);
   });
 
-  it('are not asked for where the agent does not name the extension', async () => {
-    const { world, asked } = await bringing(() => [brought('hello')], [{ text: 'ok' }], { agents: [agent('main')] });
-    await world.run('hi');
-    expect(asked).toEqual([]);
-    expect(names(world)).toEqual([[]]);
-  });
-
   it('are appended after a step that called their extension, and only then', async () => {
     const script = [call('other'), call('load'), call('greet'), { text: 'ok' }];
     let loaded = false;

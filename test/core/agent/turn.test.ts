@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it, vi } from 'vitest';
 import { type JsonValue, type ModelPart, type ToolCall, toolResult } from '../../../core/contract/index.ts';
-import { agent, createWorld, noticesOf, type World } from './world.ts';
+import { agent, calls, createWorld, noticesOf, type World } from './world.ts';
 import { createAgents, type ThreadQueue, type ThreadWriter } from '../../../core/agent/index.ts';
 
 const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
@@ -71,10 +71,7 @@ describe('one turn', () => {
       }),
       script: [
         {
-          calls: [
-            { name: 'slow', input: {} },
-            { name: 'quick', input: {} },
-          ],
+          calls: calls('slow', 'quick'),
         },
         { text: 'done' },
       ],
@@ -249,10 +246,7 @@ describe('one turn', () => {
       extensions: tools({ quick: {}, slow: { run: slow } }),
       script: [
         {
-          calls: [
-            { name: 'quick', input: {} },
-            { name: 'slow', input: {} },
-          ],
+          calls: calls('quick', 'slow'),
         },
       ],
     });
@@ -288,10 +282,7 @@ describe('ending a turn early', () => {
       extensions: tools({ hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } }),
       script: [
         {
-          calls: [
-            { name: 'hang', input: {} },
-            { name: 'quick', input: {} },
-          ],
+          calls: calls('hang', 'quick'),
         },
         { text: 'next' },
       ],

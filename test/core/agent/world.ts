@@ -27,6 +27,9 @@ export function declaration(spec: AgentSpec): AgentDeclaration {
   return { id: spec.id, spec, diagnostics: [], file: spec.origin ?? '' };
 }
 
+/** Calls without input. */
+export const calls = (...names: readonly string[]) => names.map((name) => ({ name, input: {} }));
+
 export interface WorldOptions {
   readonly agents?: readonly AgentSpec[];
   readonly extensions?: Record<string, FakeExtension>;

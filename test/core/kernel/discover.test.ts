@@ -4,130 +4,66 @@ import { describe, expect, it } from 'vitest';
 import { folderWith, writeFiles } from '../../places.ts';
 import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
 
-/** One defect each: the manifest, where it shows, and what is said. */
-const DEFECTS: Record<string, { manifest: string; code: string; line: number; message: RegExp; cure?: RegExp }> = {
-  syntax: { manifest: 'id: bad\nname: "a" b\n', code: 'manifest_invalid', line: 2, message: /not valid YAML/ },
-  'unknown key': {
-    manifest: 'id: bad\ndescripton: x\n',
-    code: 'unknown_key',
-    line: 2,
-    message: /'descripton' \(did you mean 'description'\?\)/,
-  },
-  'unknown inner key': {
-    manifest: 'id: bad\npermissions:\n  netwrok: true\n',
-    code: 'unknown_key',
-    line: 3,
-    message: /'netwrok' in 'permissions' \(did you mean 'network'\?\)/,
-  },
-  'unknown key in a list': {
-    manifest: 'id: bad\ncommands:\n  - path: bad\n    need: index\n',
-    code: 'unknown_key',
-    line: 4,
-    message: /'need' in 'commands\[0\]' \(did you mean 'needs'\?\)/,
-  },
-  'unknown key in limits': {
-    manifest: 'id: bad\nagent:\n  limits:\n    colour: 3\n',
-    code: 'unknown_key',
-    line: 4,
-    message: /unknown key 'colour'/,
-  },
-  'wrong id': {
-    manifest: '# a comment\nid: other\n',
-    code: 'id_mismatch',
-    line: 2,
-    message: /'other' differs from the folder's name 'bad'/,
-    cure: /id: bad/,
-  },
-  'missing id': { manifest: 'name: Bad\n', code: 'manifest_invalid', line: 1, message: /'id' is missing/ },
-  'empty file': { manifest: '', code: 'manifest_invalid', line: 1, message: /'id' is missing/ },
-  'not a map': { manifest: '- one\n- two\n', code: 'manifest_invalid', line: 1, message: /must be a map, not a list/ },
-  'bad value': {
-    manifest: 'id: bad\nagent:\n  limits: { max_turns: many }\n',
-    code: 'manifest_invalid',
-    line: 3,
-    message: /'agent.limits.max_turns' must be a (whole )?number, not a string/,
-  },
-  'bad version': {
-    manifest: 'id: bad\nversion: one\n',
-    code: 'manifest_invalid',
-    line: 2,
-    message: /'version' must be a semantic version/,
-  },
-  'unknown protocol': {
-    manifest: 'id: bad\nentrypoint: main.ts\nprovides: [tols]\n',
-    code: 'manifest_invalid',
-    line: 3,
-    message: /did you mean 'tool'\?/,
-  },
-  'duplicate key': { manifest: 'id: bad\nname: a\nname: b\n', code: 'manifest_invalid', line: 3, message: /the key 'name' twice/ },
-  'duplicate inner key': {
-    manifest: 'id: bad\nagent:\n  model: a/b\n  model: c/d\n',
-    code: 'manifest_invalid',
-    line: 4,
-    message: /the key 'agent.model' twice/,
-  },
-  'no provides': {
-    manifest: 'id: bad\nentrypoint: main.ts\n',
-    code: 'manifest_invalid',
-    line: 2,
-    message: /'provides' is missing/,
-    cure: /provides: \[tool\]/,
-  },
-  'provides without entrypoint': {
-    manifest: 'id: bad\nprovides: [tool]\n',
-    code: 'manifest_invalid',
-    line: 2,
-    message: /needs an entrypoint/,
-  },
-  'no such entrypoint': {
-    manifest: 'id: bad\nentrypoint: gone.ts\nprovides: [tool]\n',
-    code: 'entrypoint_missing',
-    line: 2,
-    message: /'gone.ts', which does not exist/,
-  },
-  'entrypoint outside': {
-    manifest: 'id: bad\nentrypoint: ../good/main.ts\nprovides: [tool]\n',
-    code: 'entrypoint_missing',
-    line: 2,
-    message: /outside the folder/,
-  },
-  'command entry missing': {
-    manifest: 'id: bad\ncommands:\n  - { path: bad, entry: gone.ts }\n',
-    code: 'entrypoint_missing',
-    line: 3,
-    message: /'commands\[0\].entry' names 'gone.ts'/,
-  },
-  'alias bomb': {
-    manifest: `id: bad\nconfig:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n`,
-    code: 'manifest_invalid',
-    line: 1,
-    message: /cannot be read as YAML/,
-  },
-  'cyclic alias': {
-    manifest: 'id: bad\nconfig: &c\n  inner: { a: *c }\n',
-    code: 'manifest_invalid',
-    line: 3,
-    message: /holds itself at 'config.inner.a'/,
-    cure: /Write the value out/,
-  },
-  'two documents': {
-    manifest: 'id: bad\n---\nid: bad\n',
-    code: 'manifest_invalid',
-    line: 2,
-    message: /second document/,
-    cure: /one document/,
-  },
-  'too deep': { manifest: `id: bad\nconfig: ${'['.repeat(200)}${']'.repeat(200)}`, code: 'manifest_invalid', line: 1, message: /YAML/ },
-  'open without end': { manifest: `id: bad\nconfig: ${'['.repeat(20_000)}`, code: 'manifest_invalid', line: 2, message: /YAML/ },
-  'too long': { manifest: `id: bad\ndescription: ${'x'.repeat(70_000)}\n`, code: 'manifest_invalid', line: 1, message: /bytes/ },
-  'not text': { manifest: 'id: bad\n', code: 'manifest_invalid', line: 1, message: /not UTF-8/ },
-  'prototype key': {
-    manifest: 'id: bad\nconfig:\n  __proto__: { polluted: true }\n',
-    code: 'manifest_invalid',
-    line: 3,
-    message: /not allowed/,
-  },
-};
+/** One defect each: the manifest, where it shows, and what is said. What is not said is `manifest_invalid`. */
+const DEFECTS: readonly (readonly [name: string, manifest: string, line: number, message: RegExp, code?: string, cure?: RegExp])[] = [
+  ['syntax', 'id: bad\nname: "a" b\n', 2, /not valid YAML/],
+  ['unknown key', 'id: bad\ndescripton: x\n', 2, /'descripton' \(did you mean 'description'\?\)/, 'unknown_key'],
+  [
+    'unknown inner key',
+    'id: bad\npermissions:\n  netwrok: true\n',
+    3,
+    /'netwrok' in 'permissions' \(did you mean 'network'\?\)/,
+    'unknown_key',
+  ],
+  [
+    'unknown key in a list',
+    'id: bad\ncommands:\n  - path: bad\n    need: index\n',
+    4,
+    /'need' in 'commands\[0\]' \(did you mean 'needs'\?\)/,
+    'unknown_key',
+  ],
+  ['unknown key in limits', 'id: bad\nagent:\n  limits:\n    colour: 3\n', 4, /unknown key 'colour'/, 'unknown_key'],
+  ['wrong id', '# a comment\nid: other\n', 2, /'other' differs from the folder's name 'bad'/, 'id_mismatch', /id: bad/],
+  ['missing id', 'name: Bad\n', 1, /'id' is missing/],
+  ['empty file', '', 1, /'id' is missing/],
+  ['not a map', '- one\n- two\n', 1, /must be a map, not a list/],
+  ['bad value', 'id: bad\nagent:\n  limits: { max_turns: many }\n', 3, /'agent.limits.max_turns' must be a (whole )?number, not a string/],
+  ['bad version', 'id: bad\nversion: one\n', 2, /'version' must be a semantic version/],
+  ['unknown protocol', 'id: bad\nentrypoint: main.ts\nprovides: [tols]\n', 3, /did you mean 'tool'\?/],
+  ['duplicate key', 'id: bad\nname: a\nname: b\n', 3, /the key 'name' twice/],
+  ['duplicate inner key', 'id: bad\nagent:\n  model: a/b\n  model: c/d\n', 4, /the key 'agent.model' twice/],
+  ['no provides', 'id: bad\nentrypoint: main.ts\n', 2, /'provides' is missing/, 'manifest_invalid', /provides: \[tool\]/],
+  ['provides without entrypoint', 'id: bad\nprovides: [tool]\n', 2, /needs an entrypoint/],
+  ['no such entrypoint', 'id: bad\nentrypoint: gone.ts\nprovides: [tool]\n', 2, /'gone.ts', which does not exist/, 'entrypoint_missing'],
+  ['entrypoint outside', 'id: bad\nentrypoint: ../good/main.ts\nprovides: [tool]\n', 2, /outside the folder/, 'entrypoint_missing'],
+  [
+    'command entry missing',
+    'id: bad\ncommands:\n  - { path: bad, entry: gone.ts }\n',
+    3,
+    /'commands\[0\].entry' names 'gone.ts'/,
+    'entrypoint_missing',
+  ],
+  [
+    'alias bomb',
+    `id: bad\nconfig:\n  a: &a [x,x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n`,
+    1,
+    /cannot be read as YAML/,
+  ],
+  [
+    'cyclic alias',
+    'id: bad\nconfig: &c\n  inner: { a: *c }\n',
+    3,
+    /holds itself at 'config.inner.a'/,
+    'manifest_invalid',
+    /Write the value out/,
+  ],
+  ['two documents', 'id: bad\n---\nid: bad\n', 2, /second document/, 'manifest_invalid', /one document/],
+  ['too deep', `id: bad\nconfig: ${'['.repeat(200)}${']'.repeat(200)}`, 1, /YAML/],
+  ['open without end', `id: bad\nconfig: ${'['.repeat(20_000)}`, 2, /YAML/],
+  ['too long', `id: bad\ndescription: ${'x'.repeat(70_000)}\n`, 1, /bytes/],
+  ['not text', 'id: bad\n', 1, /not UTF-8/],
+  ['prototype key', 'id: bad\nconfig:\n  __proto__: { polluted: true }\n', 3, /not allowed/],
+];
 
 describe('a slip in one key', () => {
   it.each([
@@ -184,7 +120,7 @@ describe('a slip in one key', () => {
 });
 
 describe('a defect in one manifest', () => {
-  for (const [name, { manifest, code, line, message, cure }] of Object.entries(DEFECTS)) {
+  for (const [name, manifest, line, message, code = 'manifest_invalid', cure = /^/] of DEFECTS) {
     it(`K1 ${name}: that one fails with file, line and code, the others stand`, async () => {
       const sandbox = folderWith({
         ...extension('good', 'agent_keys: [memory]\n'),
@@ -200,7 +136,7 @@ describe('a defect in one manifest', () => {
       const [first] = bad.diagnostics;
       expect(first).toMatchObject({ severity: 'error', code, line, file: path.join(sandbox, 'extensions/bad/manifest.yaml') });
       expect(first!.message).toMatch(message);
-      expect(first!.cure ?? '').toMatch(cure ?? /^/);
+      expect(first!.cure ?? '').toMatch(cure);
       expect(failures.get('bad')).toMatchObject({ extensionId: 'bad', phase: 'validate', code, line, file: first!.file });
       expect(order).toEqual(['good']);
       expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();

@@ -103,32 +103,6 @@ describe('the life of an extension’s process', () => {
     expect(await pidOf(test)).toBeGreaterThan(0);
   });
 
-  it('K10: an endless loop is ended, and costs only its own tools', async () => {
-    const test = await open({
-      files: {
-        ...TOOLS,
-        ...tools('mine', tool('loop', 'for (;;) {}')),
-        ...manifest('other', { provides: ['tool'] }),
-        ...tools('other', PID),
-      },
-    });
-    await pidOf(test);
-    const looping = call(test, 'loop');
-    expect(await pidOf(test)).toBeGreaterThan(0);
-    expect(await looping).toMatchObject({ ok: false, error: { code: 'tool_failed', message: expect.stringContaining('did not answer') } });
-  });
-
-  it('K10: a flood of messages ends the process and leaves the kernel small', async () => {
-    const flood = tool(
-      'flood',
-      `const text = 'x'.repeat(1_000_000); for (let n = 0; n < 400; n += 1) context.logger.info(text); return 1;`,
-    );
-    const test = await open({ files: { ...TOOLS, ...tools('mine', flood) } });
-    const before = process.memoryUsage.rss();
-    expect(await call(test, 'flood')).toMatchObject({ ok: false, error: { message: expect.stringContaining('MiB in a second') } });
-    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024);
-  });
-
   it('K10: what is too large to cross fails its own call only', async () => {
     const big = tool('big', `return 'x'.repeat(9 * 1024 * 1024);`);
     const test = await open({ files: { ...TOOLS, ...tools('mine', [PID, big].join()) } });
