@@ -199,7 +199,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/extension_builder/trial/trial.ts', 'packages of what is tried, below a folder that the state module has made'],
   ['sandbox/extensions/extension_builder/versions/place.ts', 'folders of extensions'],
   ['sandbox/extensions/extension_builder/versions/version-store.ts', 'one rename in a folder that the state module has made'],
-  ['sandbox/extensions/skill_registry/copying/working-directory.ts', 'files of the project, by descriptors'],
+  ['sandbox/extensions/skill_registry/copying/copy-skill-file.ts', 'files of the project, by descriptors'],
   ['sandbox/extensions/skill_registry/exclusive.ts', 'a hard link, the lock, in a folder that the state module has made'],
   ['sandbox/extensions/skill_registry/install/commit.ts', 'skills'],
   ['sandbox/extensions/skill_registry/install/git-origin.ts', 'a staging folder'],

@@ -1,23 +1,23 @@
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../core/kernel/index.ts';
 import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
-import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
+import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
-import { createRegistry, type SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
+import { SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { documentOf } from '../../sandbox/extensions/skill_registry/search/document.ts';
+import { documentOf } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
 import type { RegistryConfig } from '../../sandbox/extensions/skill_registry/scan/sources.ts';
 import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts';
 import { writeStrangers } from '../fixtures/strangers.ts';
-import { interleaved, liveBytes, scaled, spreadOf, timed, type Bench, type Row } from './measure.ts';
+import { type Bench, interleaved, liveBytes, type Row, scaled, spreadOf, timed } from './measure.ts';
 import { inFolder, put, settle, skillSandbox, skillText } from './places.ts';
 import { agentSpec } from '../fixtures/agent-spec.ts';
 
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export function registryOf(sandbox: string, dataDirectory: string, config: RegistryConfig = {}): SkillRegistry {
-  return createRegistry({
+  const registry = new SkillRegistry({
     sandbox,
     project: path.dirname(sandbox),
     dataDirectory,
@@ -25,6 +25,8 @@ export function registryOf(sandbox: string, dataDirectory: string, config: Regis
     clock: systemClock,
     logger: SILENT,
   });
+  void registry.keepBodies();
+  return registry;
 }
 
 /** The registry and the catalog, in this process. */

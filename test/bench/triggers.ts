@@ -1,8 +1,8 @@
-import { fold } from '../../sandbox/extensions/skill_registry/triggers/characters.ts';
+import { fold } from '../../sandbox/extensions/skill_registry/triggers/phrase-index.ts';
 import { PatternCache } from '../../sandbox/extensions/skill_registry/triggers/pattern-cache.ts';
 import { TriggerIndex } from '../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
 import { skillOf, snapshotOf } from '../extensions/skill_registry/skill-values.ts';
-import { interleaved, timed, type Bench } from './measure.ts';
+import { type Bench, interleaved, timed } from './measure.ts';
 
 const VERBS = ['extract', 'merge', 'write', 'copy', 'plan', 'convert', 'review', 'deploy', 'translate', 'sum'];
 const THINGS = ['pdf', 'csv', 'invoice', 'contract', 'c++', '.net', 'node.js', 'diagram', '合同', 'release notes'];

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../core/kernel/index.ts';
-import { createRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
+import { SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
 import { realTime, until } from '../waiting.ts';
@@ -62,7 +62,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
   it.runIf(LONG)(
     'first index within 3 s, rescan within 250 ms, no piece of work above 50 ms, not 100 MB more',
     async () => {
-      const registry = createRegistry({
+      const registry = new SkillRegistry({
         sandbox: folder.sandbox,
         project: folder.path,
         dataDirectory: path.join(folder.path, 'data'),

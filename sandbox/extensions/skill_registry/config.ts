@@ -1,4 +1,5 @@
 import { z } from 'pith';
+import { once } from '@pith/promises';
 
 const BUDGET = 'must be a whole number of tokens from 100 to 20000';
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -88,8 +89,3 @@ export const agentSkillsCheck = once(() =>
       note('max_skills', 'no_effect', `only the mode 'triggers' reads it; this agent's is '${mode}'`, "remove it, or set 'mode: triggers'");
   }),
 );
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}

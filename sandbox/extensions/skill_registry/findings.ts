@@ -1,7 +1,7 @@
 import type { AgentSpec, Diagnostic, ExtensionContext } from 'pith';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { agentSkills } from './catalog/scope.ts';
-import { countsAs, isGlob, keptBack, unknownIn } from './scan/skill-list.ts';
+import { countsAs, isGlob, keptBack, unknownIn } from './scan/names.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import type { Skill, Snapshot } from './skill.ts';
 

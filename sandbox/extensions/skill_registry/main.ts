@@ -17,34 +17,28 @@ import {
   type TopicMap,
   type TurnInfo,
 } from 'pith';
-import type { SkillSummary } from './skill.ts';
+import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
 import { skillsChanged } from './contract.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
-import { readyForPreview } from './catalog/preview.ts';
-import { findReadable } from './catalog/scope.ts';
-import { ScopeCache } from './catalog/scope-cache.ts';
+import { readyForPreview, ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
-import { BoundDigests } from './ledger/bound-digests.ts';
+import { keepNewest } from './ledger/thread-loads.ts';
 import { SkillLedger } from './ledger/ledger.ts';
-import { createRegistry, type SkillRegistry } from './registry.ts';
-import { openSearch, type OpenedSearch, type SkillSearch } from './search/skill-search.ts';
-import { WorkingDirectory } from './copying/working-directory.ts';
+import { SkillRegistry } from './registry.ts';
+import { type OpenedSearch, openSearch, type SkillSearch } from './search/skill-search.ts';
+import { WorkingDirectory } from './copying/copy-skill-file.ts';
 import { contentOf } from './skill-contents.ts';
-import { summaryOf } from './skill-summary.ts';
 import { modeTools, toolOffer } from './modes/turn-tools.ts';
-import { scriptToolOf } from './scripts/script-tool.ts';
 import { unconfinedNotes } from './scripts/unconfined.ts';
-import type { Snapshot } from './skill.ts';
-import { createTools, skillFor, type ToolPorts } from './tools.ts';
-import { outcomeOf } from './toolsets/toolset-outcomes.ts';
-import { toolsetsOfTurn } from './toolsets/skill-toolset.ts';
+import { createTools } from './tools.ts';
+import type { ToolPorts } from './reading/read-skill.ts';
+import { toolsetsOfTurn, type TurnTool } from './toolsets/skill-toolset.ts';
 import { Toolsets } from './toolsets/toolsets.ts';
-import { TurnSnapshots, type TurnSnapshot } from './scan/turn-snapshots.ts';
+import { type TurnSnapshot, TurnSnapshots } from './scan/turn-snapshots.ts';
 import { TriggerMode } from './triggers/trigger-mode.ts';
 
-/** A turn that begins later than this after the last scan is preceded by another. */
-const FRESH_MS = 250;
+const MOST_BOUND = 10_000;
 
 /** Finds skills, offers the catalog and the read tools. */
 export default class SkillRegistryExtension
@@ -68,14 +62,16 @@ export default class SkillRegistryExtension
   readonly #search: SkillSearch;
   readonly #cache = new ScopeCache();
   readonly #ledger: SkillLedger;
-  readonly #bound = new BoundDigests();
-  readonly #turns = new TurnSnapshots(() => this.#registry.refreshIfOlderThan(FRESH_MS));
+  /** Which text of each skill the kernel was last given for `uses_skills`: it asks just before the turn's context is made. */
+  readonly #bound = new Map<string, string>();
+  readonly #turns = new TurnSnapshots(() => this.#registry.fresh());
   readonly #triggers: TriggerMode;
+  readonly #ports: ToolPorts;
   readonly #toolsets: Toolsets;
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
-    this.#registry = createRegistry({
+    this.#registry = new SkillRegistry({
       ...registryOptions(context),
       onChange: (change, snapshot) => {
         context.events.publish(skillsChanged, change);
@@ -97,30 +93,28 @@ export default class SkillRegistryExtension
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
       onLoad: (turn, load) => lessons?.loaded(turn, load),
     });
-    this.#triggers = new TriggerMode({
-      clock: context.clock,
-      cache: this.#cache,
-      ledger: this.#ledger,
-      logger,
-      maxSkills: context.config.max_skills,
-      readBody: (skill) => this.#registry.readBody(skill),
-      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
-    });
+    const working = new WorkingDirectory(context.use(Places).sandbox, () => [
+      path.dirname(path.dirname(context.dataDirectory)), // all data
+      ...this.#registry.sources.map(({ directory }) => directory),
+    ]);
+    const pinned = (turn: TurnInfo) => this.#turns.of(turn.id);
+    this.#ports = { context, registry: this.#registry, ledger: this.#ledger, cache: this.#cache, search, working, pinned };
+    this.#triggers = new TriggerMode(this.#ports);
     context.own(events.handle('turn.started', ({ turnId, documents }) => this.#started(turnId, documents)));
     context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
     context.own(events.handle('turn.ended', (end) => this.#ended(end, lessons)));
     context.own(() => this.#ledger.close());
-    this.#toolsets = new Toolsets(context, () => this.#registry.refreshIfOlderThan(FRESH_MS));
+    this.#toolsets = new Toolsets(context, () => this.#registry.fresh());
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
     context.own(() => lessons?.settled());
   }
 
   getTools(): readonly Tool[] {
-    return this.#enabled ? [...createTools(this.#ports()), this.#scriptTool()] : [];
+    return this.#enabled ? createTools(this.#ports) : [];
   }
 
-  async getTurnTools(turn: TurnInfo): Promise<readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][]> {
+  async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
     if (!this.#enabled) return [];
     const snapshot = await this.#begun(turn, this.#turns.prepare(turn.id));
     const scope = this.#cache.scope(snapshot, turn.agent);
@@ -131,7 +125,7 @@ export default class SkillRegistryExtension
       matched: async () => (scope.settings.mode === 'triggers' ? this.#triggers.decide(turn, snapshot) : null),
       isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
     });
-    return [...modeTools({ id: this.#context.id, cache: this.#cache }, snapshot, turn), ...toolsets];
+    return [...modeTools(this.#ports, snapshot, turn), ...toolsets];
   }
 
   async getContext(_prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<ContextParts | null> {
@@ -147,30 +141,33 @@ export default class SkillRegistryExtension
     };
     const snapshot = await this.#begun(turn, this.#turns.begin(turn.id));
     const { bound, settings } = this.#cache.scope(snapshot, turn.agent);
-    this.#bound.record(this.#ledger, turn, bound);
+    for (const skillId of bound) {
+      const sha256 = this.#bound.get(skillId);
+      if (sha256 !== undefined) this.#ledger.record(turn, { skillId, state: 'loaded', how: 'uses_skills', sha256 });
+    }
     if (settings.mode === 'triggers') return this.#triggers.parts(turn, snapshot, signal);
     if (settings.mode === 'catalog') return catalogParts(ports, snapshot, turn);
-    this.#ledger.offered(turn, toolOffer({ id, cache: this.#cache }, snapshot, turn));
+    this.#ledger.offered(turn, toolOffer(this.#ports, snapshot, turn));
     return null;
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
     await this.#registry.keepBodies();
-    this.#search.follow(await this.#registry.refreshIfOlderThan(FRESH_MS));
+    this.#search.follow(await this.#registry.fresh());
     await this.#registry.watch(signal);
   }
 
   async getSkillContent(id: string): Promise<Awaited<ReturnType<SkillProvider['getSkillContent']>>> {
     if (!this.#enabled)
       throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
-    await this.#registry.refreshIfOlderThan(FRESH_MS);
+    await this.#registry.fresh();
     const content = await contentOf(this.#registry, id);
-    this.#bound.delivered(content);
+    keepNewest(this.#bound, content.id, content.sha256, MOST_BOUND);
     return content;
   }
 
   async listSkills(): Promise<readonly SkillSummary[]> {
-    return (await this.#registry.refreshIfOlderThan(FRESH_MS)).all.map(summaryOf);
+    return (await this.#registry.fresh()).all.map(summaryOf);
   }
 
   bring(extensionId: string): Promise<readonly Diagnostic[]> {
@@ -183,12 +180,12 @@ export default class SkillRegistryExtension
 
   async findings(): Promise<readonly Diagnostic[]> {
     const { findingsOf } = await import('./findings.ts');
-    const found = await findingsOf(this.#context, this.#search, await this.#registry.refreshIfOlderThan(FRESH_MS));
+    const found = await findingsOf(this.#context, this.#search, await this.#registry.fresh());
     return [...found, ...[...this.#toolsets.waiting.values()].map(({ diagnostic }) => diagnostic)];
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {
-    const snapshot = await this.#registry.refreshIfOlderThan(FRESH_MS);
+    const snapshot = await this.#registry.fresh();
     return this.#enabled ? [...this.#cache.scope(snapshot, agent).readable.keys()].sort() : [];
   }
 
@@ -225,33 +222,5 @@ export default class SkillRegistryExtension
     this.#triggers.release(turnId);
     this.#ledger.ended(turnId);
     lessons?.ended(end);
-  }
-
-  #scriptTool(): Tool {
-    return scriptToolOf(this.#context, {
-      current: () => this.#registry.refreshIfOlderThan(FRESH_MS),
-      readable: (snapshot, { agent }, name) => findReadable(snapshot, this.#cache.scope(snapshot, agent), name.trim()),
-      usable: (name, call) => skillFor(this.#ports(), name, call),
-      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
-      record: (turn, use) => this.#ledger.record(turn, use),
-    });
-  }
-
-  #ports(): ToolPorts {
-    return {
-      ledger: this.#ledger,
-      agents: this.#context.agents,
-      runTool: `${this.#context.id}/run_skill`,
-      ownTools: ({ id }) => outcomeOf(this.#context.dataDirectory, id)?.tools ?? [],
-      working: new WorkingDirectory(this.#context.use(Places).sandbox, () => [
-        path.dirname(path.dirname(this.#context.dataDirectory)), // all data
-        ...this.#registry.sources.map(({ directory }) => directory),
-      ]),
-      pinned: (turn) => this.#turns.of(turn.id),
-      scope: (snapshot, agent) => this.#cache.scope(snapshot, agent),
-      search: this.#search,
-      readBody: (skill) => this.#registry.readBody(skill),
-      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
-    };
   }
 }

@@ -1,28 +1,24 @@
 import { type Clock, type Logger, PithError } from 'pith';
-import type { SkillState } from './skill.ts';
-import { Bodies } from './bodies.ts';
-import type { SkillBody } from './body.ts';
+import type { Skill, SkillState, Snapshot, SnapshotChange } from './skill.ts';
+import { Bodies, type SkillBody } from './bodies.ts';
 import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
-import { SourceScans, type Look } from './scan/source-scans.ts';
-import { locate, resolveSources, type Source, type RegistryConfig } from './scan/sources.ts';
+import { type Look, SourceScans } from './scan/source-scans.ts';
+import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
 import { SourceWatch } from './scan/watch.ts';
-import type { Skill, Snapshot, SnapshotChange } from './skill.ts';
-import { inPieces } from './tree/breather.ts';
-import { TRUST_CURE, Trust } from './trust/trust.ts';
+import { inPieces } from './tree/folder-tree.ts';
+import { Trust, TRUST_CURE } from './trust/trust.ts';
 
-/** With at most so many skills their bodies are kept at once; with more, as they are read. */
-const KEEP_AT_ONCE = 64;
+/** What begins later than this after the last scan is preceded by another. */
+const FRESH_MS = 250;
 /** States in which a skill is used; in the others a person only looks at it. */
 const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
 
-export function createRegistry(options: RegistryOptions): SkillRegistry {
-  return new Registry(options);
-}
-
-class Registry implements SkillRegistry {
+/** Knows every skill of every source. Snapshots are immutable and swapped at once. */
+export class SkillRegistry {
   readonly sources: readonly Source[];
+  /** What is trusted, and why what is not is not. */
   readonly trust: Trust;
   private readonly options: RegistryOptions;
   private readonly scans: SourceScans;
@@ -37,24 +33,25 @@ class Registry implements SkillRegistry {
   private removed = new Map<string, Skill>();
   /** Tokens were counted that no snapshot says yet. */
   private hasCounted = false;
-  readonly keepBodies = (): Promise<void> => this.bodies.hurry();
 
   constructor(options: RegistryOptions) {
     this.options = options;
     this.sources = resolveSources(options, options.config);
     const trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
-    const { dataDirectory, config, clock, logger, keepsBodies = true } = options;
+    const { dataDirectory, config, clock, logger } = options;
     const { sources } = this;
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'ask', clock });
-    this.bodies = new Bodies({ sources, trustedLinks, keepsUnasked: keepsBodies, clock, logger });
+    this.bodies = new Bodies({ sources, trustedLinks, logger });
     this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
     this.writer = new SnapshotWriter({ dataDirectory, sources, clock, logger });
   }
 
+  /** The newest snapshot; empty, generation 0, before the first `refresh`. */
   current(): Snapshot {
     return this.snapshot;
   }
 
+  /** Looks at every file's stamp, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
   refresh(): Promise<Snapshot> {
     if (this.running !== null) return (this.following ??= this.running.then(noop, noop).then(() => this.followUp()));
     return (this.running = this.scan().finally(() => {
@@ -62,6 +59,7 @@ class Registry implements SkillRegistry {
     }));
   }
 
+  /** `refresh`, unless the last one began at most `ms` ago and the file system has hinted at no change since. */
   async refreshIfOlderThan(ms: number): Promise<Snapshot> {
     const age = this.options.clock.now() - this.scannedAt;
     if (age >= 0 && age <= ms && (await this.watching?.takeHint()) !== true) return this.following ?? this.running ?? this.snapshot;
@@ -69,12 +67,19 @@ class Registry implements SkillRegistry {
     return this.refresh();
   }
 
-  lastGood(id: string): LastGood | null {
+  /** As a turn or a call of one begins with it: a scan that has just been made is enough. */
+  fresh(): Promise<Snapshot> {
+    return this.refreshIfOlderThan(FRESH_MS);
+  }
+
+  /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
+  lastGood(id: string): { readonly skill: Skill; readonly body: SkillBody } | null {
     const skill = this.snapshot.skills.get(id) ?? this.removed.get(id);
     const body = skill === undefined ? null : this.bodies.kept(skill.file);
     return skill === undefined || body === null ? null : { skill, body };
   }
 
+  /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
   async readBody(skill: Skill): Promise<SkillBody> {
     const { clock, logger } = this.options;
     const began = clock.now();
@@ -86,6 +91,7 @@ class Registry implements SkillRegistry {
     return read;
   }
 
+  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted where they are not yet: `publishTokens` makes them known. */
   async studyBody(skill: Skill): Promise<string | null> {
     const body = await this.bodies.readAhead(skill);
     if (body === null) return null;
@@ -98,6 +104,7 @@ class Registry implements SkillRegistry {
     return body.body;
   }
 
+  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
   async publishTokens(): Promise<void> {
     if (!this.hasCounted || this.running !== null) return; // a scan that runs says it, or the next one
     this.running = this.swap().finally(() => {
@@ -106,10 +113,12 @@ class Registry implements SkillRegistry {
     await this.running;
   }
 
+  /** False when a skill of a source that must be trusted is no longer what was trusted. Ask before its scripts or toolsets run. */
   async isStillTrusted(skill: Skill): Promise<boolean> {
     return (await this.whyNotTrusted(skill)) === null;
   }
 
+  /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
   async watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
     const pollSeconds = config.poll_seconds ?? 5;
@@ -122,10 +131,15 @@ class Registry implements SkillRegistry {
     }
   }
 
+  /** Writes what is still to be written. */
   async close(): Promise<void> {
-    this.bodies.close();
     await this.running?.catch(noop);
     await this.writer.flush();
+  }
+
+  /** This process goes on for long: from now on bodies are kept as soon as they are found. */
+  async keepBodies(): Promise<void> {
+    await this.bodies.keepUnasked(this.snapshot);
   }
 
   private followUp(): Promise<Snapshot> {
@@ -164,7 +178,7 @@ class Registry implements SkillRegistry {
     const { hasCounted } = this;
     this.hasCounted = false; // what is counted from here on is for the next
     const next = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot, this.scans.findings()));
-    if (next.all.length <= KEEP_AT_ONCE) await this.bodies.readAllAhead(next, read);
+    await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
     if (found || hasCounted) this.writer.write(sourced);
     return next;
@@ -204,59 +218,11 @@ function someOf(ids: readonly string[]): readonly string[] {
   return ids.length <= 50 ? ids : [...ids.slice(0, 50), `and ${ids.length - 50} more`];
 }
 
-export interface RegistryOptions {
-  /** Absolute. */
-  readonly sandbox: string;
-  /** Absolute; what relative paths of the settings are relative to. */
-  readonly project: string;
-  /** A sandbox that nobody has trusted: the skills of it and its project are listed, never offered. */
-  readonly untrustedSandbox?: string | null;
-  /** The user's home folder; null or absent: there is none. */
-  readonly home?: string | null;
-  /** Absolute path of the shipped skills, or null where the sandbox holds them itself. */
-  readonly bundled?: string | null;
-  /** Folders of skills that shipped extensions carry, by the extension's id. */
-  readonly carried?: ReadonlyMap<string, string>;
+export interface RegistryOptions extends Places {
   readonly dataDirectory: string;
   readonly config: RegistryConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether bodies that nobody asked for are kept too, so that a skill that breaks stays readable. A command leaves it out. `late`: once the process has lived a moment, or `keepBodies` is called. */
-  readonly keepsBodies?: boolean | 'late';
   /** Called after each swap that changed something, never for the first snapshot. */
   readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
-}
-
-interface LastGood {
-  readonly skill: Skill;
-  readonly body: SkillBody;
-}
-
-/** Knows every skill of every source. Snapshots are immutable and swapped at once. */
-export interface SkillRegistry {
-  readonly sources: readonly Source[];
-  /** The newest snapshot; empty, generation 0, before the first `refresh`. */
-  current(): Snapshot;
-  /** Looks at every file's stamp, reads what changed and swaps. One at a time: a call during a scan gets the next one. */
-  refresh(): Promise<Snapshot>;
-  /** `refresh`, unless the last one began at most `ms` ago and the file system has hinted at no change since. */
-  refreshIfOlderThan(ms: number): Promise<Snapshot>;
-  /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
-  lastGood(id: string): LastGood | null;
-  /** The body as it is on disk now; `stale` says why where it is an earlier one. Rejects `skill_not_found`. */
-  readBody(skill: Skill): Promise<SkillBody>;
-  /** The body to be indexed, or null where it cannot be read now. Its tokens are counted where they are not yet: `publishTokens` makes them known. */
-  studyBody(skill: Skill): Promise<string | null>;
-  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
-  publishTokens(): Promise<void>;
-  /** False when a skill of a source that must be trusted is no longer what was trusted. Ask before its scripts or toolsets run. */
-  isStillTrusted(skill: Skill): Promise<boolean>;
-  /** What is trusted, and why what is not is not. */
-  readonly trust: Trust;
-  /** This process goes on for long: from now on bodies are kept as soon as they are found. */
-  keepBodies(): Promise<void>;
-  /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Writes what is still to be written. */
-  close(): Promise<void>;
 }

@@ -1,8 +1,7 @@
 import { PithError, type SkillProvider } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from './registry.ts';
-import type { Skill } from './skill.ts';
-import { findSkill } from './scan/snapshot.ts';
+import { findSkill } from './scan/names.ts';
 import { TRUST_CURE } from './trust/trust.ts';
 
 /** The body of an offered skill for binding; the last good one of a skill that has gone since. */
@@ -11,9 +10,15 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
   const skill = findSkill(snapshot, name);
   if (skill === undefined) {
     const last = registry.lastGood(name);
-    if (last === null) throw notFound(name, [...snapshot.skills.keys()]);
+    if (last === null) {
+      const hint = didYouMean(name, [...snapshot.skills.keys()]);
+      throw new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
+    }
+    const { id, name: called, version } = last.skill;
     return {
-      ...identity(last.skill),
+      id,
+      name: called,
+      version,
       sha256: last.body.sha256,
       body: last.body.body,
       stale: `skill '${name}' was removed; this is its last good version`,
@@ -27,7 +32,8 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
     });
   }
   const { body, sha256, stale } = await registry.readBody(skill);
-  return { ...identity(skill), sha256, body, ...(stale === undefined ? {} : { stale }) };
+  const { id, name: called, version } = skill;
+  return { id, name: called, version, sha256, body, ...(stale === undefined ? {} : { stale }) };
 }
 
 const CURES = {
@@ -36,13 +42,3 @@ const CURES = {
   untrusted: TRUST_CURE,
   invalid: "see 'pith skills validate' and correct its SKILL.md",
 } as const;
-
-function identity({ id, name, version }: Skill): Pick<Awaited<ReturnType<SkillProvider['getSkillContent']>>, 'id' | 'name' | 'version'> {
-  return { id, name, version };
-}
-
-function notFound(name: string, ids: readonly string[]): PithError {
-  return new PithError('skill_not_found', `no skill is called '${name}'${didYouMean(name, ids)}`, {
-    cure: 'correct the id or add the skill',
-  });
-}

@@ -4,14 +4,6 @@ import type { SkillFields } from './format/fields.ts';
 export type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
 export type SkillState = SkillSummary['state'];
 
-/** What identifies one version of a file without reading it. Nanosecond times as decimal strings. */
-export interface FileStamp {
-  readonly mtimeNs: string;
-  readonly ctimeNs: string;
-  readonly size: number;
-  readonly inode: string;
-}
-
 /** All that the registry keeps of one SKILL.md; never the body. */
 export interface Skill extends SkillFields {
   /** The directory's name. */
@@ -24,7 +16,8 @@ export interface Skill extends SkillFields {
   readonly realDirectory: string;
   /** Absolute path of the SKILL.md. */
   readonly file: string;
-  readonly stamp: FileStamp;
+  /** What identifies this version of the file without reading it. */
+  readonly stamp: string;
   /** Of the body. */
   readonly tokens: number;
   /** `tokens` is taken from the size, because nobody has read the body yet. */
@@ -53,4 +46,21 @@ export interface SnapshotChange {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+}
+
+/** What others are told of a skill in whatever state. */
+export function summaryOf(skill: Skill): SkillSummary {
+  const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
+  return {
+    id,
+    name,
+    description,
+    source,
+    path: file,
+    state,
+    tokens,
+    diagnostics,
+    ...(version === null ? {} : { version }),
+    ...(reason === null ? {} : { reason }),
+  };
 }

@@ -1,9 +1,8 @@
 import type { AgentSpec, Command, ExtensionContext } from 'pith';
 import { initializedCommands } from '../../../sandbox/extensions/skill_registry/commands/initialized.ts';
-import { usableSettings } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { registryOptions } from '../../../sandbox/extensions/skill_registry/commands/open-registry.ts';
 import type { SkillsConfig } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { createRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import { SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 import { learnedOf, NOTHING_LEARNED } from '../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
 import { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
 import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
@@ -16,8 +15,7 @@ export async function withCommands<T>(
   run: (commands: readonly Command[]) => Promise<T>,
 ): Promise<T> {
   const context = commandContext(box, config, agents) as ExtensionContext<SkillsConfig>;
-  usableSettings(context.config);
-  const registry = createRegistry(registryOptions(context));
+  const registry = new SkillRegistry(registryOptions(context));
   const search = new SkillSearch(new SkillIndex({ ...context, registry, learned: learnedOf(context) ?? NOTHING_LEARNED, file: null }));
   try {
     return await run(initializedCommands(context, registry, search, null as never));

@@ -1,18 +1,17 @@
 import fc from 'fast-check';
 import { countTokens as countOlder } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { renderCatalog, type Catalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
+import { type Catalog, renderCatalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
-import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
+import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
 import { agentSkillsSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { Bm25fRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { documentOf } from '../../../sandbox/extensions/skill_registry/search/document.ts';
+import { documentOf } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
-import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
+import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
 const SIZES = [0, 1, 12, 100, 1000, 10_000, 25_000];
 const BUDGETS = [100, 600, 1280, 2000];
@@ -177,19 +176,11 @@ async function shownIn(skills: readonly Skill[], text: string, turns: number): P
       by: 'lexical',
     }),
   };
-  const ports = {
-    cache: new ScopeCache(),
-    readTool: 'skill_registry/read_skill',
-    recent: () => [],
-    offered: () => undefined,
-    clock: fakeClock(),
-    search,
-  };
   const snapshot = snapshotOf(skills);
   const parts: (string | null)[] = [];
   for (let at = 0; at < turns; at++) {
     const made = await catalogParts(
-      ports,
+      catalogPorts({ search }),
       snapshot,
       turnOf({ id: `turn-${at}`, userTexts: [text], model: { ref: 'test/model', contextWindow: 8000 } }),
     );

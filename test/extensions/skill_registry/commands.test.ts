@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type AgentSpec, type Command, type CommandInput, type JsonValue } from 'pith';
+import type { AgentSpec, Command, CommandInput, JsonValue } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { settingProblems } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
-import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { withCommands } from './all-commands.ts';
-import { recordingIO, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
+import { recordingIO, skillSandbox, type SkillSandbox, skillText } from './skill-sandbox.ts';
 import { agentOf } from './skill-values.ts';
+import { diagnosticText } from '../../../sandbox/extensions/skill_registry/commands/rows.ts';
+import { search } from '../../../sandbox/extensions/skill_registry/commands/search.ts';
+import type { SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import type { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
+import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 
 interface Options {
   readonly arguments?: CommandInput['arguments'];
@@ -135,53 +137,9 @@ describe('the commands', () => {
     expect((restricted.json as { id: string }[]).map(({ id }) => id)).not.toContain('writing');
   });
 
-  it('S80 judges settings as the schema of the extension does', () => {
-    const values = [true, null, 0, -1, 1.5, 3, '', 'text', [], ['a'], [''], [1], {}, { replace: ['a'] }, { replace: 1 }];
-    const more = [
-      [{ path: 'a' }],
-      [{ path: 'a', label: 'b' }],
-      [{ path: 'a', lable: 'b' }],
-      { max_args: 0 },
-      { max_arg: 0 },
-      { timeout_s: 0 },
-    ];
-    const keys = [...Object.keys(configSchema().shape), 'alowed', 'constructor'];
-    const refuses = (settings: Readonly<Record<string, unknown>>) => settingProblems(settings).size > 0;
-    for (const key of keys) {
-      for (const value of [...values, ...more, undefined]) {
-        expect(refuses({ [key]: value }), `${key}: ${JSON.stringify(value)}`).toBe(!configSchema().safeParse({ [key]: value }).success);
-      }
-    }
-  });
-
   it('S80 no text of a skill reaches the terminal with control characters', async () => {
     const box = await skillSandbox({ 'sandbox/skills/odd/SKILL.md': skillText({ name: 'odd', description: '"a\\e[31mb\\u202Ec\\nd"' }) });
     expect((await run(box, 'skills list')).text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  });
-
-  it('S80 list from an unchanged index imports neither zod nor YAML nor a watcher', () => {
-    const folder = path.resolve(import.meta.dirname, '../../../sandbox/extensions/skill_registry');
-    const seen = new Set<string>();
-    const packages = new Set<string>();
-    const visit = (file: string) => {
-      if (seen.has(file)) return;
-      seen.add(file);
-      for (const [, what = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s(?!type\b)[^;]*?from '([^']+)'/gm)) {
-        if (what.startsWith('.')) visit(path.resolve(path.dirname(file), what));
-        else if (!what.startsWith('node:')) packages.add(what);
-      }
-    };
-    visit(path.join(folder, 'commands.ts'));
-    expect(seen.size).toBeGreaterThan(15);
-    expect([...packages].sort()).toEqual(['@pith/plain-text', '@pith/safe-files', 'pith']); // they load nothing
-    const names = [...seen].flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(/^import (?!type)\{([^}]*)\} from '@?pith[^']*'/gm)].flatMap(([, list = '']) =>
-        list.split(','),
-      ),
-    );
-    expect(new Set(names.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type ')))).toEqual(
-      new Set(['codeOf', 'didYouMean', 'printable', 'printableLine', 'PithError', 'Places', 'slipsOf', 'stateFolder']),
-    );
   });
 
   it('S80 show prints what is known and the body as it is; a wrong id names the nearest', async () => {
@@ -352,4 +310,30 @@ describe('the commands', () => {
       "No skill matches 'zebra'. See pith skills list.",
     );
   });
+});
+
+const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
+const foundBy = (settled: Promise<void>) =>
+  new SkillSearch({
+    sync: () => {},
+    prepare: async () => {},
+    settled: () => settled,
+    rank: () => ({ ranked: [], ready: true, by: 'lexical' }),
+  } as unknown as SkillIndex);
+
+it('R3 a search that is stopped while bodies are read ends at once', async () => {
+  const stop = new AbortController();
+  const command = search(registry, foundBy(new Promise(() => {})));
+  const ended = command.run({ arguments: { query: ['x'] }, options: { limit: 8 } }, recordingIO({}), stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(ended).rejects.toThrow('stopped');
+});
+
+it('T19: nothing that a file holds or somebody typed moves the cursor', async () => {
+  const io = recordingIO({});
+  const command = search(registry, foundBy(Promise.resolve()));
+  await command.run({ arguments: { query: ['\u001b[2Jgone\u202e'] }, options: { limit: 8 } }, io, new AbortController().signal);
+  const told = diagnosticText({ severity: 'warning', code: 'x', message: 'is\u001b]0;title\u0007\nodd', file: '/a\u001b[1A/b', line: 1 });
+  expect(told).toBe('/a\\x1b[1A/b:1: warning: is\\x1b]0;title\\x07 odd');
+  for (const text of [io.text(), told]) expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });

@@ -1,7 +1,7 @@
 import type { JsonValue } from 'pith';
 import type { ScriptedStep } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { agent, call, lastResult, modeKernel, skill, type ModeKernel } from './modes/mode-kernel.ts';
+import { agent, call, lastResult, skillKernel, skill, type SkillKernel } from './skill-kernel.ts';
 
 const HIDDEN = Array.from({ length: 45 }, (_, at) => `zebra-${String(at).padStart(2, '0')}`);
 const OWN = ['heron-1', 'heron-2', 'heron-3', 'heron-4', 'heron-5'];
@@ -69,7 +69,7 @@ function doors(): readonly ScriptedStep[] {
 }
 
 /** What the models were sent since `from`, without the words that they or the person said themselves. */
-function sent({ model }: ModeKernel, from: number): string {
+function sent({ model }: SkillKernel, from: number): string {
   const texts = model.requests.slice(from).map(({ system, messages, tools }) => {
     const told = messages.flatMap((message) => {
       if (message.role === 'tool') return message.content.map((part) => JSON.stringify(part.type === 'tool-result' ? part.output : part));
@@ -86,17 +86,17 @@ function sent({ model }: ModeKernel, from: number): string {
     .replaceAll('../zebra-00/SKILL.md', '');
 }
 
-async function world(): Promise<ModeKernel> {
+async function world(): Promise<SkillKernel> {
   const files = [...HIDDEN.map(hidden), ...OWN.map((id) => skill(id, { more: 'triggers: { keywords: [fish] }\n' }))];
   const agents = Object.entries(AGENTS).map(([id, skills]) => agent(id, TOOLS, skills));
-  return modeKernel(Object.assign({}, ...files, ...agents, agent('open', TOOLS)) as Record<string, string>);
+  return skillKernel(Object.assign({}, ...files, ...agents, agent('open', TOOLS)) as Record<string, string>);
 }
 
 /** The rest has the same scope by other words. */
 const MAKERS: ReadonlySet<string> = new Set(['catalog', 'tool', 'triggered', 'none']);
 
 /** The agent `id` makes one of its own, which tries each door too. */
-async function makes({ model, turn }: ModeKernel, id: string): Promise<void> {
+async function makes({ model, turn }: SkillKernel, id: string): Promise<void> {
   const made = (request: { readonly messages: readonly unknown[] }) => /made_taker_[0-9a-f]{8}/.exec(JSON.stringify(request.messages))![0];
   const from = model.requests.length;
   await turn(

@@ -1,23 +1,10 @@
 import { readFile, utimes } from 'node:fs/promises';
 import path from 'node:path';
-import type { JsonValue } from 'pith';
-import {
-  fakeClock,
-  scriptedModel,
-  testKernel,
-  type FakeClock,
-  type ScriptedModel,
-  type ScriptedStep,
-  type TestKernel,
-  type TurnOutcome,
-} from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { fakeClock, type FakeClock, type ScriptedStep, type TestKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { skillsChanged } from '../../../sandbox/extensions/skill_registry/contract.ts';
+import { call, lastResult, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 import { skillText } from './skill-sandbox.ts';
-
-const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) => ({
-  [`skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, body: `BODY-OF-${id}\n`, ...values }),
-});
-const call = (name: string, input: JsonValue): ScriptedStep => ({ calls: [{ name, input }] });
 
 /** Too many for a small budget. */
 const crowd: Readonly<Record<string, string>> = Object.assign(
@@ -28,57 +15,36 @@ const crowd: Readonly<Record<string, string>> = Object.assign(
 );
 
 describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wire: $wire)', ({ wire }) => {
-  let pith: TestKernel | undefined;
-  let model: ScriptedModel;
+  let world: SkillKernel;
+  let pith: TestKernel;
   let clock: FakeClock;
-  afterEach(async () => {
-    await pith?.stop();
-    pith = undefined;
-  });
 
-  /** A reader that holds the read tools and nothing else, over these skills. */
-  async function start(files: Readonly<Record<string, string | Uint8Array>>, contextWindow: number | null = null): Promise<TestKernel> {
-    model = scriptedModel([], { contextWindow });
+  async function start(files: Readonly<Record<string, string | Uint8Array>>, contextWindow: number | null = null): Promise<void> {
     clock = fakeClock();
-    const reader = 'id: reader\nagent: { uses_tools: [skill_registry], instructions: READER }\n';
-    const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
-    return (pith = await testKernel({
-      wire,
-      model,
-      clock,
-      files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files },
-    }));
+    world = await skillKernel(files, { wire, clock, contextWindow });
+    ({ pith } = world);
   }
-
-  /** One turn in which the model does `steps`, then answers. */
-  async function turn(input: string, ...steps: ScriptedStep[]): Promise<TurnOutcome> {
-    model.add(...steps, { text: 'done' });
-    const outcome = await pith!.run(input);
-    expect(outcome, JSON.stringify(outcome.error)).toMatchObject({ reason: 'done' });
-    return outcome;
-  }
-
-  /** What the model was sent as the result of its one call. */
-  async function resultOf(name: string, input: JsonValue): Promise<string> {
-    const { requests } = await turn('go on', call(name, input));
-    return lastResult(requests.at(-1)!.messages);
-  }
+  const turn = (input: string, ...steps: ScriptedStep[]) => world.chat(input, steps);
+  const resultOf: SkillKernel['resultOf'] = (tool, input) => world.resultOf(tool, input);
 
   it('S22 shows the very next turn what was added, rewritten with the same size and time, and removed', async () => {
     await start({ ...skill('alpha'), ...skill('beta') });
     const catalog = async () => (await turn('hello')).requests[0]!.system;
     expect(await catalog()).toContain('• `alpha` — Knows all about alpha.');
-    const file = path.join(pith!.sandbox, 'skills/alpha/SKILL.md');
+    const file = path.join(pith.sandbox, 'skills/alpha/SKILL.md');
     const time = new Date('2026-01-02T03:04:05Z');
     await utimes(file, time, time);
     await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
     await catalog();
-    await pith!.write('skills/alpha/SKILL.md', (await readFile(file, 'utf8')).replace('Knows all', 'Sings all'));
+    await pith.write('skills/alpha/SKILL.md', (await readFile(file, 'utf8')).replace('Knows all', 'Sings all'));
     await utimes(file, time, time);
-    await pith!.write('skills/gamma/SKILL.md', skillText({ name: 'gamma' }));
-    await pith!.remove('skills/beta');
+    await pith.write('skills/gamma/SKILL.md', skillText({ name: 'gamma' }));
+    await pith.remove('skills/beta');
     await clock.advance(260);
+    const changes: unknown[] = [];
+    pith.kernel.events.handle(skillsChanged, ({ added, changed, removed }) => void changes.push({ added, changed, removed }));
     const system = await catalog();
+    expect(changes).toEqual([{ added: ['gamma'], changed: ['alpha'], removed: ['beta'] }]);
     expect(system).toContain('• `alpha` — Sings all about alpha.');
     expect(system).toContain('• `gamma`');
     expect(system).not.toContain('beta');
@@ -88,8 +54,8 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   it('S23 a turn that has begun goes on with its snapshot, and reads bodies live', async () => {
     await start(skill('alpha'));
     const change = async () => {
-      await pith!.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-CHANGED\n' }));
-      await pith!.write('skills/beta/SKILL.md', skillText({ name: 'beta' }));
+      await pith.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-CHANGED\n' }));
+      await pith.write('skills/beta/SKILL.md', skillText({ name: 'beta' }));
       await clock.advance(260);
       return {
         calls: [
@@ -107,7 +73,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(await resultOf('list_skills', {})).toContain('Skills 1–2 of 2');
   });
 
-  it('S40 S21 finds a skill by its body, best first, with the words that matched', async () => {
+  it('R2 S40 S21 finds a skill by its body, best first, with the words that matched', async () => {
     await start({ ...skill('alpha', { body: 'Counts hedgehogs in gardens.\n' }), ...skill('beta'), ...skill('hedgehogs') });
     const found = await resultOf('list_skills', { query: 'hedgehogs', limit: 5 });
     expect(found).toMatch(/^Skills for "hedgehogs", 1–2 of 2, best first:\n• `hedgehogs`.*\n• `alpha` — .* \[matches: hedgehogs\]/);
@@ -115,6 +81,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
       'No skill matches "zebra crossing" well. list_skills() without a query lists all 3 by id.',
     );
     expect(await resultOf('list_skills', { limit: 2, offset: 2 })).toMatch(/Skills 3–3 of 3, by id:\n• `hedgehogs`/);
+    expect(await resultOf('list_skills', { offset: 9 })).toBe('No more: there are 3.');
   });
 
   it('S41 S7 reads a body byte for byte in its envelope, with its files, its digest and what it requires', async () => {
@@ -123,6 +90,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
       ...skill('alpha', { body, more: 'version: 1.2.3\nrequires: [beta]\n' }),
       'skills/alpha/references/guide.md': 'GUIDE',
       'skills/alpha/scripts/run.sh': 'echo',
+      'skills/alpha/.hidden': 'no',
     });
     const read = await resultOf('read_skill', { skill_id: 'alpha' });
     const sha256 = /<skill id="alpha" sha256="([0-9a-f]{64})">/.exec(read)![1]!;
@@ -130,7 +98,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
       'version: 1.2.3',
       `sha256: ${sha256}`,
       'source: sandbox/skills',
-      `base directory: ${pith!.sandbox}/skills/alpha`,
+      `base directory: ${pith.sandbox}/skills/alpha`,
       "This skill requires: beta. Load it first if you haven't already.",
       `>\n${body}\n</skill sha256="${sha256}">`, // T19 F19: no text can write its own hash, so none can end the element
       '- references/guide.md (5 bytes)',
@@ -139,6 +107,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     ])
       expect(read).toContain(part);
     expect(read).toMatch(/approx\. \d+ tokens/);
+    expect(read).not.toContain('hidden');
   });
 
   it('S41 cuts nothing silently: a long body comes in numbered parts that make up the whole', async () => {
@@ -152,6 +121,16 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     }
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.join('')).toBe(body);
+    expect(await resultOf('read_skill', { skill_id: 'long', part: parts.length + 1 })).toContain('part_not_found');
+  });
+
+  it('S41 lists the first fifty files, then counts', async () => {
+    const names = Array.from({ length: 60 }, (_, at) => `f${String(at).padStart(2, '0')}.md`);
+    await start({ ...skill('alpha'), ...Object.fromEntries(names.map((name) => [`skills/alpha/references/${name}`, 'x'])) });
+    const read = await resultOf('read_skill', { skill_id: 'alpha' });
+    expect(read).toContain('- references/f49.md');
+    expect(read).not.toContain('f50.md');
+    expect(read).toContain('… and 10 more files');
   });
 
   it('S42 an unknown id names the nearest and all; an empty one is asked for; none is a path', async () => {
@@ -167,16 +146,23 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
       expect(await resultOf('read_skill', { skill_id })).toContain('skill_not_found');
   });
 
+  it('S40 S42 where there are many or none, they are not all named', async () => {
+    await start(crowd);
+    expect(await resultOf('read_skill', { skill_id: 'zzz' })).not.toContain('topic-1');
+    await start({});
+    expect(await resultOf('list_skills', {})).toBe('There are no skills.');
+  });
+
   it('S43 S46 points back at what the thread has read, until it changes or the thread is compacted', async () => {
     await start(skill('alpha', { body: `BODY-OF-alpha ${'one more word '.repeat(1500)}\n` }));
     expect(await resultOf('read_skill', { skill_id: 'alpha' })).toContain('BODY-OF-alpha');
     const again = await resultOf('read_skill', { skill_id: 'alpha' });
     expect(again).toMatch(/^Skill `alpha` is already loaded above, sha256 [0-9a-f]{64}, and unchanged/);
-    await pith!.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-TWO\n' }));
+    await pith.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: 'BODY-TWO\n' }));
     const changed = await resultOf('read_skill', { skill_id: 'alpha' });
     expect(changed).toMatch(/note: this skill has changed since it was loaded above[^]*BODY-TWO/);
-    model.add({ text: 'A summary.' });
-    const { tokensBefore, tokensAfter } = await pith!.kernel.compact('test');
+    world.model.add({ text: 'A summary.' });
+    const { tokensBefore, tokensAfter } = await pith.kernel.compact('test');
     expect(tokensAfter).toBeLessThan(tokensBefore);
     const sent = (await turn('what now?')).requests[0]!;
     expect(JSON.stringify(sent.messages), 'a body is kept or its id listed').toMatch(/BODY-TWO|alpha/);
@@ -219,7 +205,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(results.find(({ line, title }) => (line ?? title) === 'Skill alpha loaded')!.metadata).toEqual({
       skill_id: 'alpha',
       skill_name: 'alpha',
-      directory: `${pith!.sandbox}/skills/alpha`,
+      directory: `${pith.sandbox}/skills/alpha`,
     });
     expect(JSON.stringify(requests.at(-1)!.messages)).not.toContain('skill_name');
   });
@@ -235,25 +221,27 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(JSON.stringify(second.messages.slice(first.messages.length))).toContain('`topic-77`');
   });
 
+  it('S23 R12 a preview begins anew each time, and shows what a conversation gets once all bodies are read', async () => {
+    await start({ ...crowd, ...skill('alpha', { body: 'Grows porcupines.\n' }) }, 8000);
+    const preview = (input: string) => pith.kernel.preview({ agent: 'reader', input });
+    const shown = JSON.stringify((await preview('porcupines')).messages);
+    expect(shown).toContain('`alpha`');
+    expect(shown).not.toContain('still being indexed');
+    await pith.write('skills/beta/SKILL.md', skillText({ name: 'beta', description: 'Feeds badgers.' }));
+    await clock.advance(260);
+    expect(JSON.stringify((await preview('badgers')).messages)).toContain('`beta`');
+  });
+
   it('R13 the skills beside a message are those for what the user says, never for what a tool returned', async () => {
     const luthier = skill('luthier', { description: 'Repairs every xylophone.' });
     await start({ ...crowd, ...skill('soup', { description: 'Cooks broth.', body: 'Stir it with a xylophone.\n' }), ...luthier }, 8000);
     const first = await turn('cook me a broth please', call('read_skill', { skill_id: 'soup' }));
-    expect(lastResult(first.requests[1]!.messages)).toContain('xylophone');
+    expect(lastResult(first, 1)).toContain('xylophone');
     const sent = first.requests[1]!.messages.length + 1; // and its answer
     const beside = async (text: string) => JSON.stringify((await turn(text)).requests[0]!.messages.slice(sent));
     const second = await beside('and now?');
-    expect(second).toMatch(/\[Skills for this message\].*`soup`/);
+    expect(second).toMatch(/\[Skills for this message\].*Loaded before: `soup`/);
     expect(second).not.toContain('luthier');
     expect(await beside('mend my xylophone')).toContain('`luthier`');
   });
 });
-
-/** The text of the newest tool result. */
-function lastResult(messages: TurnOutcome['requests'][number]['messages']): string {
-  const parts = messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
-  const last = parts.at(-1);
-  if (last?.type !== 'tool-result') throw new Error('the model was sent no tool result');
-  const { output } = last;
-  return output.type === 'text' || output.type === 'error-text' ? output.value : JSON.stringify((output as { value: unknown }).value);
-}

@@ -1,17 +1,11 @@
 import { SkillProvider } from 'pith';
-import { fakeClock } from 'pith/testing';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
-import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope-cache.ts';
 import { scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { ledgerKernel, skill, type LedgerKernel } from './ledger/ledger-kernel.ts';
-import { agentOf, skillOf, snapshotOf, turnOf } from './skill-values.ts';
+import { skillKernel, type SkillKernel, skill } from './skill-kernel.ts';
+import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
-let world: LedgerKernel | undefined;
-afterEach(async () => {
-  await world?.pith.stop();
-  world = undefined;
-});
+let world: SkillKernel;
 
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => skillOf(`skill-${String(at).padStart(3, '0')}`, { description: `Number ${at} of many.` }));
@@ -31,12 +25,7 @@ it('R12 what is pinned stands once in a prompt: its place beside the message goe
   const skills = many(300);
   let among: ((id: string) => boolean) | undefined;
   const parts = await catalogParts(
-    {
-      cache: new ScopeCache(),
-      readTool: 'skill_registry/read_skill',
-      recent: () => [],
-      offered: () => undefined,
-      clock: fakeClock(),
+    catalogPorts({
       search: {
         prepare: async () => undefined,
         rank: async (_snapshot, _query, options) => {
@@ -45,7 +34,7 @@ it('R12 what is pinned stands once in a prompt: its place beside the message goe
           return { ranked: ranked.map(({ id }) => ({ id, score: 1, why: [] })), ready: true, by: 'lexical' };
         },
       },
-    },
+    }),
     snapshotOf(skills),
     turnOf({ userTexts: ['number'], agent: pinning('skill-00[0-1]', 'skill-000', 'skill-007') }),
   );
@@ -59,7 +48,7 @@ it('R12 S31 a skill that an agent pins, allows or denies and that does not exist
   const agent = (id: string, skills: string) => ({
     [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { ${skills} } }\n`,
   });
-  world = await ledgerKernel({
+  world = await skillKernel({
     ...skill('alpha'),
     ...agent('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa, absent, 'none*']"),
     ...agent('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
@@ -92,7 +81,7 @@ it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest valu
     all: ['nnone', '\'agent.skills\' must be a map, not a string; it counts as {"mode":"none"}'],
   } as const;
   const skills = (text: string) => (text.includes(':') ? `{ ${text} }` : text);
-  world = await ledgerKernel({
+  world = await skillKernel({
     ...skill('alpha'),
     ...skill('beta'),
     ...Object.fromEntries(

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { scopeOf, findReadable } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
+import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/names.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 const COMPOSED = 'café'.normalize('NFC');

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
 import { SEPARATORS, UP } from '../../fixtures/ways-up.ts';
+import { folderWith, writeFiles } from '../../places.ts';
 import { words } from '../../words.ts';
 
 const SECRET = 'SECRET-OUTSIDE';
@@ -15,11 +16,8 @@ beforeAll(async () => {
   root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-traversal-')));
   skill = path.join(root, 'skills/alpha');
   await mkdir(path.join(skill, 'references/deep'), { recursive: true });
-  await mkdir(path.join(root, 'skills/alpha-twin'), { recursive: true });
-  await writeFile(path.join(skill, 'references/guide.md'), 'inside');
-  await writeFile(path.join(root, 'secret.txt'), SECRET);
-  await writeFile(path.join(root, 'skills/secret.txt'), SECRET);
-  await writeFile(path.join(root, 'skills/alpha-twin/secret.txt'), SECRET);
+  const secrets = Object.fromEntries(['secret.txt', 'skills/secret.txt', 'skills/alpha-twin/secret.txt'].map((file) => [file, SECRET]));
+  writeFiles(root, { 'skills/alpha/references/guide.md': 'inside', ...secrets });
   await symlink(path.join(root, 'secret.txt'), path.join(skill, 'out.txt'));
   await symlink('../../../secret.txt', path.join(skill, 'references/relative.txt'));
   await symlink(root, path.join(skill, 'folder'));
@@ -107,5 +105,26 @@ describe('paths of resources', () => {
       `))
         await readResource(skill, payload);
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
+  });
+});
+
+describe('S45 what is read', () => {
+  const textAt = async (folder: string, file: string, part = 1) => (await readResource(folder, file, part)) as { readonly text: string };
+
+  it('S45 with and without the leading references/', async () => {
+    const files = { 'references/deep/guide.md': 'guide', 'top.md': 'top', 'references/both.md': 'in', 'both.md': 'out' };
+    const folder = folderWith(files);
+    const asked = ['references/deep/guide.md', 'deep/guide.md', './deep/guide.md', 'references/top.md', 'both.md', 'references/both.md'];
+    const texts = await Promise.all(asked.map(async (file) => (await textAt(folder, file)).text));
+    expect(texts).toEqual(['guide', 'guide', 'guide', 'top', 'out', 'in']);
+  });
+
+  it('S45 text above 1 MiB comes in numbered parts that join to the file', async () => {
+    const text = 'ä🦀b\n'.repeat(400_000);
+    const folder = folderWith({ 'big.txt': text });
+    const parts = await Promise.all([1, 2, 3, 4].map((part) => textAt(folder, 'big.txt', part)));
+    expect(parts.map((part) => part.text).join('') === text).toBe(true);
+    expect(parts[0]).toMatchObject({ part: 1, parts: 4 });
+    expect(await readResource(folder, 'big.txt', 5)).not.toHaveProperty('text');
   });
 });

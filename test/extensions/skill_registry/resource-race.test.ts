@@ -1,11 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readSkillBody } from '../../../sandbox/extensions/skill_registry/bodies.ts';
 import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';
 import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 
 /** Swaps honest and hostile things for one another as fast as it can, until it is killed. */
@@ -28,43 +29,32 @@ const SWAPPER = `
   for (;;) for (const swap of [swaps[0], swaps[1], swaps[0], swaps[2], swaps[3], swaps[0], swaps[4], swaps[5], swaps[6], swaps[7]]) attempt(swap);
 `;
 
-const children: ChildProcess[] = [];
-const folders: string[] = [];
-afterEach(async () => {
-  for (const child of children.splice(0)) {
+/** Runs a script that swaps until the test has ended. */
+async function swapping(script: string, ...args: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, ['-e', script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(async () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
-  }
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
+  });
+  await once(child.stdout, 'data');
+}
 
 async function racing(): Promise<string> {
-  const root = folderWith();
-  folders.push(root);
-  for (const folder of ['skills/alpha/references', 'outside/references']) await mkdir(path.join(root, folder), { recursive: true });
-  for (const [file, text] of [
-    ['skills/alpha/file.txt', 'inside'],
-    ['skills/alpha/references/file.txt', 'inside'],
-    ['outside/file.txt', 'SECRET'],
-    ['outside/references/file.txt', 'SECRET'],
-    ['outside/only.txt', 'SECRET'],
-  ]) {
-    await writeFile(path.join(root, file!), text!);
-  }
-  const child = spawn(process.execPath, ['-e', SWAPPER, root], { stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  await once(child.stdout!, 'data');
+  const root = folderWith({
+    'skills/alpha/file.txt': 'inside',
+    'skills/alpha/references/file.txt': 'inside',
+    'outside/file.txt': 'SECRET',
+    'outside/references/file.txt': 'SECRET',
+    'outside/only.txt': 'SECRET',
+  });
+  await swapping(SWAPPER, root);
   return path.join(root, 'skills/alpha');
 }
 
 describe('what happens to a file between its check and its reading', () => {
   /** A skill with one file, and what is done to it after it was opened and checked, right before its text is read. */
   async function readWhile(change: (file: string, outside: string) => void) {
-    const root = folderWith();
-    folders.push(root);
-    const [skill, outside] = [path.join(root, 'skill'), path.join(root, 'outside')];
-    for (const folder of [skill, outside]) await mkdir(folder);
-    await writeFile(path.join(skill, 'file.txt'), 'inside');
+    const [skill, outside] = [folderWith({ 'file.txt': 'inside' }), folderWith()];
     let asked = 0;
     const throwIfAborted = () => void (asked++ === 0 && change(path.join(skill, 'file.txt'), path.join(outside, 'file.txt')));
     const answer = await readResource(skill, 'file.txt', 1, { throwIfAborted } as AbortSignal);
@@ -112,3 +102,39 @@ describe('while another process swaps files, links and folders', () => {
     }
   }, 60_000);
 });
+
+/** Puts a hard link to a file outside in a skill's place, and an honest file over it, as fast as it can until it is killed. */
+const LINKER = `
+  const fs = require('node:fs');
+  const [file, outside, honest] = process.argv.slice(1);
+  process.stdout.write('ready');
+  for (let round = 1; ; round++) {
+    fs.linkSync(outside, file + '.link');
+    fs.renameSync(file + '.link', file);
+    fs.writeFileSync(file + '.new', honest);
+    fs.renameSync(file + '.new', file);
+    if (round % 50 === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10); // time in which to read the honest one
+  }
+`;
+
+it('S12 never reads the body of a file outside, while another process puts links to it in the place of a SKILL.md', async () => {
+  const honest = skillText({ name: 'own', body: 'inside\n' });
+  const box = await skillSandbox({
+    'sandbox/skills/own/SKILL.md': honest,
+    'outside/SKILL.md': skillText({ name: 'own', body: 'SECRET\n' }),
+  });
+  const snapshot = await box.registry().refresh();
+  const own = snapshot.skills.get('own')!;
+  await swapping(LINKER, own.file, path.join(box.project, 'outside/SKILL.md'), honest);
+  const seen = new Map<string, number>();
+  for (let round = 0; round < 2000; round++) {
+    const text = await readSkillBody(own, { kept: null, broken: null, roots: [`${box.sandbox}/skills`] }).then(
+      ({ body }) => body,
+      () => 'refused',
+    );
+    seen.set(text, (seen.get(text) ?? 0) + 1);
+  }
+  expect([...seen.keys()].filter((text) => text !== 'inside\n' && text !== 'refused')).toEqual([]);
+  expect(seen.get('inside\n')).toBeGreaterThan(0); // the race was on: both kinds of answers came
+  expect(seen.get('refused')).toBeGreaterThan(0);
+}, 60_000);

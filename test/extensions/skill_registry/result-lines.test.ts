@@ -1,16 +1,16 @@
 import type { JsonValue, ToolResult } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { presentsResource, presentsScript, presentsSkill } from '../../../sandbox/extensions/skill_registry/reading/result-lines.ts';
+import { presentsScript, presentsSkill } from '../../../sandbox/extensions/skill_registry/reading/results.ts';
 
 const metadata = { skill_id: 'alpha', skill_name: 'Alpha', directory: '/skills/alpha' };
+const loaded = (tool: string) => presentsSkill(tool, [], (id) => `Skill ${id} loaded`);
+const resource = (tool: string) => presentsSkill(tool, ['path'], (id, { path }) => `Resource ${path} of ${id} read`);
 const done = (more: JsonValue): ToolResult => ({ ok: true, output: '', metadata: more });
 
 describe('the line of a result', () => {
   it('S91 says which skill was loaded, which resource read, and how a script ended', () => {
-    expect(presentsSkill('read_skill')(done(metadata))).toBe('Skill alpha loaded');
-    expect(presentsResource('read_skill_resource')(done({ ...metadata, path: 'references/a.md' }))).toBe(
-      'Resource references/a.md of alpha read',
-    );
+    expect(loaded('read_skill')(done(metadata))).toBe('Skill alpha loaded');
+    expect(resource('read_skill_resource')(done({ ...metadata, path: 'references/a.md' }))).toBe('Resource references/a.md of alpha read');
     const script = presentsScript('run_skill_script');
     expect(script(done({ ...metadata, path: 'scripts/a.py', exit: 0 }))).toBe('Script scripts/a.py of alpha: exit 0');
     expect(script(done({ ...metadata, path: 'scripts/a.py', exit: 137 }))).toBe('Script scripts/a.py of alpha: exit 137');
@@ -18,8 +18,7 @@ describe('the line of a result', () => {
   });
 
   it('S91 says an error by its message, and never throws: bad metadata is named with its tool', () => {
-    const presenters = { presentsSkill, presentsResource, presentsScript };
-    for (const [name, make] of Object.entries(presenters)) {
+    for (const [name, make] of Object.entries({ loaded, resource, presentsScript })) {
       const present = make('some_tool');
       expect(present({ ok: false, error: { code: 'x', message: 'it broke' } }), name).toBe('Error: it broke');
       const { directory: _left, ...partial } = metadata;
@@ -29,10 +28,10 @@ describe('the line of a result', () => {
         expect(present(result as unknown as ToolResult), name).toBe('Error: invalid metadata for some_tool');
     }
     expect(presentsScript('t')(done({ ...metadata, path: 'a', exit: 'zero' }))).toBe('Error: invalid metadata for t');
-    expect(presentsResource('t')(done(metadata))).toBe('Error: invalid metadata for t');
+    expect(resource('t')(done(metadata))).toBe('Error: invalid metadata for t');
   });
 
   it('S91 nothing of a name moves the cursor or makes a second line', () => {
-    expect(presentsSkill('t')(done({ ...metadata, skill_id: 'al\u001b[2Jpha\nbeta' }))).toBe('Skill al\\x1b[2Jpha\\nbeta loaded');
+    expect(loaded('t')(done({ ...metadata, skill_id: 'al\u001b[2Jpha\nbeta' }))).toBe('Skill al\\x1b[2Jpha\\nbeta loaded');
   });
 });

@@ -7,6 +7,7 @@ import { scanSource } from '../../../sandbox/extensions/skill_registry/scan/scan
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { words } from '../../words.ts';
+import { HOPELESS, writeStrangers } from '../../fixtures/strangers.ts';
 
 /** How many files were opened. */
 const opened = vi.hoisted(() => ({ count: 0 }));
@@ -214,5 +215,31 @@ describe('the scan', () => {
     let step = pieces.next();
     for (; !step.done; step = pieces.next()) yields++;
     expect([yields, step.value.all.length]).toEqual([19, 3500]);
+  });
+});
+
+describe('2,000 skills of strangers', () => {
+  it('S6 S11 S16 none breaks another, and each refusal has line, reason and cure', async () => {
+    const box = await skillSandbox();
+    const written = writeStrangers(path.join(box.project, 'team'), 2000);
+    const { skills, all, diagnostics } = await box.registry({ config: { sources: ['team'] } }).refresh();
+    const found = [...written].filter(([, shape]) => shape !== 'nested'); // a SKILL.md ends the descent
+    expect([...skills.keys()].sort()).toEqual(found.map(([id]) => id).sort());
+    const invalid = all.filter(({ state }) => state === 'invalid');
+    expect(invalid.map(({ id }) => id)).toEqual(
+      found
+        .filter(([, shape]) => HOPELESS.has(shape))
+        .map(([id]) => id)
+        .sort(),
+    );
+    expect(invalid.length).toBeGreaterThan(30);
+    for (const { reason, diagnostics: its, file } of invalid) {
+      expect(reason).toMatch(/line \d+/);
+      expect(its).toContainEqual(
+        expect.objectContaining({ severity: 'error', file, line: expect.any(Number), cure: expect.stringMatching(/\w/) }),
+      );
+    }
+    expect(all.filter(({ state }) => state === 'offered').length).toBe(all.length - invalid.length);
+    expect(diagnostics).toEqual([]);
   });
 });

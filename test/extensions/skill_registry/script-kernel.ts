@@ -1,16 +1,9 @@
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
-import {
-  scriptedModel,
-  testKernel,
-  type ScriptedModel,
-  type ScriptedStep,
-  type TestKernel,
-  type TestKernelOptions,
-  type TurnOutcome,
-} from 'pith/testing';
-import { afterEach, expect } from 'vitest';
+import type { ScriptedModel, TestKernel, TestKernelOptions, TurnOutcome } from 'pith/testing';
+import { expect } from 'vitest';
+import { call, skillKernel } from './skill-kernel.ts';
 import { skillText } from './skill-sandbox.ts';
 
 /** A kernel with one skill, `tool-kit`, and an agent that may run its scripts. */
@@ -33,16 +26,10 @@ export interface Told {
   readonly metadata: JsonValue | undefined;
 }
 
-const open: TestKernel[] = [];
-afterEach(async () => {
-  for (const pith of open.splice(0)) await pith.stop();
-});
-
 export async function scriptKernel(
   scripts: Readonly<Record<string, string>>,
   { settings = 'approval: never', more = '', ...options }: { readonly settings?: string; readonly more?: string } & TestKernelOptions = {},
 ): Promise<ScriptKernel> {
-  const model = scriptedModel([]);
   const files: Record<string, string> = {
     'agents/runner/manifest.yaml':
       'id: runner\nagent: { uses_tools: [skill_registry, skill_registry/run_skill_script], instructions: RUNNER }\n',
@@ -50,13 +37,11 @@ export async function scriptKernel(
     'skills/tool-kit/SKILL.md': skillText({ name: 'tool-kit', more }),
     ...Object.fromEntries(Object.entries(scripts).map(([file, text]) => [`skills/tool-kit/${file}`, text])),
   };
-  const pith = await testKernel({ model, ...options, files: { ...files, ...options.files } });
-  open.push(pith);
+  const { pith, model } = await skillKernel({ ...files, ...options.files }, options);
   const skill = path.join(pith.sandbox, 'skills/tool-kit');
   for (const file of Object.keys(scripts)) await chmod(path.join(skill, file), 0o644);
   const turn = async (input: JsonValue): Promise<TurnOutcome> => {
-    const step: ScriptedStep = { calls: [{ name: 'run_skill_script', input }] };
-    model.add(step, { text: 'done' });
+    model.add(call('run_skill_script', input), { text: 'done' });
     return pith.run('go on');
   };
   return {

@@ -1,13 +1,11 @@
-import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
 import path from 'node:path';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
-import { settingProblems } from '../../../sandbox/extensions/skill_registry/commands/settings-check.ts';
 import { configSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
 import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_registry/scripts/run-script.ts';
-import { findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/script-file.ts';
-import { digestSkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
+import { copySkill, findScript, subjectOf } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
@@ -31,18 +29,11 @@ describe('S72 settings of scripts', () => {
   });
 
   it.each([{ sandbox: 'off' }, { approval: true }, { env: ['A B'] }, { env: 'A' }, { timeout_s: 0 }, { max_args: -1 }, { max_output: 1 }])(
-    'S72 %j is refused by the schema and by commands alike',
+    'S72 %j is refused',
     (scripts) => {
       expect(configSchema().safeParse({ scripts }).success).toBe(false);
-      expect(settingProblems({ scripts }).get('scripts')).toContain("'skills.scripts' must be");
     },
   );
-
-  it('S72 good ones are taken by both', () => {
-    const scripts = { sandbox: 'none', approval: 'never', env: ['A_KEY'], timeout_s: 0.5 };
-    expect(configSchema().safeParse({ scripts }).success).toBe(true);
-    expect(settingProblems({ scripts }).size).toBe(0);
-  });
 });
 
 it('S2 S72 the manifest keeps all of an entry of scripts, also over a restart', async () => {
@@ -224,7 +215,7 @@ it('S72 a yes is for all that decides what runs: every file, what it is given, w
 it('S72 what is too large to be copied is refused', async () => {
   const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
   mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
-  await expect(digestSkill(path.join(sandbox.sandbox, 'skills/kit'))).rejects.toThrow('folders more than 32 deep');
+  await expect(copySkill(path.join(sandbox.sandbox, 'skills/kit'), null)).rejects.toThrow('folders more than 32 deep');
 });
 
 it('S73 without bubblewrap scripts are refused with the reason and the install line', async () => {

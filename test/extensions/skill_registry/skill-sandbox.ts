@@ -1,17 +1,12 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../core/kernel/index.ts';
-import { createRegistry, type RegistryOptions, type SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import { SkillRegistry, type RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import { folderWith } from '../../places.ts';
 import { usePlaces } from '../fake-context.ts';
-
-const opened: { release(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.release();
-});
 
 /** A project folder with a sandbox, removed after the test. */
 export interface SkillSandbox {
@@ -19,14 +14,13 @@ export interface SkillSandbox {
   readonly sandbox: string;
   write(file: string, content: string | Uint8Array): Promise<string>;
   remove(file: string): Promise<void>;
-  registry(options?: Partial<RegistryOptions>): SkillRegistry;
+  registry(options?: Partial<RegistryOptions> & { readonly keepsBodies?: boolean }): SkillRegistry;
   readonly log: string[];
 }
 
 /** `files` are relative to the project. */
 export async function skillSandbox(files: Readonly<Record<string, string>> = {}): Promise<SkillSandbox> {
-  const project = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-skills-')));
-  opened.push({ release: () => rm(project, { recursive: true, force: true }) });
+  const project = folderWith(files);
   const sandbox = path.join(project, 'sandbox');
   await mkdir(path.join(sandbox, 'skills'), { recursive: true });
   const log: string[] = [];
@@ -36,15 +30,14 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
     await writeFile(target, content);
     return target;
   };
-  for (const [file, content] of Object.entries(files)) await write(file, content);
   return {
     project,
     sandbox,
     write,
     log,
     remove: (file) => rm(path.join(project, file), { recursive: true, force: true }),
-    registry(options = {}) {
-      const registry = createRegistry({
+    registry({ keepsBodies = true, ...options } = {}) {
+      const registry = new SkillRegistry({
         sandbox,
         project,
         bundled: null,
@@ -54,7 +47,8 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
         logger: logTo(log),
         ...options,
       });
-      opened.push({ release: () => registry.close() });
+      if (keepsBodies) void registry.keepBodies();
+      onTestFinished(() => registry.close());
       return registry;
     },
   };

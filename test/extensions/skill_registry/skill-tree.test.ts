@@ -1,12 +1,11 @@
 import path from 'node:path';
-import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import type { Command } from 'pith';
 import { beforeEach, expect, it, vi } from 'vitest';
+import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
-import { folderTree, isProgram } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
-import { treeDigest } from '../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
+import { folderTree, isProgram, treeDigest } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
 import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 

@@ -1,5 +1,8 @@
-import type { AgentSpec, ToolCall, TurnInfo } from 'pith';
+import type { AgentSpec, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import type { CatalogPorts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
+import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
+import { fakeClock } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 /** A skill as a scan would find it. */
@@ -23,7 +26,7 @@ export function skillOf(id: string, values: Partial<Skill> = {}): Skill {
     directory: `/skills/${id}`,
     realDirectory: `/skills/${id}`,
     file: `/skills/${id}/SKILL.md`,
-    stamp: { mtimeNs: '1', ctimeNs: '1', size: 100, inode: '1' },
+    stamp: '1 1 100 1',
     tokens: 25,
     tokensEstimated: true,
     state: 'offered',
@@ -68,9 +71,8 @@ export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {
     ...values,
   };
 }
-
-let calls = 0;
-
-export function callOf(turn: Partial<TurnInfo> = {}, idempotencyKey = `call-${++calls}`): ToolCall {
-  return { turn: turnOf(turn), signal: new AbortController().signal, idempotencyKey };
+/** What the catalog of a turn is made from, over a search that finds as it is told. */
+export function catalogPorts(values: Pick<CatalogPorts, 'search'> & Partial<CatalogPorts>): CatalogPorts {
+  const quiet = { recent: () => [], offered: () => undefined };
+  return { cache: new ScopeCache(), readTool: 'skill_registry/read_skill', clock: fakeClock(), ...quiet, ...values };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_SOURCES, isInside, resolveSources } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
+import { DEFAULT_SOURCES, resolveSources } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { words } from '../../words.ts';
 
@@ -63,14 +63,6 @@ describe('sources', () => {
     expect(added({ sources: ['../shared', '~/mine'] })).toEqual(['/shared', '/home/me/mine']);
     expect(added({ skills_path: 'sandbox/skills' })).toEqual([]);
     expect(directories({ skills_path: 'sandbox/skills' })).toEqual(directories({}));
-  });
-
-  it('S12 inside means below, by whole names', () => {
-    expect(isInside('/a/b', '/a')).toBe(true);
-    expect(isInside('/a', '/a')).toBe(true);
-    expect(isInside('/ab', '/a')).toBe(false);
-    expect(isInside('/', '/a')).toBe(false);
-    expect(isInside('/a/..b', '/a')).toBe(true);
   });
 
   it('S16 says nothing of a default source that is absent, warns of a configured one, and goes on', async () => {

@@ -2,10 +2,8 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
-import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
+import { type Offer, OVER_BUDGET, type ScopeCache, type SkillScope } from './scope.ts';
 import { renderTurnPart, SHOWN_BESIDE, type TurnPart } from './turn-part.ts';
-import type { SkillScope } from './scope.ts';
-import type { ScopeCache } from './scope-cache.ts';
 
 export interface CatalogPorts {
   readonly cache: ScopeCache;
@@ -29,7 +27,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   const reads = turn.tools.includes(ports.readTool);
   const { scope, catalog } = ports.cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const told = !reads ? [] : catalog.complete ? 'all' : catalog.lines;
-  const offer: Offer = { snapshot, scope, told, rest: reads ? OVER_BUDGET : `the agent does not hold ${ports.readTool}`, key: catalog };
+  const offer: Offer = { snapshot, scope, told, rest: reads ? OVER_BUDGET : `the agent does not hold ${ports.readTool}` };
   if (!reads || catalog.text === null || catalog.complete) {
     ports.offered(turn, offer);
     return reads && catalog.text !== null ? { system: catalog.text } : null;

@@ -1,9 +1,12 @@
-import type { AgentSpec } from 'pith';
-import type { SkillState } from '../skill.ts';
-import { agentSkillsSchema, type AgentSkills } from '../config.ts';
-import type { Skill, Snapshot } from '../skill.ts';
-import { findSkill } from '../scan/names.ts';
-import { keptBack, matcher } from '../scan/skill-list.ts';
+import type { AgentSpec, Clock, TurnInfo } from 'pith';
+import { within } from '@pith/promises';
+import { keepNewest } from '../ledger/thread-loads.ts';
+import type { Skill, SkillState, Snapshot } from '../skill.ts';
+import { type AgentSkills, agentSkillsSchema } from '../config.ts';
+import { findSkill, keptBack, matcher } from '../scan/names.ts';
+import { type Catalog, renderCatalog } from './catalog.ts';
+import { catalogBudget } from './token-estimate.ts';
+import type { SkillSearch } from '../search/skill-search.ts';
 
 /** What one agent may see of one snapshot. */
 export interface SkillScope {
@@ -76,3 +79,89 @@ export function agentSkills(agent: Pick<AgentSpec, 'keys'>): AgentSkills {
 }
 
 const DEFAULTS: AgentSkills = { mode: 'catalog', allow: ['*'], deny: [], scope: 'all', learn_examples: true, pinned: [] };
+
+interface Entry {
+  readonly snapshot: Snapshot;
+  readonly scope: SkillScope;
+  /** By the model's context window. */
+  readonly catalogs: Map<number | null, Catalog>;
+  /** What else was made of it, by name. */
+  readonly made: Map<string, unknown>;
+}
+
+const ENTRIES = 256;
+
+/** Scopes and catalogs by agent, made once per snapshot: an unchanged turn pays for a look-up. */
+export class ScopeCache {
+  readonly #entries = new Map<string, Entry>();
+
+  scope(snapshot: Snapshot, agent: AgentSpec): SkillScope {
+    return this.#entry(snapshot, agent).scope;
+  }
+
+  /** The scope, and its catalog for a model's window. */
+  view(snapshot: Snapshot, agent: AgentSpec, contextWindow: number | null): { readonly scope: SkillScope; readonly catalog: Catalog } {
+    const { scope, catalogs } = this.#entry(snapshot, agent);
+    let catalog = catalogs.get(contextWindow);
+    if (catalog === undefined) {
+      const budget = scope.settings.budget_tokens ?? catalogBudget(contextWindow);
+      catalog = renderCatalog(scope.catalog, { budget, pinned: scope.pinned });
+      catalogs.set(contextWindow, catalog);
+    }
+    return { scope, catalog };
+  }
+
+  /** What `make` makes for this agent of this snapshot, made once for each `name`. */
+  made<T>(snapshot: Snapshot, agent: AgentSpec, name: string, make: () => T): T {
+    const { made } = this.#entry(snapshot, agent);
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name) as T;
+  }
+
+  #entry(snapshot: Snapshot, agent: AgentSpec): Entry {
+    const key = keyOf(agent);
+    let entry = this.#entries.get(key);
+    if (entry?.snapshot !== snapshot) {
+      entry = { snapshot, scope: scopeOf(snapshot, agent), catalogs: new Map(), made: new Map() };
+      keepNewest(this.#entries, key, entry, ENTRIES);
+    }
+    return entry;
+  }
+}
+
+/** What of an agent the catalog depends on: an agent made at run time may have the id of another. */
+function keyOf({ id, keys, usesSkills }: AgentSpec): string {
+  return JSON.stringify([id, keys.skills ?? null, usesSkills]);
+}
+
+/** What a turn's model was told of the skills. */
+export interface Offer {
+  readonly snapshot: Snapshot;
+  readonly scope: SkillScope;
+  /** Those of the scope's catalog that it was told of; `all` of them mostly. */
+  readonly told: 'all' | readonly Skill[];
+  /** Why it was not told of the others: `OVER_BUDGET`, or what filtered them. */
+  readonly rest: string;
+  /** Ids of the skills that stood beside this message only. */
+  readonly shown?: readonly string[];
+}
+
+export const OVER_BUDGET = 'over budget';
+
+/** The id of a turn that is shown and not sent. */
+const PREVIEW = 'preview';
+/** Less than the kernel waits for a turn's tools, and again for its context. */
+const PATIENCE_MS = 800;
+
+/** Nobody is in a hurry for a preview: it shows what a conversation gets once bodies are read and all that the settings name is loaded. */
+export async function readyForPreview(
+  { cache, search, clock }: { readonly cache: ScopeCache; readonly search: SkillSearch; readonly clock: Clock },
+  snapshot: Snapshot,
+  turn: TurnInfo,
+): Promise<void> {
+  if (turn.id !== PREVIEW) return;
+  const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
+  const text = turn.userTexts.at(-1)?.trim() ?? '';
+  if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
+  await within(clock, PATIENCE_MS, search.patiently(snapshot, text, new AbortController().signal));
+}

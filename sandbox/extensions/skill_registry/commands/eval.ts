@@ -1,18 +1,27 @@
-import { messageOf, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
+import { type Command, type CommandInput, type CommandIO, type ExtensionContext, type JsonValue, messageOf, PithError } from 'pith';
 import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
-import { distinct, casesOf, positive, type EvalCase } from '../evaluation/eval-case.ts';
-import { DEPTH, isIn, LexicalTrial, outcomesOf, type RankCase } from '../evaluation/evaluate.ts';
-import { figuresOf, type Figures, type Outcome } from '../evaluation/figures.ts';
+import {
+  casesOf,
+  DEPTH,
+  distinct,
+  type EvalCase,
+  type Figures,
+  figuresOf,
+  isIn,
+  LexicalTrial,
+  type Outcome,
+  outcomesOf,
+  positive,
+  type RankCase,
+} from '../evaluation/evaluate.ts';
 import { ENOUGH_CASES } from '../meaning/verdict.ts';
 import type { SkillRegistry } from '../registry.ts';
-import { fullDocumentOf } from '../search/document.ts';
+import { fullDocumentOf, type SearchDocument } from '../search/ranker.ts';
 import { learnedOf } from '../search/learned-examples.ts';
-import type { SearchDocument } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { clean } from '../catalog/brief.ts';
-import { table, widthOf } from './rows.ts';
-import { countOption } from './count-option.ts';
+import { countOption, table, widthOf } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
 const LEXICAL = 'lexical';

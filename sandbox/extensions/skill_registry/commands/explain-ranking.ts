@@ -1,4 +1,5 @@
 import type { AgentSpec, CommandContext } from 'pith';
+import { learnedOf } from '../search/learned-examples.ts';
 import type { SearchAnswer, SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
@@ -54,12 +55,10 @@ export async function rankingOf(
 }
 
 /** How many texts that it was loaded for help to find it. */
-export async function learnedOf(context: CommandContext, { id }: Skill): Promise<number> {
-  if (context.config['learn_examples'] === false) return 0;
-  const { LearnedExamples } = await import('../search/learned-examples.ts');
-  const learned = new LearnedExamples(context);
-  await learned.look();
-  return learned.count(id);
+export async function learnedCount(context: CommandContext, { id }: Skill): Promise<number> {
+  const learned = learnedOf(context);
+  await learned?.look();
+  return learned?.count(id) ?? 0;
 }
 
 export function* rankingLines({ text, rank: at, of, score, why, by, instead, place }: RankingReport): Iterable<string> {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { existsSync, statSync } from 'node:fs';
 import {
   type AgentSpec,
   codeOf,
@@ -15,13 +16,11 @@ import { realOf } from '../scan/stamp.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
-import { learnedOf, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
+import { learnedCount, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
 import { diagnosticJson, diagnosticText } from './rows.ts';
-import { trustedWithoutAsking } from './trust-target.ts';
-import { wantedSkill } from './wanted.ts';
+import { trustedWithoutAsking, wantedSkill } from './wanted.ts';
 import { isPattern } from '../modes/allowed-tools.ts';
-import { existsSync, statSync } from 'node:fs';
-import { outcomeOf } from '../toolsets/toolset-outcomes.ts';
+import { outcomeOf } from '../toolsets/skill-toolset.ts';
 
 /** What `skills.max_skills` is without a setting. */
 const MOST_BROUGHT = 3;
@@ -52,7 +51,7 @@ export function explain(context: CommandContext, registry: SkillRegistry, search
         ...allowedPart(skill),
         ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
         ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { search, snapshot, signal }) } : {}),
-        learned: await learnedOf(context, skill),
+        learned: await learnedCount(context, skill),
       };
       const uses = await usesOf(context, skill, agent);
       if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
@@ -194,7 +193,7 @@ async function usesOf(
 ): Promise<{ readonly json: readonly JsonValue[]; readonly lines: readonly string[] } | null> {
   const { database, clock } = context;
   if (database === undefined) return null;
-  const { recentUses } = await import('../ledger/recent.ts');
+  const { recentUses } = await import('../ledger/usage.ts');
   const { stateText, timeOf, turnJson } = await import('./stats.ts');
   const filter = { since: clock.now() - DAYS * DAY_MS, ...(agent === null ? {} : { agent: agent.id }) };
   const uses = recorded(() => recentUses(database, id, filter, SHOWN));

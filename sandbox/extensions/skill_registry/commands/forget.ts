@@ -28,7 +28,7 @@ const WHAT_IS_LEFT = { nothing: '', damaged: 'damaged lines', unreadable: 'a fil
 /** What a person names by a display name or `source/id`; or a skill that is gone, of which something was learned. */
 async function idOf(context: CommandContext, name: string, learned: LearnedExamples): Promise<string> {
   if (learned.count(name) > 0) return name;
-  const { findSkill } = await import('../scan/snapshot.ts');
+  const { findSkill } = await import('../scan/names.ts');
   return withRegistry(context, (_registry, snapshot) => {
     const skill = findSkill(snapshot, name);
     if (skill !== undefined) return skill.id;

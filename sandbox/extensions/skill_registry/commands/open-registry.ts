@@ -1,10 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { Places, type CommandContext } from 'pith';
-import { createRegistry, type RegistryOptions, type SkillRegistry } from '../registry.ts';
+import { type CommandContext, PithError, Places } from 'pith';
+import { parseLeniently } from '@pith/checked-yaml';
+import { configSchema, type SkillsConfig } from '../config.ts';
+import { SkillRegistry, type RegistryOptions } from '../registry.ts';
 import type { Snapshot } from '../skill.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
-import { usableSettings } from './settings-check.ts';
 
 /** What every registry of this extension is made of, whichever way it was started. */
 export function registryOptions(context: CommandContext): RegistryOptions {
@@ -19,7 +20,6 @@ export function registryOptions(context: CommandContext): RegistryOptions {
     clock,
     logger,
     config: context.config as RegistryConfig, // checked by who starts it
-    keepsBodies: 'late', // a chat of one message is over before
     project: path.dirname(sandbox),
     bundled: shipped === sandbox ? null : path.join(shipped, 'skills'),
     carried: carriedSkills(path.join(shipped, 'extensions')),
@@ -42,11 +42,17 @@ export async function withRegistry<T>(
   context: CommandContext,
   run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,
 ): Promise<T> {
-  const config = usableSettings(context.config) as RegistryConfig;
-  const registry = createRegistry({ ...registryOptions(context), config, keepsBodies: false });
+  const registry = new SkillRegistry({ ...registryOptions(context), config: usableSettings(context.config) });
   try {
     return await run(registry, await registry.refresh());
   } finally {
     await registry.close();
   }
+}
+
+/** The settings as the kernel gives them to an extension that it starts. Throws `config_invalid` where it would not start. */
+function usableSettings(config: unknown): SkillsConfig {
+  const { data } = parseLeniently(configSchema(), config);
+  if (data !== null) return data;
+  throw new PithError('config_invalid', "'skills.allowed' must be a list of texts", { cure: "correct it under 'skills' in pith.yaml" });
 }

@@ -1,7 +1,6 @@
-import type { CommandIO, Diagnostic, JsonValue } from 'pith';
+import { type CommandInput, type CommandIO, type Diagnostic, type JsonValue, PithError } from 'pith';
 import { clean } from '../catalog/brief.ts';
-import type { Skill } from '../skill.ts';
-import { summaryOf } from '../skill-summary.ts';
+import { type Skill, summaryOf } from '../skill.ts';
 
 /** One skill as `--json` prints it. */
 export function skillJson(skill: Skill): { [key: string]: JsonValue } {
@@ -74,4 +73,11 @@ function cut(text: string, room: number): string {
         .slice(0, room - 1)
         .join('')
         .trimEnd()}…`;
+}
+
+/** How many things an option asks for. Throws `usage` for what is no whole number from 1. */
+export function countOption({ options }: Pick<CommandInput, 'options'>, name: string, otherwise: number): number {
+  const given = options[name] ?? otherwise;
+  if (Number.isSafeInteger(given) && Number(given) >= 1) return Number(given);
+  throw new PithError('usage', `--${name} must be a whole number of at least 1, not '${String(given)}'`);
 }

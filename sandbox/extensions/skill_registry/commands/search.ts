@@ -5,8 +5,7 @@ import type { SkillRegistry } from '../registry.ts';
 import type { Ranked } from '../search/ranker.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Snapshot } from '../skill.ts';
-import { table, widthOf } from './rows.ts';
-import { countOption } from './count-option.ts';
+import { countOption, table, widthOf } from './rows.ts';
 
 export function search(registry: SkillRegistry, found: SkillSearch): Command {
   return {

@@ -1,8 +1,7 @@
 import { type Command, type CommandContext, type CommandIO, type ExtensionContext, type JsonValue, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import { recentTurns, recentUses, type SkillTurn } from '../ledger/recent.ts';
-import { reasonsAgainst, usage, type SkillUsage, type UsageFilter } from '../ledger/usage.ts';
-import { findSkill } from '../scan/snapshot.ts';
+import { reasonsAgainst, recentTurns, recentUses, type SkillTurn, type SkillUsage, usage, type UsageFilter } from '../ledger/usage.ts';
+import { findSkill } from '../scan/names.ts';
 import { LearnedExamples } from '../search/learned-examples.ts';
 import { referenceOf } from '../triggers/decision.ts';
 import { withRegistry } from './open-registry.ts';

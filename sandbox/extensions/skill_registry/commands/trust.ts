@@ -1,13 +1,13 @@
-import { PithError, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { type Command, type CommandContext, type CommandIO, type JsonValue, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Inspection } from '../safety/inspection.ts';
-import { realOf, toFileStamp, versionOf } from '../scan/stamp.ts';
+import { realOf } from '../scan/stamp.ts';
 import type { Skill } from '../skill.ts';
 import { folderOf } from '../trust/trust.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';
 import { withRegistry } from './open-registry.ts';
-import { trustTarget, trustedWithoutAsking, type TrustTarget } from './trust-target.ts';
+import { trustedWithoutAsking, trustTarget, type TrustTarget } from './wanted.ts';
 
 /** So many findings of one skill are printed; `--json` has all. */
 const SHOWN = 20;
@@ -88,7 +88,7 @@ async function lookAt(
     const inspection = await inspectSkill(skill.realDirectory);
     const { tree, trusted } = await registry.trust.look(source, judged);
     const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
-    if (trusted.tree !== before.trusted.tree || file === undefined || versionOf(toFileStamp(file.stamp)) !== versionOf(skill.stamp))
+    if (trusted.tree !== before.trusted.tree || file === undefined || file.stamp !== skill.stamp)
       throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
     looked.push({ skill, trusted, inspection });
   }

@@ -1,14 +1,18 @@
-import { PithError } from 'pith';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { type Diagnostic, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { findSkill } from '../scan/snapshot.ts';
+import { canonical, findSkill, idOf } from '../scan/names.ts';
+import type { Source } from '../scan/sources.ts';
+import { realOf } from '../scan/stamp.ts';
+import { DEPTH_LIMIT } from '../scan/scan.ts';
 
 /** The skill that a person means by an id, a display name or `source/id`. Throws `skill_not_found`, with what lies there instead. */
 export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot, reference: string): Promise<Skill> {
   const skill = findSkill(snapshot, reference);
   if (skill !== undefined) return skill;
-  const { whyAbsent } = await import('./absent.ts');
   const absent = whyAbsent(sources, snapshot, reference);
   if (absent !== null)
     throw new PithError(
@@ -21,4 +25,124 @@ export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot
     );
   const hint = didYouMean(reference, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
   throw new PithError('skill_not_found', `no skill is named '${reference}'${hint}`, { cure: 'see pith skills list --all' });
+}
+
+/** What a person means by the argument of `skills trust`. */
+export interface TrustTarget {
+  readonly source: Source;
+  /** The one that is meant; null: all of the source. */
+  readonly skill: Skill | null;
+  /** Those that can be trusted. */
+  readonly skills: readonly Skill[];
+  /** How many are invalid. */
+  readonly left: number;
+}
+
+/** A source by its label or folder, or one skill. Throws `skill_not_found`. */
+export function trustTarget({ sources }: SkillRegistry, snapshot: Snapshot, reference: string): TrustTarget {
+  const named = canonical(reference).replace(/^\.\/|\/+$/g, '');
+  const source = sources.find(({ label, directory }) => canonical(label) === named || directory === named);
+  if (source !== undefined) {
+    const all = snapshot.all.filter((skill) => skill.source === source.label);
+    if (all.length === 0)
+      throw new PithError('skill_not_found', `the source '${source.label}' has no skills`, {
+        where: source.directory,
+        cure: 'see pith skills list --all',
+      });
+    const skills = all.filter(({ state }) => state !== 'invalid');
+    return { source, skill: null, skills, left: all.length - skills.length };
+  }
+  const skill = findSkill(snapshot, named);
+  const its = skill && sources.find(({ label }) => label === skill.source);
+  if (skill === undefined || its === undefined) {
+    const labels = sources.filter(({ trusted }) => !trusted).map(({ label }) => label);
+    throw new PithError('skill_not_found', `no source of skills is called '${reference}'${didYouMean(reference, labels)}`, {
+      cure: 'name one as pith skills list --all shows it, or source/id for one skill',
+    });
+  }
+  if (skill.state === 'invalid')
+    throw new PithError('not_allowed', `skill '${skill.id}' is invalid: ${skill.reason ?? ''}`, {
+      where: skill.file,
+      cure: 'fix it first',
+    });
+  return { source: its, skill, skills: [skill], left: 0 };
+}
+
+/** Why nobody has to trust that source by hand. */
+export function trustedWithoutAsking({ configured, label }: Source): string {
+  if (configured) return 'the settings name the source';
+  if (label === 'sandbox/skills') return "it is the sandbox's own folder";
+  return label.startsWith('bundled') ? 'they come with Pith' : 'it is in your home folder';
+}
+
+const DEEPEST = 10;
+const FOLDERS = 20_000;
+
+/** Why something of that name in the sources is no skill; null where there is nothing of that name. For a person who asks: it looks everywhere. */
+function whyAbsent(
+  sources: readonly Source[],
+  { diagnostics, all }: Snapshot,
+  reference: string,
+): Pick<Diagnostic, 'message' | 'cure' | 'file'> | null {
+  const name = canonical(reference.slice(reference.lastIndexOf('/') + 1));
+  const told = diagnostics.find(({ file }) => file !== undefined && (idOf(file) === name || idOf(path.dirname(file)) === name));
+  if (told !== undefined) return told;
+  for (const source of [...sources].reverse()) {
+    const folder = folderNamed(source.directory, name);
+    if (folder === null) continue;
+    const skill = all.find(({ realDirectory }) => realDirectory === realOf(folder));
+    if (skill !== undefined)
+      return { file: folder, message: `it is a link to a skill that is listed as '${skill.id}'`, cure: `name '${skill.id}'` };
+    return { file: folder, ...reasonOf(folder.slice(source.directory.length + 1).split('/'), source) };
+  }
+  return null;
+}
+
+function reasonOf(way: readonly string[], { directory, label }: Source): Pick<Diagnostic, 'message' | 'cure'> {
+  const hidden = way.find((part) => part.startsWith('.'));
+  if (hidden !== undefined)
+    return {
+      message: `it lies in the hidden folder '${hidden}' of ${label}, which is not looked into`,
+      cure: 'give the folder a name without a dot',
+    };
+  if (way.includes('node_modules'))
+    return { message: `it lies in node_modules of ${label}, which is not looked into`, cure: 'copy it out of there' };
+  if (skillFileIn(path.join(directory, ...way)) === null)
+    return { message: `it is a link in ${label} that leads to no skill, or back to where the search came from`, cure: 'remove it' };
+  const outer = way.slice(0, -1).findIndex((_, at) => skillFileIn(path.join(directory, ...way.slice(0, at + 1))) !== null);
+  if (outer !== -1)
+    return {
+      message: `it lies inside the skill '${way[outer] ?? ''}', below which nothing is looked for`,
+      cure: 'move it beside that skill',
+    };
+  if (way.length > DEPTH_LIMIT) return { message: `it lies more than ${DEPTH_LIMIT} folders deep in ${label}`, cure: 'move it further up' };
+  return { message: `its folder in ${label} was not looked into`, cure: 'see pith skills list --all' };
+}
+
+/** The first folder of that name that holds a skill file, or link of that name; links are not followed. */
+function folderNamed(root: string, name: string): string | null {
+  const waiting: { readonly folder: string; readonly depth: number }[] = [{ folder: root, depth: 0 }];
+  for (let at = 0; at < waiting.length && at < FOLDERS; at++) {
+    const { folder, depth } = waiting[at]!;
+    if (depth > 0 && idOf(folder) === name && skillFileIn(folder) !== null) return folder;
+    if (depth === DEEPEST) continue;
+    for (const entry of entriesOf(folder)) {
+      const at = path.join(folder, entry.name);
+      if (entry.isSymbolicLink() && idOf(at) === name) return at;
+      if (entry.isDirectory() && entry.name !== '.git') waiting.push({ folder: at, depth: depth + 1 });
+    }
+  }
+  return null;
+}
+
+function skillFileIn(folder: string): string | null {
+  return entriesOf(folder).find(({ name }) => name.toLowerCase() === 'skill.md')?.name ?? null;
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // absent or unreadable: there is nothing to tell of it
+  }
 }

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { codeOf, messageOf, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import { placesIn } from '../format/places.ts';
+import { placesIn } from '../format/finding.ts';
 import { readRegularFile } from '../regular-file.ts';
-import type { EvalCase } from './eval-case.ts';
+import type { EvalCase } from './evaluate.ts';
 
 export interface Evals {
   readonly cases: readonly EvalCase[];

@@ -1,14 +1,13 @@
-import { PithError, type ExtensionContext } from 'pith';
+import { type ExtensionContext, PithError } from 'pith';
 import { RankerProvider } from '../contract.ts';
 import type { EmbeddingClient } from '../meaning/embedding-client.ts';
-import { vectorTextOf } from '../meaning/vector-text.ts';
+import { vectorTextOf } from '../meaning/skill-vectors.ts';
 import { fuse } from '../search/fusion.ts';
 import { rankedIn, toRankerDocument } from '../search/other-ranker.ts';
 import type { SearchDocument } from '../search/ranker.ts';
 import type { SearchBackends } from '../search/search-backends.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import type { EvalCase } from './eval-case.ts';
-import { DEPTH, type LexicalTrial, type RankCase } from './evaluate.ts';
+import { DEPTH, type EvalCase, type LexicalTrial, type RankCase } from './evaluate.ts';
 
 export interface TrialParts {
   readonly snapshot: Snapshot;
@@ -19,7 +18,6 @@ export interface TrialParts {
   readonly signal: AbortSignal;
 }
 
-const BATCH = 64;
 const DOCUMENTS_AT_ONCE = 50;
 
 /** Words and meaning together. What a case's own text taught is in no vector that it is compared with. */
@@ -32,13 +30,14 @@ export async function fusedTrial({ snapshot, cases, documents, lexical, backends
   if (vectors.size === 0) throw unreachable(client);
   const taught = [...new Set(cases.filter(({ from }) => from === 'learned').map(({ skillId }) => skillId))];
   const texts = taught.map((id) => vectorTextOf(snapshot.skills.get(id) as Skill, documents.get(id)?.body ?? ''));
-  for (const [at, vector] of (await embedded(client, texts, 'document', signal)).entries()) vectors.set(taught[at]!, vector);
-  const queries = await embedded(
-    client,
-    cases.map(({ text }) => text),
-    'query',
-    signal,
-  );
+  const embedded = async (some: readonly string[], purpose: 'query' | 'document') => {
+    const found = await client.embedAll(some, purpose, signal);
+    if (found === null) throw unreachable(client);
+    return found;
+  };
+  for (const [at, vector] of (await embedded(texts, 'document')).entries()) vectors.set(taught[at]!, vector);
+  const said = cases.map(({ text }) => text);
+  const queries = await embedded(said, 'query');
   const vectorOf = new Map(cases.map((one, at) => [one, queries[at]!]));
   return (one) => fuse({ lexical: lexical.rank(one), query: vectorOf.get(one)!, vectors, count: meaning.count, k: DEPTH, weak: true });
 }
@@ -60,21 +59,6 @@ export async function otherTrial(id: string, { find }: Pick<ExtensionContext, 'f
     if (answer !== null) return answer;
     throw new PithError('provider_failed', `the ranker '${id}' answered something else than a list of { id, score, why }`);
   };
-}
-
-async function embedded(
-  client: EmbeddingClient,
-  texts: readonly string[],
-  purpose: 'query' | 'document',
-  signal: AbortSignal,
-): Promise<readonly Float32Array[]> {
-  const found: Float32Array[] = [];
-  for (let from = 0; from < texts.length; from += BATCH) {
-    const vectors = await client.embed(texts.slice(from, from + BATCH), purpose, signal);
-    if (vectors === null) throw unreachable(client);
-    found.push(...vectors);
-  }
-  return found;
 }
 
 function unreachable({ failure }: EmbeddingClient): PithError {

@@ -36,3 +36,21 @@ export function textOf(field: Field | undefined): string | null {
   if (field === undefined || field.value === null || field.value === undefined) return null;
   return typeof field.value === 'string' ? field.value : (field.source ?? null);
 }
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Lines and columns, from 1, of offsets into a text that begins on line `firstLine` of its file. */
+export function placesIn(text: string, firstLine: number): (offset: number) => Place {
+  return (offset) => {
+    let line = firstLine;
+    let start = 0;
+    for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+      line++;
+      start = at + 1;
+    }
+    return { line, column: offset - start + 1 };
+  };
+}

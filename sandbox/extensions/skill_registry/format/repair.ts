@@ -1,5 +1,4 @@
-import type { Finding } from './finding.ts';
-import { placesIn } from './places.ts';
+import { type Finding, placesIn } from './finding.ts';
 import { KNOWN_FIELDS } from './rules.ts';
 import { readYaml, type YamlFailure, type YamlReading } from './yaml.ts';
 

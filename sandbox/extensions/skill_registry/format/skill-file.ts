@@ -46,7 +46,7 @@ export async function parseSkillFile(content: Uint8Array | string, file: SkillFi
 export async function withPatternsChecked(parsed: ParsedSkill, text: string, file: SkillFile): Promise<ParsedSkill> {
   const { triggers } = parsed.fields;
   if (triggers === null || triggers.patterns.length === 0) return parsed;
-  const { refusedPatterns } = await import('./patterns.ts');
+  const { refusedPatterns } = await import('../triggers/pattern-cache.ts');
   const refused = await refusedPatterns(triggers.patterns, text);
   if (refused.size === 0) return parsed;
   let diagnostics: Diagnostic[] | null = [...parsed.diagnostics];

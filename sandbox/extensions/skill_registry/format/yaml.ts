@@ -1,6 +1,5 @@
-import { isAlias, isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml';
-import { HOLDS_TEXT, type Field, type Finding } from './finding.ts';
-import { placesIn } from './places.ts';
+import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from 'yaml';
+import { type Field, type Finding, HOLDS_TEXT, placesIn } from './finding.ts';
 
 /** How often a frontmatter may refer back to an anchor, and how many values it may come to. */
 const ALIAS_LIMIT = 100;

@@ -1,18 +1,17 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { type CommandContext, type CommandIO, type JsonValue, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { table, widthOf } from '../commands/rows.ts';
-import { commit, type Change } from './commit.ts';
-import { consent } from './consent.ts';
+import { type Change, commit } from './commit.ts';
+import { consent, previewJson, printPreview } from './preview.ts';
 import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
-import { chosenSkills, foundSkills, type FoundSkill } from './found-skills.ts';
-import { readLock, type LockEntry } from './lock-file.ts';
-import { alone, withOperation, type Operation } from './operation.ts';
-import { originOf, type Origin } from './origin.ts';
-import { previewJson, printPreview } from './preview.ts';
-import { stageSkills, type StagedSkill } from './staged-skill.ts';
+import { chosenSkills, type FoundSkill, foundSkills } from './found-skills.ts';
+import { type LockEntry, readLock } from './lock-file.ts';
+import { alone, type Operation, withOperation } from './operation.ts';
+import { type Origin, originOf } from './origin.ts';
+import { type StagedSkill, stageSkills } from './staged-skill.ts';
 import { targetOf } from './target.ts';
 
 export interface InstallRequest {

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, PithError, type Clock } from 'pith';
+import { type Clock, codeOf, PithError } from 'pith';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { readRegularFile } from '../regular-file.ts';
 import { hasBegun, recover } from './commit.ts';
-import { exclusively } from '../exclusive.ts';
-import { isAlive, LARGEST_OWNER, thisProcess, toOwner } from '../owner.ts';
+import { exclusively, isAlive, LARGEST_OWNER, thisProcess, toOwner } from '../exclusive.ts';
 import { openTarget, type Target } from './target.ts';
 
 const STAGING = '.staging';

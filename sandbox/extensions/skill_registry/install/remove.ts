@@ -1,17 +1,17 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, type CommandContext, type CommandIO } from 'pith';
+import { type CommandContext, type CommandIO, PithError } from 'pith';
 import { withRegistry } from '../commands/open-registry.ts';
 import { wantedSkill } from '../commands/wanted.ts';
-import { isInside } from '../scan/sources.ts';
+import { isBelow } from '@pith/safe-files';
 import { findSkill } from '../scan/names.ts';
 import { realOf } from '../scan/stamp.ts';
-import { treeDigest } from '../tree/tree-digest.ts';
+import { treeDigest } from '../tree/folder-tree.ts';
 import type { Skill } from '../skill.ts';
 import { commit, exists } from './commit.ts';
-import { readLock, type LockEntry } from './lock-file.ts';
+import { type LockEntry, readLock } from './lock-file.ts';
 import { alone, withOperation } from './operation.ts';
-import { targetsOf, type Target } from './target.ts';
+import { type Target, targetsOf } from './target.ts';
 
 export interface RemoveRequest {
   readonly id: string;
@@ -102,7 +102,7 @@ function holds(target: Target, skill: Skill): boolean {
   const folder = realOf(target.skills);
   if (folder === null) return false;
   const place = inReal(skill);
-  return place !== folder && isInside(place, folder);
+  return isBelow(place, folder);
 }
 
 /** The skill's folder with its parent's links followed, its own not. */

@@ -1,23 +1,20 @@
 import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
-import { codeOf, messageOf, PithError, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { codeOf, type CommandContext, type CommandIO, type JsonValue, messageOf, PithError } from 'pith';
 import { didYouMean, printable, printableLine } from '@pith/plain-text';
-import { treeDigest, fileDigest } from '../tree/tree-digest.ts';
+import { createTwoFilesPatch } from 'diff';
+import { Breather, fileDigest, folderTree, placeOf, treeDigest } from '../tree/folder-tree.ts';
 import { commit, exists } from './commit.ts';
-import { consent } from './consent.ts';
+import { consent, previewJson, printPreview } from './preview.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
-import { foundSkills, type FoundSkill } from './found-skills.ts';
+import { type FoundSkill, foundSkills } from './found-skills.ts';
 import { changeOf, originWithin, refuseInvalid } from './install.ts';
-import { readLock, type LockEntry } from './lock-file.ts';
-import { alone, withOperation, type Operation } from './operation.ts';
-import { previewJson, printPreview } from './preview.ts';
-import { stageSkills, type StagedSkill } from './staged-skill.ts';
-import { targetOf, targetsOf, type Target } from './target.ts';
-import { createTwoFilesPatch } from 'diff';
+import { type LockEntry, readLock } from './lock-file.ts';
+import { alone, type Operation, withOperation } from './operation.ts';
+import { type StagedSkill, stageSkills } from './staged-skill.ts';
+import { type Target, targetOf, targetsOf } from './target.ts';
 import { readRegularFile } from '../regular-file.ts';
-import { Breather } from '../tree/breather.ts';
-import { folderTree, placeOf } from '../tree/folder-tree.ts';
 
 export interface UpdateRequest {
   /** None: all that are installed. */

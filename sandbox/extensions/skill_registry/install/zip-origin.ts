@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
 import { messageOf, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Entry, ZipFile } from 'yauzl';
@@ -116,17 +117,4 @@ function damaged(error: unknown): PithError {
     cause: error,
     cure: 'fetch it again, or unpack it by hand and look at it',
   });
-}
-
-const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
-  let value = index;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
-  return value;
-});
-
-/** The checksum of zip archives, continued from `before`. */
-export function crc32(bytes: Uint8Array, before = 0): number {
-  let sum = ~before;
-  for (const byte of bytes) sum = TABLE[(sum ^ byte) & 0xff]! ^ (sum >>> 8);
-  return ~sum >>> 0;
 }

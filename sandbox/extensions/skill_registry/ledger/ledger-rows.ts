@@ -1,4 +1,4 @@
-import type { ExtensionContext, TurnInfo } from 'pith';
+import type { ExtensionContext, TopicMap, TurnInfo } from 'pith';
 import type { PackedExposure } from './exposure.ts';
 import type { Entry } from './ledger-writer.ts';
 import type { SkillHow, SkillLoad, SkillUse } from './skill-use.ts';
@@ -38,52 +38,24 @@ export function turnEntry({ id, threadId, agent }: TurnInfo, at: number, packed:
 }
 
 export function useEntry({ id, threadId, agent, compactions }: TurnInfo, use: SkillUse, at: number): Entry {
-  const { state, skillId } = use;
-  const [how, sha256] = state === 'loaded' ? [use.how, use.sha256] : [null, null];
-  const path = state === 'loaded' ? null : use.path;
-  const exit = state === 'script_run' ? use.exit : null;
+  const [how, sha256] = use.state === 'loaded' ? [use.how, use.sha256] : [null, null];
+  const path = use.state === 'loaded' ? null : use.path;
+  const exit = use.state === 'script_run' ? use.exit : null;
+  return inserted([id, threadId, agent.id, use.skillId, at, use.state, how, sha256, path, exit, moreOf(use), compactions, compactions]);
+}
+
+export type Drop = Pick<SkillLoad, 'skillId' | 'sha256'> & Pick<TopicMap['thread.compacted'], 'threadId' | 'turnId' | 'compactions'>;
+
+export function dropEntry({ threadId, turnId, skillId, sha256, compactions }: Drop, agentId: string, at: number): Entry {
+  return inserted([turnId, threadId, agentId, skillId, at, 'dropped', null, sha256, null, null, null, compactions, compactions]);
+}
+
+function inserted(values: readonly (string | number | null)[]): Entry {
   return (statement) =>
     void statement(
       `INSERT INTO skill_registry__uses (turn, thread, agent, skill, at, state, how, sha256, path, exit, more, compactions, outlived)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      id,
-      threadId,
-      agent.id,
-      skillId,
-      at,
-      state,
-      how,
-      sha256,
-      path,
-      exit,
-      moreOf(use),
-      compactions,
-      compactions,
-    );
-}
-
-export interface Drop {
-  readonly threadId: string;
-  readonly turnId: string | null;
-  readonly agentId: string;
-  readonly skillId: string;
-  readonly sha256: string;
-  readonly compactions: number;
-}
-
-export function dropEntry({ threadId, turnId, agentId, skillId, sha256, compactions }: Drop, at: number): Entry {
-  return (statement) =>
-    void statement(
-      `INSERT INTO skill_registry__uses (turn, thread, agent, skill, at, state, sha256, compactions, outlived)
-       VALUES (?, ?, ?, ?, ?, 'dropped', ?, ?, ?)`,
-      turnId,
-      threadId,
-      agentId,
-      skillId,
-      at,
-      sha256,
-      compactions,
-      compactions,
+      ...values,
     );
 }
 

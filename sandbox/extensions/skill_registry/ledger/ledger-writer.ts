@@ -127,14 +127,8 @@ const MOST_USES = 400_000;
 /** What the exposures may take together. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-interface PrunePorts {
-  readonly database: ExtensionContext['database'];
-  readonly clock: Clock;
-  readonly keepDays: number;
-}
-
 /** Once a day, whichever process comes first: rows that are too old or too many go, and exposures that no turn names. */
-async function prune({ database, clock, keepDays }: PrunePorts): Promise<void> {
+async function prune({ database, clock, keepDays }: Omit<LedgerWriterPorts, 'logger'>): Promise<void> {
   const now = clock.now();
   const pruned = Number(database.get('SELECT pruned FROM skill_registry__ledger')?.['pruned'] ?? now);
   if (now >= pruned && now < pruned + DAY_MS) return;

@@ -1,34 +1,15 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
-import type { Clock, Events, ExtensionContext, Logger, ToolResult, TopicMap, TurnInfo } from 'pith';
+import type { Events, ToolResult, TopicMap, TurnInfo } from 'pith';
 import { skillUsed } from '../contract.ts';
-import { Exposures } from './exposure.ts';
+import { packed } from './exposure.ts';
 import { dropEntry, keptEntry, newestTurn, readThread, turnEntry, useEntry } from './ledger-rows.ts';
-import { hasTables, LedgerWriter } from './ledger-writer.ts';
-import type { Offer } from './offer.ts';
+import { hasTables, LedgerWriter, type LedgerWriterPorts } from './ledger-writer.ts';
+import type { Offer } from '../catalog/scope.ts';
 import type { Familiarity, LoadedSkill, MatchedSkill, SkillLoad, SkillUse } from './skill-use.ts';
-import { dropOldest, LOADS, ThreadLoads, TURNS } from './thread-loads.ts';
+import { keepNewest, LOADS, ThreadLoads, TURNS } from './thread-loads.ts';
 
-/** Knows what became of each skill in each turn. Nothing here waits, and nothing throws. */
-export interface Ledger {
-  /** Known at once to this process, on disk soon after. What a preview asks for is forgotten with it. */
-  record(turn: TurnInfo, use: SkillUse): void;
-  /** Skills whose body this thread holds, the latest first. Those of `uses_skills` only in the turn that carries them. */
-  loadedIn(turn: TurnInfo): readonly LoadedSkill[];
-  /** Skills that a trigger matched in one of the thread's last `turns` turns, the latest first, also those that it holds no longer. */
-  matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[];
-  /** Whether the thread holds this text of the skill already. */
-  familiarity(turn: TurnInfo, load: SkillLoad): Familiarity;
-  /** What the turn's model is told of the skills; said once, where the turn's prompt is made. */
-  offered(turn: TurnInfo, offer: Offer): void;
-}
-
-export interface LedgerPorts {
-  readonly database: ExtensionContext['database'];
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface LedgerPorts extends LedgerWriterPorts {
   readonly events: Pick<Events, 'publish'>;
-  /** Rows are kept for so many days; 0: none is written. */
-  readonly keepDays: number;
   /** The display name of a skill. */
   nameOf(skillId: string): string;
   /** Told of every load of a turn that is more than a preview. */
@@ -47,10 +28,10 @@ const BEGINNING = 256;
 /** More than this do not go on at once; the oldest is one whose end was never heard of. */
 const RUNNING = 4096;
 
-export class SkillLedger implements Ledger {
+/** Knows what became of each skill in each turn. Nothing here waits, and nothing throws. */
+export class SkillLedger {
   readonly #ports: LedgerPorts;
   readonly #writer: LedgerWriter;
-  readonly #exposures = new Exposures();
   readonly #threads = new Map<string, ThreadLoads>();
   /** Turns that are being prepared: only those that start have done what is recorded for them. */
   readonly #beginning = new Map<string, Beginning>();
@@ -67,11 +48,10 @@ export class SkillLedger implements Ledger {
 
   /** Called where a turn's prompt is made, before anything is recorded for it. */
   begin(turn: TurnInfo): void {
-    this.#beginning.delete(turn.id);
-    this.#beginning.set(turn.id, { turn, uses: [], offer: null });
-    dropOldest(this.#beginning, BEGINNING);
+    keepNewest(this.#beginning, turn.id, { turn, uses: [], offer: null }, BEGINNING);
   }
 
+  /** What the turn's model is told of the skills; said once, where the turn's prompt is made. */
   offered(turn: TurnInfo, offer: Offer): void {
     const begun = this.#beginning.get(turn.id);
     if (begun !== undefined) begun.offer = offer;
@@ -85,8 +65,7 @@ export class SkillLedger implements Ledger {
     const isGiven = ({ skillId, sha256 }: SkillLoad) => documents.some(({ key, digest }) => key === skillId && digest === sha256);
     const uses = begun.uses.filter((use) => !isDocument(use) || isGiven(use));
     this.#beginning.delete(turnId);
-    this.#running.set(turnId, turn);
-    dropOldest(this.#running, RUNNING);
+    keepNewest(this.#running, turnId, turn, RUNNING);
     this.#thread(turn.threadId).enter(turnId);
     this.#writeTurn(turn, offer);
     for (const use of uses) this.#keep(turn, use);
@@ -103,12 +82,13 @@ export class SkillLedger implements Ledger {
     for (const { load } of fate.kept) this.#writer.add(keptEntry(threadId, load, compactions));
     for (const { load, agentId } of fate.dropped) {
       const { skillId, sha256 } = load;
-      this.#writer.add(dropEntry({ threadId, turnId, agentId, skillId, sha256, compactions }, this.#ports.clock.now()));
+      this.#writer.add(dropEntry({ threadId, turnId, skillId, sha256, compactions }, agentId, this.#ports.clock.now()));
       const correlationId = (turnId === null ? undefined : this.#running.get(turnId)?.correlationId) ?? null;
       this.#ports.events.publish(skillUsed, { turnId, threadId, agentId, skillId, state: 'dropped', sha256, correlationId });
     }
   }
 
+  /** Known at once to this process, on disk soon after. What a preview asks for is forgotten with it. */
   record(turn: TurnInfo, use: SkillUse): void {
     const begun = this.#beginning.get(turn.id);
     if (begun !== undefined) begun.uses.push(use);
@@ -118,15 +98,18 @@ export class SkillLedger implements Ledger {
     }
   }
 
+  /** Skills whose body this thread holds, the latest first. Those of `uses_skills` only in the turn that carries them. */
   loadedIn(turn: TurnInfo): readonly LoadedSkill[] {
     const now = (this.#beginning.get(turn.id)?.uses ?? []).filter((use) => use.state === 'loaded');
     return this.#threadOf(turn).held(turn, now);
   }
 
+  /** Skills that a trigger matched in one of the thread's last `turns` turns, the latest first, also those that it holds no longer. */
   matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[] {
     return this.#threadOf(turn).matched(turn, turns);
   }
 
+  /** Whether the thread holds this text of the skill already. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
     return this.#threadOf(turn).familiarity(turn, load);
   }
@@ -154,16 +137,14 @@ export class SkillLedger implements Ledger {
     const at = this.#ports.clock.now();
     const shown = offer?.shown ?? [];
     if (offer === null) this.#writer.add(turnEntry(turn, at, null, shown));
-    else this.#writer.add({ prepare: async () => turnEntry(turn, at, await this.#exposures.packed(offer), shown) });
+    else this.#writer.add({ prepare: async () => turnEntry(turn, at, await packed(offer), shown) });
   }
 
   /** Another process may have run the thread's last turn: then it is read again, at most once a turn. */
   #threadOf({ id, threadId }: TurnInfo): ThreadLoads {
     const thread = this.#thread(threadId);
     if (this.#lookedUp.get(threadId) === id) return thread;
-    this.#lookedUp.delete(threadId);
-    this.#lookedUp.set(threadId, id);
-    dropOldest(this.#lookedUp, THREADS);
+    keepNewest(this.#lookedUp, threadId, id, THREADS);
     const { database } = this.#ports;
     try {
       const newest = hasTables(database) ? newestTurn(database, threadId) : null;
@@ -178,9 +159,7 @@ export class SkillLedger implements Ledger {
   /** What a thread holds is read once, and known from then on. */
   #thread(threadId: string): ThreadLoads {
     const thread = this.#threads.get(threadId) ?? this.#read(threadId);
-    this.#threads.delete(threadId);
-    this.#threads.set(threadId, thread);
-    dropOldest(this.#threads, THREADS);
+    keepNewest(this.#threads, threadId, thread, THREADS);
     return thread;
   }
 

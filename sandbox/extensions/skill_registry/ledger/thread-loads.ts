@@ -30,8 +30,8 @@ export class ThreadLoads {
   enter(turnId: string): number {
     let number = this.#turns.get(turnId);
     if (number === undefined) {
-      this.#turns.set(turnId, (number = this.#count += 1));
-      dropOldest(this.#turns, TURNS);
+      number = this.#count += 1;
+      keepNewest(this.#turns, turnId, number, TURNS);
     }
     return number;
   }
@@ -94,20 +94,19 @@ export class ThreadLoads {
   #keep({ load: { again, ...load }, ...stored }: StoredLoad, turn: number): void {
     const key = keyOf(load);
     const before = this.#held.get(key);
-    this.#held.delete(key);
-    this.#held.set(key, { ...stored, load: again && before !== undefined ? before.load : load, turn });
-    dropOldest(this.#held, LOADS);
+    keepNewest(this.#held, key, { ...stored, load: again && before !== undefined ? before.load : load, turn }, LOADS);
     if (load.how !== 'trigger' || load.carried) return;
-    this.#matched.delete(load.skillId);
-    this.#matched.set(load.skillId, turn);
-    dropOldest(this.#matched, LOADS);
+    keepNewest(this.#matched, load.skillId, turn, LOADS);
   }
 }
 
-export function dropOldest(map: Map<string, unknown>, limit: number): void {
-  for (const key of map.keys()) {
+/** `value` becomes the newest; of more than `limit` the oldest go. */
+export function keepNewest<T>(map: Map<string, T>, key: string, value: T, limit: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
     if (map.size <= limit) return;
-    map.delete(key);
+    map.delete(oldest);
   }
 }
 

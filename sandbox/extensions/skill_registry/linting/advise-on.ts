@@ -1,12 +1,11 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import { lintSkill, type LintResult } from '../lint.ts';
-import { linkedResources } from './linked-resources.ts';
-import { readSkillFolder, lineOf, advice, type LintedSkill } from './read-skill-folder.ts';
+import { type LintResult, lintSkill } from '../lint.ts';
+import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } from './linked-resources.ts';
 import { PLACEHOLDERS } from '../install/skill-template.ts';
 import { Bm25fRanker } from '../search/bm25f.ts';
-import { bodiedDocumentOf } from '../search/document.ts';
+import { bodiedDocumentOf } from '../search/ranker.ts';
 import { eachTerm } from '../search/tokens.ts';
 
 /** What lint knows of where skills lie; each are SKILL.md files. */

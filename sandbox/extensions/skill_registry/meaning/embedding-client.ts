@@ -24,6 +24,8 @@ export interface EmbeddingFailure {
 const FIRST_REST_MS = 30_000;
 const LONGEST_REST_MS = 600_000;
 const LONGEST_TEXT = 8000;
+/** Texts in one call; the provider may split them further. */
+export const BATCH = 64;
 
 /** Asks whoever gives vectors, and rests when that fails: people are told once, not at each message. */
 export class EmbeddingClient {
@@ -92,6 +94,17 @@ export class EmbeddingClient {
     const model = provider?.embeddingModel ?? null;
     if (provider === undefined || model === null || this.restMs > 0 || isAborted(signal)) return null;
     return this.#ask(provider, model, texts, purpose, signal);
+  }
+
+  /** The same for any number of texts, so many at a time. */
+  async embedAll(texts: readonly string[], purpose: Purpose, signal: AbortSignal): Promise<readonly Float32Array[] | null> {
+    const found: Float32Array[] = [];
+    for (let from = 0; from < texts.length; from += BATCH) {
+      const vectors = await this.embed(texts.slice(from, from + BATCH), purpose, signal);
+      if (vectors === null) return null;
+      found.push(...vectors);
+    }
+    return found;
   }
 
   fail(model: string, error: unknown, purpose: Purpose = 'document'): void {

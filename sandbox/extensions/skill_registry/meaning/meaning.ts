@@ -1,6 +1,7 @@
-import { messageOf, type Clock, type Diagnostic, type Logger } from 'pith';
+import { type Clock, type Diagnostic, type Logger, messageOf } from 'pith';
 import { within } from '@pith/promises';
-import { casesOf, distinct, type EvalCase } from '../evaluation/eval-case.ts';
+import { casesOf, distinct, type EvalCase } from '../evaluation/evaluate.ts';
+import { keepNewest } from '../ledger/thread-loads.ts';
 import { fuse, type FusionInput } from '../search/fusion.ts';
 import type { Learned } from '../search/learned-examples.ts';
 import type { Ranked } from '../search/ranker.ts';
@@ -8,7 +9,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import type { EmbeddingClient } from './embedding-client.ts';
 import { SkillVectors } from './skill-vectors.ts';
 import { vectorsIn } from './vector-file.ts';
-import { digestOf, ENOUGH_CASES, figuresText, findingOf, isWorse, Measures, type Measure } from './verdict.ts';
+import { digestOf, ENOUGH_CASES, figuresText, findingOf, isWorse, type Measure, Measures } from './verdict.ts';
 
 export interface MeaningOptions {
   readonly client: EmbeddingClient;
@@ -179,18 +180,10 @@ export class QueryVectors {
     const asked = this.#client.embed([text], 'query', this.#end.signal).then((vectors) => {
       this.#asked.delete(text);
       const vector = vectors?.[0] ?? null;
-      if (vector !== null) this.#keep(text, vector);
+      if (vector !== null) keepNewest(this.#kept, text, vector, KEPT);
       return vector;
     });
     this.#asked.set(text, asked);
     return asked;
-  }
-
-  #keep(text: string, vector: Float32Array): void {
-    this.#kept.set(text, vector);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= KEPT) break;
-      this.#kept.delete(oldest);
-    }
   }
 }

@@ -1,36 +1,30 @@
-import type { EvalCase } from '../evaluation/eval-case.ts';
-import { DEPTH, LexicalTrial, outcomesOf } from '../evaluation/evaluate.ts';
-import { figuresOf } from '../evaluation/figures.ts';
-import { fullDocumentOf } from '../search/document.ts';
+import { DEPTH, type EvalCase, figuresOf, LexicalTrial, outcomesOf } from '../evaluation/evaluate.ts';
+import { fullDocumentOf, type SearchDocument } from '../search/ranker.ts';
 import { fuse } from '../search/fusion.ts';
-import type { Learned } from '../search/learned-examples.ts';
-import type { SearchDocument } from '../search/ranker.ts';
-import type { Skill, Snapshot } from '../skill.ts';
-import type { EmbeddingClient } from './embedding-client.ts';
+import type { Snapshot } from '../skill.ts';
+import type { MeaningOptions } from './meaning.ts';
 import type { Measure } from './verdict.ts';
 
-export interface MeasureOptions {
-  readonly client: EmbeddingClient;
+export interface MeasureOptions extends Pick<MeaningOptions, 'client' | 'readBody' | 'learned'> {
   readonly cases: readonly EvalCase[];
   readonly digest: string;
   readonly snapshot: Snapshot;
   readonly vectors: ReadonlyMap<string, Float32Array>;
-  readBody(skill: Skill): Promise<string | null>;
-  readonly learned: Pick<Learned, 'of'>;
   readonly signal: AbortSignal;
 }
 
 /** It runs beside a conversation: so many cases and skills tell a good model from a bad one. */
 const MOST_CASES = 200;
 const MOST_SKILLS = 1000;
-const BATCH = 64;
 
 /** Words alone against words and meaning, on the same cases and skills; null where the vectors of the cases cannot be had now. */
 export async function measureModel(options: MeasureOptions): Promise<Measure | null> {
   const { snapshot, vectors, digest, signal } = options;
   const cases = spread(options.cases, MOST_CASES);
-  const queries = await queryVectorsOf(cases, options);
-  if (queries === null) return null;
+  const texts = cases.map(({ text }) => text);
+  const asked = await options.client.embedAll(texts, 'query', signal);
+  if (asked === null) return null;
+  const queries = new Map(cases.map((one, at) => [one, asked[at]!]));
   const documents = await documentsOf(cases, options);
   const trial = new LexicalTrial(documents);
   await trial.prepare(signal);
@@ -43,21 +37,6 @@ export async function measureModel(options: MeasureOptions): Promise<Measure | n
     signal,
   );
   return { digest, cases: cases.length, lexical: figuresOf(lexical).ndcgAt10, fused: figuresOf(fused).ndcgAt10 };
-}
-
-async function queryVectorsOf(cases: readonly EvalCase[], { client, signal }: MeasureOptions): Promise<Map<EvalCase, Float32Array> | null> {
-  const found = new Map<EvalCase, Float32Array>();
-  for (let from = 0; from < cases.length; from += BATCH) {
-    const some = cases.slice(from, from + BATCH);
-    const made = await client.embed(
-      some.map(({ text }) => text),
-      'query',
-      signal,
-    );
-    if (made === null) return null;
-    for (const [at, one] of some.entries()) found.set(one, made[at]!);
-  }
-  return found;
 }
 
 /** Of the skills of the cases, and of others up to the limit. */

@@ -1,31 +1,36 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, PithError, type Clock, type Logger } from 'pith';
+import { messageOf, PithError } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
-import { documentVersion } from '../search/document.ts';
-import type { Learned } from '../search/learned-examples.ts';
+import { documentOf, documentVersion, type Searched } from '../search/ranker.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import type { EmbeddingClient } from './embedding-client.ts';
-import { VectorFile } from './vector-file.ts';
-import type { VectorRecord } from './vector-record.ts';
-import { vectorTextOf } from './vector-text.ts';
+import { BATCH } from './embedding-client.ts';
+import type { MeaningOptions } from './meaning.ts';
+import { VectorFile, type VectorRecord } from './vector-file.ts';
 
-export interface SkillVectorsOptions {
-  readonly client: EmbeddingClient;
-  /** Of the files. */
-  readonly folder: StateFolder;
-  readonly model: string;
-  /** null where it cannot be read now. */
-  readBody(skill: Skill): Promise<string | null>;
-  readonly learned: Pick<Learned, 'of'>;
-  /** Called when every skill has its vector. */
-  onComplete?(): void;
-  readonly clock: Clock;
-  readonly logger: Logger;
+/** Of the body, which begins with what it is for. */
+const BODY_CHARACTERS = 1500;
+const LONGEST = 4000;
+
+/**
+ * What of a skill is turned into a vector: name, description, when to use it, what people said when they wanted it, and how its body
+ * begins. The examples of its frontmatter are left to the words: they are what a model is measured by.
+ */
+export function vectorTextOf(skill: Searched, body: string, learned: readonly string[] = []): string {
+  const { name, description, examples } = documentOf({ ...skill, examples: [] }, learned);
+  return [name, description, ...examples, body.trim().slice(0, BODY_CHARACTERS)]
+    .filter((part) => part !== '')
+    .join('\n')
+    .slice(0, LONGEST);
 }
 
-/** Texts in one call; the provider may split them further. */
-const BATCH = 64;
+export interface SkillVectorsOptions extends Omit<MeaningOptions, 'dataDirectory' | 'rule'> {
+  /** Of the files. */
+  readonly folder: StateFolder;
+  /** Called when every skill has its vector. */
+  onComplete?(): void;
+}
+
 /** Of more skills than this the last have no vector: memory is bounded. */
 const MOST = 20_000;
 

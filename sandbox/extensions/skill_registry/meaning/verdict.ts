@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { messageOf, type Diagnostic, type Logger } from 'pith';
+import { type Diagnostic, type Logger, messageOf } from 'pith';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import type { EvalCase } from '../evaluation/eval-case.ts';
+import type { EvalCase } from '../evaluation/evaluate.ts';
 import type { EmbeddingFailure } from './embedding-client.ts';
 
 /** What measuring a model on the examples of the skills came to. */

@@ -1,74 +1,52 @@
-import {
-  type AgentSpec,
-  defineTool,
-  type ExtensionContext,
-  type Tool,
-  type ToolCall,
-  toolError,
-  toolResult,
-  type ToolResult,
-  type TurnEvent,
-  z,
-} from 'pith';
+import { type AgentSpec, defineTool, type Tool, type ToolCall, toolError, toolResult, type ToolResult, type TurnEvent, z } from 'pith';
 import { agentSkills } from '../catalog/scope.ts';
-import { presentsRun } from '../reading/result-lines.ts';
-import { hasOnly, lateInput } from '../late-input.ts';
+import { presentsSkill } from '../reading/results.ts';
+import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
-import type { SkillToolPorts } from './skill-tool.ts';
-import { workerIdOf } from './worker-id.ts';
-
-export interface RunSkillPorts extends SkillToolPorts {
-  readonly agents: Pick<ExtensionContext['agents'], 'run'>;
-  /** Names of the tools that the skill's toolset brought when it was last loaded. */
-  ownTools(skill: Skill): readonly string[];
-  /** `<extension>/run_skill`. */
-  readonly runTool: string;
-}
+import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
+import { outcomeOf } from '../toolsets/skill-toolset.ts';
+import { workerIdOf } from '../ledger/skill-use.ts';
 
 /** What ends a task is the time budget of the turns that work on it, not this. */
 const LONGEST_MS = 24 * 3_600_000;
 
 /** Runs a skill apart: in a separate turn that has no more tools than the skill asks for, of those that the agent has and its own toolset brings. */
-export function runSkillTool(ports: RunSkillPorts): Tool {
+export function runSkillTool(ports: ToolPorts): Tool {
   return defineTool({
     name: 'run_skill',
     description:
       'Has a skill carried out apart from this conversation and returns the answer. The skill sees only the task that you write here, and has only the tools that it is allowed.',
-    input: lateInput(
-      () =>
-        z.object({
-          skill_id: z.string().describe('The id of the skill.'),
-          task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
-        }),
-      (input) => {
-        const { skill_id, task } = input;
-        if (typeof skill_id !== 'string' || typeof task !== 'string' || task.trim() === '') return null;
-        return hasOnly(input, ['skill_id', 'task']) ? { skill_id, task: task.trim() } : null;
-      },
+    input: lateInput(() =>
+      z.object({
+        skill_id: z.string().describe('The id of the skill.'),
+        task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
+      }),
     ),
     effect: 'idempotent', // the same call continues the same turn, or repeats its answer
     optIn: true,
     timeoutMs: LONGEST_MS,
-    present: presentsRun('run_skill'),
-    execute: ({ skill_id, task }, call) => ports.withSkill(skill_id, call, (skill) => run(ports, skill, task, call)),
+    present: presentsSkill('run_skill', ['reason'], (id, { reason }) => `Skill ${id} run: ${reason}`),
+    execute: ({ skill_id, task }, call) => withSkill(ports, skill_id, call, (skill) => run(ports, skill, task, call)),
   });
 }
 
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
-async function run(ports: RunSkillPorts, skill: Skill, task: string, { turn, signal, idempotencyKey: key }: ToolCall): Promise<ToolResult> {
-  const { sha256 } = await ports.readBody(skill);
-  const agentTools = turn.tools.filter((tool) => tool !== ports.runTool && !tool.startsWith(`toolset:${skill.id}/`));
+async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal, idempotencyKey: key }: ToolCall): Promise<ToolResult> {
+  const { context } = ports;
+  const { sha256 } = await ports.registry.readBody(skill);
+  const agentTools = turn.tools.filter((tool) => tool !== `${context.id}/run_skill` && !tool.startsWith(`toolset:${skill.id}/`));
   const { granted } = allowedTools(skill.allowedTools, agentTools);
   ports.ledger.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256, callKey: key });
   const thread = `${turn.threadId}/${key}`;
   const policy = { allowTools: [...granted, ...allowedOwnTools(skill.allowedTools, skill.id)] };
   const agent = workerOf(skill, turn.agent, granted);
-  const events = ports.agents.run({ agent, input: task, threadId: thread, parent: turn, key, policy }, signal);
+  const events = context.agents.run({ agent, input: task, threadId: thread, parent: turn, key, policy }, signal);
   let end: End | null = null;
   for await (const event of events) if (event.type === 'turn-end') end = event;
-  const own = ports.ownTools(skill).map((name) => `toolset:${skill.id}/${name}`);
+  const brought = outcomeOf(context.dataDirectory, skill.id)?.tools ?? []; // by its toolset, when it was last loaded
+  const own = brought.map((name) => `toolset:${skill.id}/${name}`);
   const tools = allowedTools(skill.allowedTools, [...agentTools, ...own]);
   return end === null ? toolError('aborted', `skill '${skill.id}' was stopped before it began`) : resultOf(skill, tools, thread, end);
 }

@@ -1,41 +1,32 @@
-import { defineTool, z, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { defineTool, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { clean } from '../catalog/brief.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import { nameOf } from '../reading/envelope.ts';
-import type { ReadSkillPorts } from '../reading/read-skill.ts';
+import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { listResources, type ResourceList } from '../reading/resource-list.ts';
-import { presentsSkill } from '../reading/result-lines.ts';
-import { skillResult } from '../reading/results.ts';
-import { hasOnly, lateInput } from '../late-input.ts';
+import { presentsSkill, skillResult } from '../reading/results.ts';
+import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 
-export interface SkillToolPorts extends ReadSkillPorts {
-  /** Runs with the skill that the call's agent means by a name, or says why there is none. */
-  withSkill(name: string, call: ToolCall, run: (skill: Skill) => Promise<ToolResult>): Promise<ToolResult>;
-}
+/** How an agent that cannot list skills finds one. */
+const NAMES_IN_TOOL = 'The description of this tool lists them.';
 
 /** The one tool of the mode `single_tool`; each agent is told of its own skills by it. */
-export function skillTool(ports: SkillToolPorts): Tool {
+export function skillTool(ports: ToolPorts): Tool {
   return defineTool({
     name: 'skill',
     description: 'Loads a skill, by its name only: instructions and knowledge for a kind of task. Follow them once they are loaded.',
-    input: lateInput(
-      () => z.object({ skill_name: z.string().describe('The id of the skill.') }),
-      (input) => {
-        const { skill_name } = input;
-        return typeof skill_name === 'string' && hasOnly(input, ['skill_name']) ? { skill_name } : null;
-      },
-    ),
+    input: lateInput(() => z.object({ skill_name: z.string().describe('The id of the skill.') })),
     effect: 'read',
     optIn: true,
-    present: presentsSkill('skill'),
-    execute: ({ skill_name }, call) => ports.withSkill(skill_name, call, (skill) => activate(ports, skill, call)),
+    present: presentsSkill('skill', [], (id) => `Skill ${id} loaded`),
+    execute: ({ skill_name }, call) => withSkill(ports, skill_name, call, (skill) => activate(ports, skill, call), NAMES_IN_TOOL),
   });
 }
 
-async function activate(ports: SkillToolPorts, skill: Skill, call: ToolCall): Promise<ToolResult> {
-  const { body, sha256, stale } = await ports.readBody(skill);
+async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise<ToolResult> {
+  const { body, sha256, stale } = await ports.registry.readBody(skill);
   const load: SkillLoad = { skillId: skill.id, state: 'loaded', how: 'skill', sha256, callKey: call.idempotencyKey };
   const title = `Skill ${skill.id} loaded`;
   if (isActive(ports, load, call)) {
@@ -60,7 +51,7 @@ async function activate(ports: SkillToolPorts, skill: Skill, call: ToolCall): Pr
 }
 
 /** Loaded by this tool in this turn, and not compacted away since. A turn is one run: the next one begins with none active. */
-function isActive({ ledger }: SkillToolPorts, load: SkillLoad, { turn }: ToolCall): boolean {
+function isActive({ ledger }: ToolPorts, load: SkillLoad, { turn }: ToolCall): boolean {
   const held = ledger.loadedIn(turn).find(({ skillId }) => skillId === load.skillId);
   return held?.turnsAgo === 0 && held.how === 'skill' && ledger.familiarity(turn, load) === 'same';
 }

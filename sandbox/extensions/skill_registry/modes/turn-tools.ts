@@ -1,29 +1,18 @@
-import type { ToolProvider, TurnInfo } from 'pith';
-import type { ScopeCache } from '../catalog/scope-cache.ts';
-import type { Offer } from '../ledger/offer.ts';
-import type { Snapshot, Skill } from '../skill.ts';
+import type { TurnInfo } from 'pith';
+import type { ToolPorts } from '../reading/read-skill.ts';
+import type { TurnTool } from '../toolsets/skill-toolset.ts';
+import type { Offer, ScopeCache } from '../catalog/scope.ts';
+import type { Skill, Snapshot } from '../skill.ts';
 import { briefOf, clean } from '../catalog/brief.ts';
 import { estimateTokens } from '../catalog/token-estimate.ts';
 
-export interface ModePorts {
-  /** The extension's own id, under which its tools stand in `turn.tools`. */
-  readonly id: string;
-  readonly cache: ScopeCache;
-}
+type ModePorts = Pick<ToolPorts, 'context' | 'cache'>;
 
 /** The tools by which an agent meets its skills, beside those of its `uses_tools` (S65). */
-export function modeTools(
-  ports: ModePorts,
-  snapshot: Snapshot,
-  turn: TurnInfo,
-): readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][] {
-  const { settings, catalog, readable } = ports.cache.scope(snapshot, turn.agent);
-  const resource: readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][] =
-    readable.size === 0 ? [] : [{ tool: 'read_skill_resource' }];
-  const skill = (): Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number] => ({
-    tool: 'skill',
-    ...toldTo(ports.cache, snapshot, turn),
-  });
+export function modeTools({ context, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo): readonly TurnTool[] {
+  const { settings, catalog, readable } = cache.scope(snapshot, turn.agent);
+  const resource: readonly TurnTool[] = readable.size === 0 ? [] : [{ tool: 'read_skill_resource' }];
+  const skill = (): TurnTool => ({ tool: 'skill', ...toldTo(cache, snapshot, turn) });
   switch (settings.mode) {
     case 'single_tool':
       return catalog.length === 0 ? resource : [skill(), ...resource];
@@ -31,15 +20,16 @@ export function modeTools(
       return readable.size === 0 ? [] : [{ tool: 'read_skill' }, ...resource];
     default:
       // Whoever names the tool is told of the skills by it, whatever the mode.
-      return catalog.length > 0 && turn.tools.includes(`${ports.id}/skill`) ? [skill()] : [];
+      return catalog.length > 0 && turn.tools.includes(`${context.id}/skill`) ? [skill()] : [];
   }
 }
 
 /** What a turn's model is told of the skills where there is no catalog: all by the one tool, or none. */
-export function toolOffer({ id, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo): Offer {
+export function toolOffer({ context, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo): Offer {
+  const own = `${context.id}/skill`;
   const scope = cache.scope(snapshot, turn.agent);
-  const told = turn.tools.includes(`${id}/skill`) ? 'all' : [];
-  return { snapshot, scope, told, rest: `the agent does not hold ${id}/skill`, key: scope };
+  const told = turn.tools.includes(own) ? 'all' : [];
+  return { snapshot, scope, told, rest: `the agent does not hold ${own}` };
 }
 
 /** Made once per snapshot, agent and size of window. */
@@ -118,25 +108,14 @@ function schemaOf(ids: readonly string[]): Readonly<Record<string, unknown>> {
 }
 
 /** What an agent of the mode `single_tool` is told of its tool, each sentence by itself. */
-const NAME_ONLY = 'Give the name of the skill only, with no arguments, such as skill_name "code-review".';
-const IMMEDIATELY = 'When a skill is relevant, call this tool IMMEDIATELY, as your first action, before any other answer.';
-const NEVER_ONLY_ANNOUNCE = 'Never only announce or mention a skill without calling this tool.';
-const ONLY_LISTED = 'Use only the skills that are listed in <skills> below.';
-const NOT_RUNNING = 'Do not call a skill that is already running.';
-const SUPPORTING_FILES =
-  'The folder of a skill has supporting files, such as references, templates and scripts: read them with read_skill_resource.';
-const READ_ONLY = 'The folder of a skill is read-only.';
-const COPY_FIRST = 'To change one of its files, copy it to the working directory first, and change the copy.';
-const PYTHON_BY_UV = 'Run Python through uv, and never install packages with the system pip.';
-
 export const SINGLE_TOOL_RULES: readonly string[] = [
-  NAME_ONLY,
-  IMMEDIATELY,
-  NEVER_ONLY_ANNOUNCE,
-  ONLY_LISTED,
-  NOT_RUNNING,
-  SUPPORTING_FILES,
-  READ_ONLY,
-  COPY_FIRST,
-  PYTHON_BY_UV,
+  'Give the name of the skill only, with no arguments, such as skill_name "code-review".',
+  'When a skill is relevant, call this tool IMMEDIATELY, as your first action, before any other answer.',
+  'Never only announce or mention a skill without calling this tool.',
+  'Use only the skills that are listed in <skills> below.',
+  'Do not call a skill that is already running.',
+  'The folder of a skill has supporting files, such as references, templates and scripts: read them with read_skill_resource.',
+  'The folder of a skill is read-only.',
+  'To change one of its files, copy it to the working directory first, and change the copy.',
+  'Run Python through uv, and never install packages with the system pip.',
 ];

@@ -22,7 +22,7 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
   const most = found !== null && total === MOST_FOUND ? 'the best ' : '';
   const shown =
     found === null
-      ? page(sorted(scope), input).map((skill) => ({ skill, why: [] }))
+      ? page(byId(scope), input).map((skill) => ({ skill, why: [] }))
       : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
   const lines = [
     headline(query, { total, most }, shown.length, input.offset, scope.readable.size),
@@ -36,17 +36,9 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
   });
 }
 
-/** By id, made once for each scope: whoever lists all asks page after page. */
-function sorted(scope: SkillScope): readonly Skill[] {
-  let all = sortedScopes.get(scope);
-  if (all === undefined) {
-    all = [...scope.readable.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-    sortedScopes.set(scope, all);
-  }
-  return all;
+function byId({ readable }: SkillScope): readonly Skill[] {
+  return [...readable.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
-
-const sortedScopes = new WeakMap<SkillScope, readonly Skill[]>();
 
 function page<T>(items: readonly T[], { limit, offset }: ListInput): readonly T[] {
   return items.slice(offset, offset + limit);

@@ -1,24 +1,55 @@
-import type { ToolCall, ToolResult } from 'pith';
+import { type ExtensionContext, isToolResult, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
 import { nearest } from '@pith/plain-text';
-import type { SkillBody } from '../body.ts';
-import { findReadable, type SkillScope } from '../catalog/scope.ts';
+import { findReadable, type ScopeCache, type SkillScope } from '../catalog/scope.ts';
+import type { SkillsConfig } from '../config.ts';
+import type { WorkingDirectory } from '../copying/copy-skill-file.ts';
+import type { SkillRegistry } from '../registry.ts';
+import type { SkillSearch } from '../search/skill-search.ts';
 import { clean } from '../catalog/brief.ts';
 import { allowedTools } from '../modes/allowed-tools.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { SkillLedger } from '../ledger/ledger.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
 import { listResources } from './resource-list.ts';
-import { skillError, skillResult } from './results.ts';
+import { noLongerTrusted, skillError, skillResult } from './results.ts';
 
-export interface ReadSkillPorts {
-  readonly ledger: Ledger;
-  readBody(skill: Skill): Promise<SkillBody>;
+/** What the tools use of the extension. */
+export interface ToolPorts {
+  readonly context: ExtensionContext<SkillsConfig>;
+  readonly registry: SkillRegistry;
+  readonly ledger: SkillLedger;
+  readonly cache: ScopeCache;
+  readonly search: SkillSearch;
+  readonly working: WorkingDirectory;
+  /** The snapshot that the turn began with. */
+  pinned(turn: TurnInfo): Promise<Snapshot>;
+}
+
+/** Runs with the skill that the call's agent means by a name, or says why there is none. */
+export async function withSkill(
+  ports: ToolPorts,
+  name: string,
+  call: ToolCall,
+  run: (skill: Skill) => Promise<ToolResult>,
+  search?: string,
+): Promise<ToolResult> {
+  const found = await skillFor(ports, name, call, search);
+  if (isToolResult(found)) return found;
+  const result = await run(found);
+  return (await ports.registry.isStillTrusted(found)) ? result : noLongerTrusted(found); // it may have changed while it was read
+}
+
+/** The skill that an agent may use now, or the error that says what to do instead. */
+export async function skillFor(ports: ToolPorts, name: string, { turn }: ToolCall, search?: string): Promise<Skill | ToolResult> {
+  const snapshot = await ports.pinned(turn);
+  const found = requireSkill(snapshot, ports.cache.scope(snapshot, turn.agent), name, search);
+  return isToolResult(found) || (await ports.registry.isStillTrusted(found)) ? found : noLongerTrusted(found);
 }
 
 /** One part of a skill's body in its envelope, or a pointer where the thread has it already. */
-export async function readSkill(ports: ReadSkillPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
-  const { body, sha256, stale } = await ports.readBody(skill);
+export async function readSkill(ports: ToolPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
+  const { body, sha256, stale } = await ports.registry.readBody(skill);
   const parts = partsOf(body);
   if (part > parts.length)
     return skillError(
@@ -60,7 +91,7 @@ function missingTools({ allowedTools: entries, toolsets }: Skill, { turn }: Tool
 }
 
 /** The skill that is meant, or the error that says what to do instead. */
-export function requireSkill(
+function requireSkill(
   snapshot: Snapshot,
   scope: SkillScope,
   given: string,

@@ -1,7 +1,55 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { canProveInside, openBelow, openFolder, stillInside, type Inside } from './inside.ts';
-import { mediaType } from './media-type.ts';
+import type { ToolCall, ToolResult } from 'pith';
+import { printableLine } from '@pith/plain-text';
+import { canProveInside, type Inside, openBelow, openFolder, stillInside } from './inside.ts';
+import type { SkillLedger } from '../ledger/ledger.ts';
+import type { Skill } from '../skill.ts';
+import { skillError, skillResult } from './results.ts';
+
+/** A file's media type by its first bytes, else by its extension, else `application/octet-stream`. */
+function mediaType(path: string, head: Uint8Array): string {
+  const start = Buffer.from(head.subarray(0, 12)).toString('latin1');
+  for (const [magic, type] of MAGIC) if (start.startsWith(magic)) return EXTENSIONS.get(extensionOf(path)) ?? type;
+  return EXTENSIONS.get(extensionOf(path)) ?? 'application/octet-stream';
+}
+
+const MAGIC: readonly (readonly [string, string])[] = [
+  ['\x89PNG', 'image/png'],
+  ['\xff\xd8\xff', 'image/jpeg'],
+  ['GIF8', 'image/gif'],
+  ['%PDF', 'application/pdf'],
+  ['PK\x03\x04', 'application/zip'],
+  ['\x1f\x8b', 'application/gzip'],
+  ['\x7fELF', 'application/x-executable'],
+];
+
+const EXTENSIONS: ReadonlyMap<string, string> = new Map([
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['gif', 'image/gif'],
+  ['webp', 'image/webp'],
+  ['ico', 'image/x-icon'],
+  ['pdf', 'application/pdf'],
+  ['zip', 'application/zip'],
+  ['gz', 'application/gzip'],
+  ['woff', 'font/woff'],
+  ['woff2', 'font/woff2'],
+  ['ttf', 'font/ttf'],
+  ['mp3', 'audio/mpeg'],
+  ['wav', 'audio/wav'],
+  ['mp4', 'video/mp4'],
+  ['wasm', 'application/wasm'],
+  ['sqlite', 'application/vnd.sqlite3'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+]);
+
+function extensionOf(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+}
 
 export type Resource =
   | {
@@ -137,4 +185,38 @@ export async function bytesOf(file: Inside, position: number, length: number): P
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
+}
+
+/** A file of a skill as a tool's result; every refusal is the same, whatever the path was. */
+export async function readSkillResource(
+  { ledger }: { readonly ledger: SkillLedger },
+  skill: Skill,
+  { path, part }: { readonly path: string; readonly part: number },
+  { turn, signal }: ToolCall,
+): Promise<ToolResult> {
+  const resource = await readResource(skill.realDirectory, path, part, signal);
+  if (resource.kind === 'unsupported' || resource.kind === 'refused') return noResource(skill, resource.kind);
+  ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
+  const title = `Resource ${printableLine(resource.path)} of ${skill.id} read`;
+  const options = { title, path: resource.path };
+  if (resource.kind === 'binary') {
+    return skillResult(
+      `Binary file ${printableLine(resource.path)}: ${resource.type}, ${resource.size} bytes, sha256 ${resource.sha256}. Its content is not shown.`,
+      skill,
+      options,
+    );
+  }
+  if (resource.parts === 1) return skillResult(resource.text, skill, options);
+  const next = resource.part < resource.parts ? `; the next is part=${resource.part + 1}` : '; this is the last';
+  return skillResult(`[${printableLine(resource.path)}, part ${resource.part}/${resource.parts}${next}]\n${resource.text}`, skill, options);
+}
+
+/** The same words for every path, so that nobody learns whether something is there. */
+export function noResource({ id }: Skill, kind: 'unsupported' | 'refused'): ToolResult {
+  return kind === 'refused'
+    ? skillError('resource_not_found', `That is not a readable resource of skill '${id}'. read_skill lists its resource files.`)
+    : skillError(
+        'resource_unsupported',
+        'Resource files cannot be read on this system: it has no /proc, so that it cannot be proven where an open file lies.',
+      );
 }

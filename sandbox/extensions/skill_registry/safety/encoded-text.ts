@@ -1,5 +1,4 @@
-import { lineCounter } from './line-counter.ts';
-import { excerpt, type Hit, type Scanner } from './scan-finding.ts';
+import { excerpt, type Hit, lineCounter, type Scanner } from './scan-finding.ts';
 
 /** Shorter ones are digests, keys and names. */
 const RUN = /[A-Za-z0-9+/_-]{40,}={0,2}/g;

@@ -1,5 +1,4 @@
-import { lineCounter } from './line-counter.ts';
-import type { Hit, Scanner } from './scan-finding.ts';
+import { type Hit, lineCounter, type Scanner } from './scan-finding.ts';
 
 /** Characters that are not seen, or that change the order in which others are seen. */
 const SUSPECT =

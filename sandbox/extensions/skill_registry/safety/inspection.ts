@@ -5,14 +5,13 @@ import { open } from 'node:fs/promises';
 import { messageOf } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { parseSkillFile } from '../format/skill-file.ts';
-import { credentialPaths } from './credential-paths.ts';
 import { downloadAndRun } from './download-and-run.ts';
 import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
-import { bySeverity, type ScanFinding, type Scanner, type ScannedLine, type ScannedText } from './scan-finding.ts';
-import { folderTree, isProgram, type FolderTree, type TreeFile } from '../tree/folder-tree.ts';
+import { bySeverity, excerpt, type ScanFinding, type ScannedLine, type ScannedText, type Scanner } from './scan-finding.ts';
+import { folderTree, type FolderTree, isProgram, type TreeFile } from '../tree/folder-tree.ts';
 
 /** What a person should know of a skill before it is trusted. Nothing of it was run. */
 export interface Inspection {
@@ -26,7 +25,6 @@ export interface Inspection {
   readonly findings: readonly ScanFinding[];
 }
 
-const SCANNERS: readonly Scanner[] = [downloadAndRun, credentialPaths, encodedText, hiddenCharacters, unknownHosts, instructions];
 /** Of one file; what follows is told as not looked at. */
 const FILE_LIMIT = 1024 * 1024;
 /** Of all files of a skill. */
@@ -230,3 +228,54 @@ function goesOn(line: string): boolean {
   const end = line.trimEnd();
   return end.endsWith('\\') || (end.endsWith('|') && !end.trimStart().startsWith('|'));
 }
+
+/** Where keys, tokens and passwords of a person lie. */
+const PATHS = new RegExp(
+  [
+    String.raw`(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|homedir\(\)|Path\.home\(\)|/home/\w+|/Users/\w+|/root)[\w"'\s,)/\\+(-]{0,12}\.(?:ssh|aws|azure|kube|gnupg|docker/config|config/gcloud|config/gh|netrc|npmrc|pypirc|git-credentials|password-store|pgpass)\b`,
+    String.raw`(?<![\w])\.(?:ssh/(?:id_\w+|authorized_keys|config|\*)|aws/credentials|kube/config|docker/config\.json|git-credentials|netrc|pgpass|gnupg/)`,
+    String.raw`\bid_(?:rsa|dsa|ecdsa|ed25519)\b(?!\.pub)`,
+    String.raw`/etc/shadow\b`,
+    String.raw`\bLogin(?: |\\ )Data\b|\bkey4\.db\b|\blogins\.json\b|\bcookies\.sqlite\b|(?:Chrome|Chromium|Brave-Browser|BraveSoftware|Edge)[\\/ \w]{0,40}[\\/](?:User Data|Default)\b`,
+    String.raw`\bLibrary/Keychains\b|\bdump-keychain\b|\bfind-(?:generic|internet)-password\b|\blogin\.keychain\b`,
+    String.raw`\bwallet\.dat\b|\.electrum\b|\bMetaMask\b`,
+    String.raw`169\.254\.169\.254|metadata\.google\.internal`,
+  ].join('|'),
+  'i',
+);
+/** A project's own secrets: everybody names them, few send them away. */
+const DOTENV = /(?<![\w$.*])\.env(?:\.(?:local|production|prod|development|staging))?(?![\w.-]*(?:example|sample|template|\())(?![\w(])/i;
+const READS =
+  /\b(?:cat|less|more|head|tail|cp|scp|rsync|tar|zip|base64|xxd|curl|wget|nc|ncat|type|Get-Content|Copy-Item|strings|sqlite3)\b|\bopen\s*\(|\bread(?:_text|_bytes|File(?:Sync)?)?\s*\(|createReadStream|\bread\b[^.\n]{0,40}\b(?:contents?|file|it)\b|dump-keychain|find-(?:generic|internet)-password/i;
+const SENDS =
+  /\b(?:curl|wget|nc|ncat|netcat|scp|rsync|ftp|sftp|telnet|Invoke-WebRequest|Invoke-RestMethod|iwr|irm)\b|requests\.(?:post|put)|httpx\.(?:post|put)|\bfetch\s*\(|urlopen|\b(?:upload|send|post|exfiltrate)\b/i;
+const GUARDS =
+  /\b(?:never|do not|don't|must not|should not|avoid|ensure|git-?ignore|detect|flag|suspicious|malicious|attack|misaligned|disguise|such as|e\.g\.|theft|stealing|leak)\b/i;
+
+/** Where a text leaves to. */
+const TARGET = /https?:\/\/|\b(?:nc|ncat|netcat|scp|rsync)\b|@\S{0,40}\.env\b/i;
+const COMMENT = /^\s*(?:#|\/\/|\*|--|;|REM\b)/i;
+const PUBLIC_KEY = /\S*\.pub\b/g;
+
+/** Places where credentials lie: one that is read or sent away is worse than one that is named. */
+const credentialPaths: Scanner = function* ({ kind, lines }) {
+  for (const { number, text: line } of lines) {
+    const text = line.includes('.pub') ? line.replace(PUBLIC_KEY, '') : line;
+    const path = PATHS.exec(text);
+    const project = path === null ? DOTENV.exec(text) : null;
+    const found = path ?? project;
+    if (found === null) continue;
+    const told = kind === 'prose' && GUARDS.test(text);
+    const sent = !told && SENDS.test(text) && (path !== null || TARGET.test(text));
+    if (path === null && !sent) continue; // a project's `.env` is told only where it leaves the machine
+    const used = sent || (!told && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
+    yield {
+      severity: used ? 'high' : 'medium',
+      code: 'credential_path',
+      line: number,
+      message: `${sent ? 'reads and sends away' : used ? 'reads' : 'names'} a place where credentials lie: ${excerpt(found[0], 60)}`,
+    };
+  }
+};
+
+const SCANNERS: readonly Scanner[] = [downloadAndRun, credentialPaths, encodedText, hiddenCharacters, unknownHosts, instructions];

@@ -1,5 +1,5 @@
 import type { Diagnostic } from 'pith';
-import type { SkillBody } from '../body.ts';
+import type { SkillBody } from '../bodies.ts';
 import type { SkillFields } from '../format/fields.ts';
 import type { ParsedSkill } from '../format/skill-file.ts';
 import type { Stamp } from './stamp.ts';

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Diagnostic } from 'pith';
-import type { SkillState } from '../skill.ts';
 import { didYouMean } from '@pith/plain-text';
+import type { Skill, SkillState } from '../skill.ts';
 import type { SkillFields } from '../format/fields.ts';
-import type { Skill } from '../skill.ts';
 import type { Doubts } from '../trust/trust.ts';
 import type { FoundSkill } from './found.ts';
-import { canonical } from './names.ts';
-import { countsAs, keptBack, matcher, unknownIn, type Named } from './skill-list.ts';
+import { canonical, countsAs, keptBack, matcher, type Named, unknownIn } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig, Source } from './sources.ts';
-import { toFileStamp } from './stamp.ts';
+import { sizeOf } from './stamp.ts';
 
 /** One skill file that may become the skill of its id. */
 export interface Candidate {
@@ -133,7 +131,7 @@ function toSkill({ source, found, fields }: Candidate, state: SkillState, reason
     directory: found.directory,
     realDirectory: found.realDirectory,
     file: found.file,
-    stamp: toFileStamp(found.stamp),
+    stamp: found.stamp,
     tokens: found.bodyTokens ?? found.good?.tokens ?? found.parsed.tokens,
     tokensEstimated: found.bodyTokens === null,
     state,
@@ -177,12 +175,12 @@ function invalidReason({ parsed }: FoundSkill): string {
 }
 
 function isSameContent(a: FoundSkill, b: FoundSkill): boolean {
-  return a.stamp.size === b.stamp.size && digestOf(a) !== null && digestOf(a) === digestOf(b);
+  return sizeOf(a.stamp) === sizeOf(b.stamp) && digestOf(a) !== null && digestOf(a) === digestOf(b);
 }
 
 function digestOf(found: FoundSkill): string | null {
   if (found.digest !== null) return found.digest;
-  if (found.stamp.size > 1024n * 1024n || found.parsed.diagnostics.some(({ code }) => code === 'file_unreadable')) return null;
+  if (sizeOf(found.stamp) > 1024 * 1024 || found.parsed.diagnostics.some(({ code }) => code === 'file_unreadable')) return null;
   try {
     return (found.digest = createHash('sha256').update(readFileSync(found.file)).digest('hex'));
   } catch {

@@ -16,7 +16,8 @@ import {
 } from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, ScanOptions, SourceScan } from './found.ts';
 import { SkillReader, type SkillPlace } from './skill-reader.ts';
-import { isInside, type Source } from './sources.ts';
+import { isInside } from '@pith/safe-files';
+import type { Source } from './sources.ts';
 import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from './stamp.ts';
 
 export const DEPTH_LIMIT = 5;
@@ -186,7 +187,7 @@ class Scan {
     try {
       const folder = readFolder(path);
       const settled = isSettled(stampOf(stats), this.#options.now());
-      if (same && holdsTheSame(before, folder)) {
+      if (same && JSON.stringify({ ...before, ...folder }) === JSON.stringify(before)) {
         before.settled = settled;
         return before;
       }
@@ -225,15 +226,6 @@ function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   links.sort();
   skillFiles.sort();
   return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles };
-}
-
-/** Whether two looks at a folder found the same entries. */
-function holdsTheSame(a: FoundDirectory, b: Omit<FoundDirectory, 'stamp' | 'settled'>): boolean {
-  return a.oddFile === b.oddFile && a.hasFiles === b.hasFiles && isEqual(a.children, b.children) && isEqual(a.links, b.links);
-}
-
-function isEqual(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((name, index) => name === b[index]);
 }
 
 /** The folders that hold files and have no skill below them. */

@@ -3,7 +3,7 @@ import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
 import { loadRepairing, parseHead, unreadable, withPatternsChecked, type ParsedSkill, type Repairing } from '../format/skill-file.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
 import { idOf } from './names.ts';
-import { isInside } from './sources.ts';
+import { isInside } from '@pith/safe-files';
 import { isSame, isSettled, stampOf, type Stats } from './stamp.ts';
 
 /** Enough for nearly every frontmatter. */

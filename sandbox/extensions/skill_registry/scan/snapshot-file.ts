@@ -2,16 +2,15 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Diagnostic, Logger } from 'pith';
 import { stateFolder } from '@pith/safe-files';
-import { inPieces } from '../tree/breather.ts';
+import { inPieces } from '../tree/folder-tree.ts';
 import { emptyFields, type SkillFields } from '../format/fields.ts';
 import type { FoundDirectory, FoundSkill, SourceScan } from './found.ts';
 import { NOTHING } from './scan.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { Source } from './sources.ts';
-import type { Stamp } from './stamp.ts';
 
 /** Raise it whenever the rows or the rules that made them change. */
-const FORMAT = 8;
+const FORMAT = 9;
 /** Far above what thousands of skills need. */
 const SIZE_LIMIT = 512 * 1024 * 1024;
 const ROWS_AT_ONCE = 250;
@@ -51,10 +50,8 @@ interface StoredSource {
   readonly directories: readonly (readonly [path: string, Stored<FoundDirectory>])[];
   readonly diagnostics: readonly Diagnostic[];
 }
-/** As it was found, but for what JSON does not have. What had not settled bears a time that no file has, so that it is read again. */
-type Stored<Found> = Omit<Found, 'stamp' | 'settled'> & {
-  readonly stamp: readonly [mtimeNs: string, ctimeNs: string, size: string, inode: string];
-};
+/** As it was found. What had not settled has no stamp, so that it is read again. */
+type Stored<Found> = Omit<Found, 'settled'>;
 
 function* parse(text: string, sources: readonly Source[]): Generator<void, Map<string, SourceScan>> {
   const scans = new Map<string, SourceScan>();
@@ -151,15 +148,12 @@ async function serialise(scans: readonly SourcedScan[]): Promise<string> {
   return `${lines.join('\n')}\n`;
 }
 
-function stored<Found extends { stamp: Stamp; settled: boolean }>({ stamp, settled, ...found }: Found): Stored<Found> {
-  const { mtimeNs, ctimeNs, size, inode } = stamp;
-  return { ...found, stamp: [settled ? String(mtimeNs) : '-1', String(ctimeNs), String(size), String(inode)] };
+function stored<Found extends FoundSkill | FoundDirectory>({ settled, ...found }: Found): Stored<Found> {
+  return { ...found, stamp: settled ? found.stamp : '' };
 }
 
-function restored<Found extends { stamp: Stamp; settled: boolean }>({ stamp, ...found }: Stored<Found>): Found {
-  const [mtimeNs, ctimeNs, size, inode] = stamp;
-  const known: Stamp = { mtimeNs: BigInt(mtimeNs), ctimeNs: BigInt(ctimeNs), size: BigInt(size), inode: BigInt(inode) };
-  return { ...found, stamp: known, settled: true } as unknown as Found;
+function restored<Found extends FoundSkill | FoundDirectory>(row: Stored<Found>): Found {
+  return { ...row, settled: true } as Found;
 }
 
 function storedSkill(found: FoundSkill): Stored<FoundSkill> {

@@ -4,9 +4,6 @@ import { candidateOf, filtersOf, rank, type Candidate } from './precedence.ts';
 import { aliasesOf } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig } from './sources.ts';
-import { versionOf } from './stamp.ts';
-
-export { findSkill } from './names.ts';
 
 const IDS_AT_ONCE = 400;
 
@@ -65,7 +62,7 @@ export function* changeBetween(before: Snapshot, after: Snapshot): Generator<voi
 
 function isDifferent(a: Skill, b: Skill): boolean {
   if (a.file !== b.file || a.state !== b.state || a.reason !== b.reason) return true;
-  if (versionOf(a.stamp) !== versionOf(b.stamp)) return true;
+  if (a.stamp !== b.stamp) return true;
   return withoutTokens(a) !== withoutTokens(b);
 }
 

@@ -1,12 +1,13 @@
 import type { Clock, Diagnostic } from 'pith';
-import type { SkillBody } from '../body.ts';
+import type { SkillBody } from '../bodies.ts';
 import type { Skill } from '../skill.ts';
 import type { Doubts, Trust } from '../trust/trust.ts';
 import type { FoundSkill, ScanOptions, SourceScan } from './found.ts';
 import { sourceTwice, trustUnusable } from './scan-findings.ts';
 import { NOTHING, scanSource } from './scan.ts';
-import { isInside, type Source } from './sources.ts';
-import { realOf, statOf, toFileStamp, versionOf } from './stamp.ts';
+import { isInside } from '@pith/safe-files';
+import type { Source } from './sources.ts';
+import { realOf, statOf } from './stamp.ts';
 
 /** One source, what it holds, and why what it holds is not trusted. */
 export interface SourcedScan {
@@ -106,7 +107,7 @@ export class SourceScans {
   foundOf({ directory, stamp }: Skill): FoundSkill | undefined {
     for (const { skills } of this.#scans.values()) {
       const found = skills.get(directory);
-      if (found !== undefined) return versionOf(toFileStamp(found.stamp)) === versionOf(stamp) ? found : undefined;
+      if (found !== undefined) return found.stamp === stamp ? found : undefined;
     }
     return undefined;
   }

@@ -1,21 +1,8 @@
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import type { SkillsConfig } from '../config.ts';
 
 /** What `skills:` of the settings may say about where skills come from and which are used. */
-export interface RegistryConfig {
-  readonly enabled?: boolean;
-  readonly allowed?: readonly string[];
-  readonly disabled?: readonly string[];
-  /** Directories beside the default ones; `{ replace }` takes the place of all of them. */
-  readonly sources?: readonly SourceSetting[] | { readonly replace: readonly SourceSetting[] };
-  /** One more source. */
-  readonly skills_path?: string | null;
-  /** Directories outside a source that links in it may lead to. */
-  readonly trusted_links?: readonly string[];
-  /** What is asked again of a source that a person trusts: `ask` every change, `auto` that of links, scripts and toolsets. */
-  readonly trust?: 'ask' | 'auto';
-  /** Seconds between rescans; 0 switches them off. */
-  readonly poll_seconds?: number;
-}
+export type RegistryConfig = Partial<SkillsConfig>;
 
 export type SourceSetting = string | { readonly path: string; readonly label?: string };
 
@@ -88,12 +75,6 @@ function untrustedSources({ untrustedSandbox }: Places): readonly Source[] {
     const directory = join(base === 'project' ? project : untrustedSandbox, path);
     return [{ label, directory, trusted: false, configured: false, within: project }];
   });
-}
-
-/** True when `path` is `directory` or lies in it. Both absolute. */
-export function isInside(path: string, directory: string): boolean {
-  const way = relative(directory, path);
-  return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way));
 }
 
 /** A path of the settings as an absolute one. */

@@ -1,13 +1,7 @@
 import { realpathSync, statSync, type BigIntStats } from 'node:fs';
-import type { FileStamp } from '../skill.ts';
 
-/** A `FileStamp` as the file system gives it: cheap to compare. */
-export interface Stamp {
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-  readonly size: bigint;
-  readonly inode: bigint;
-}
+/** What identifies one version of a file without reading it: its times in nanoseconds, size and inode, as one text. */
+export type Stamp = string;
 
 export type Stats = BigIntStats;
 
@@ -33,24 +27,20 @@ export function realOf(path: string): string | null {
   }
 }
 
-export function stampOf(stats: BigIntStats): Stamp {
-  return { mtimeNs: stats.mtimeNs, ctimeNs: stats.ctimeNs, size: stats.size, inode: stats.ino };
+export function stampOf({ mtimeNs, ctimeNs, size, ino }: BigIntStats): Stamp {
+  return `${mtimeNs} ${ctimeNs} ${size} ${ino}`;
 }
 
 export function isSame(stamp: Stamp, stats: BigIntStats): boolean {
-  return stamp.mtimeNs === stats.mtimeNs && stamp.ctimeNs === stats.ctimeNs && stamp.size === stats.size && stamp.inode === stats.ino;
+  return stamp === stampOf(stats);
 }
 
 /** False when it changed so soon before `now` that a further change could bear the same times. */
 export function isSettled(stamp: Stamp, now: number): boolean {
-  return Math.abs(now - Number(stamp.ctimeNs / 1_000_000n)) > TICK_MS;
+  return Math.abs(now - Number(stamp.split(' ')[1]) / 1e6) > TICK_MS;
 }
 
-export function toFileStamp({ mtimeNs, ctimeNs, size, inode }: Stamp): FileStamp {
-  return { mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs), size: Number(size), inode: String(inode) };
-}
-
-/** One text that names a version of a file. */
-export function versionOf({ mtimeNs, ctimeNs, size, inode }: FileStamp): string {
-  return `${mtimeNs} ${ctimeNs} ${size} ${inode}`;
+/** Of the file, in bytes. */
+export function sizeOf(stamp: Stamp): number {
+  return Number(stamp.split(' ')[2]);
 }

@@ -1,3 +1,4 @@
+import { keepNewest } from '../ledger/thread-loads.ts';
 import type { Snapshot } from '../skill.ts';
 
 /** More turns than this do not run at once; the oldest is one whose end was never heard of. */
@@ -27,7 +28,7 @@ export class TurnSnapshots {
   prepare(turnId: string): TurnSnapshot {
     if (this.#running.has(turnId)) return { snapshot: this.of(turnId), begins: false };
     const snapshot = this.#newest();
-    keep(this.#prepared, turnId, snapshot, PREPARED);
+    keepNewest(this.#prepared, turnId, snapshot, PREPARED);
     snapshot.catch(() => this.#prepared.delete(turnId)); // the caller gets the rejection; the next call tries again
     return { snapshot, begins: true };
   }
@@ -37,7 +38,7 @@ export class TurnSnapshots {
     const prepared = this.#prepared.get(turnId);
     this.#prepared.delete(turnId);
     const snapshot = prepared ?? this.#newest();
-    keep(this.#turns, turnId, snapshot, LIMIT);
+    keepNewest(this.#turns, turnId, snapshot, LIMIT);
     snapshot.catch(() => this.release(turnId));
     return { snapshot, begins: prepared === undefined };
   }
@@ -55,14 +56,5 @@ export class TurnSnapshots {
   release(turnId: string): void {
     this.#turns.delete(turnId);
     this.#running.delete(turnId);
-  }
-}
-
-function keep<T>(map: Map<string, T>, key: string, value: T, limit: number): void {
-  map.delete(key);
-  map.set(key, value);
-  for (const oldest of map.keys()) {
-    if (map.size <= limit) return;
-    map.delete(oldest);
   }
 }

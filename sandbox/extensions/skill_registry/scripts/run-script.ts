@@ -1,14 +1,12 @@
-import type { ConfinedPrograms, ConfinedProgram } from '@pith/held-process';
 import path from 'node:path';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { codeOf, messageOf, type ToolResult, type Places } from 'pith';
+import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
+import { codeOf, messageOf, type Places, type ToolResult } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 import type { SkillsConfig } from '../config.ts';
-import { noLongerTrusted, skillError } from '../reading/results.ts';
+import { noLongerTrusted, scriptResult, skillError } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
-import { findScript, passedNames, subjectOf, type ScriptFile } from './script-file.ts';
-import { scriptResult } from './script-result.ts';
-import { copySkill, SkillTooLarge, type Digests } from './skill-copy.ts';
+import { copySkill, type Digests, findScript, passedNames, type ScriptFile, SkillTooLarge, subjectOf } from './skill-copy.ts';
 import { bundleScript, type ScriptPlace } from './typescript.ts';
 import { fetchCommand, lacksPackages, uvFolders, uvRun } from './uv.ts';
 

@@ -1,9 +1,12 @@
 import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { canProveInside, openBelow, openFolder, stillInside, type Inside } from '../reading/inside.ts';
-import { bytesOf, isOwnFile } from '../reading/resource.ts';
+import { canProveInside, type Inside, openBelow, openFolder, stillInside } from '../reading/inside.ts';
+import { bytesOf, componentsOf, isOwnFile } from '../reading/resource.ts';
 import { folderTree, SKILL_LIMITS, TREE_LIMITS } from '../tree/folder-tree.ts';
+import type { SkillsConfig } from '../config.ts';
+import type { SkillScript } from '../format/fields.ts';
+import type { Skill } from '../skill.ts';
 
 /** The files that were read, by their path in the skill. Links, and files with a second name elsewhere, are not among them. */
 export type Digests = ReadonlyMap<string, FileDigest>;
@@ -16,27 +19,17 @@ export interface FileDigest {
 /** The skill has more files, or larger ones, than are ever copied. */
 export class SkillTooLarge extends Error {}
 
-/** Digests of what a copy of a skill's real folder would hold now; null where nothing can be proven. */
-export async function digestSkill(realDirectory: string, signal?: AbortSignal): Promise<Digests | null> {
-  return readAll(realDirectory, null, signal);
-}
-
-/**
- * Copies a skill's real folder, each file from a descriptor that was proven to lie inside, so that what runs afterwards is what was
- * checked, whatever becomes of the folder. Returns the digests of what was copied; null where nothing can be proven.
- */
-export async function copySkill(realDirectory: string, to: string, signal?: AbortSignal): Promise<Digests | null> {
-  return readAll(realDirectory, to, signal);
-}
-
 interface Reading {
   readonly digests: Map<string, FileDigest>;
   readonly to: string | null;
   bytes: number;
 }
 
-/** The walk only says what to look for: what is read is proven to lie inside, part by part. */
-async function readAll(realDirectory: string, to: string | null, signal?: AbortSignal): Promise<Digests | null> {
+/**
+ * Copies a skill's real folder, each file from a descriptor that was proven to lie inside, so that what runs afterwards is what was
+ * checked, whatever becomes of the folder. Without \`to\` it only reads. Returns the digests of what was read; null where nothing can be proven.
+ */
+export async function copySkill(realDirectory: string, to: string | null, signal?: AbortSignal): Promise<Digests | null> {
   const folder = canProveInside() ? await openFolder(realDirectory) : null;
   if (folder === null) return null;
   const reading: Reading = { digests: new Map(), to, bytes: 0 };
@@ -76,4 +69,57 @@ async function take(file: Inside, name: string, reading: Reading): Promise<void>
   const copy = path.join(reading.to, name);
   await writeFile(copy, bytes, { flag: 'wx' });
   await chmod(copy, executable ? 0o555 : 0o444);
+}
+
+/** One script of a skill, as its bytes are now. */
+export interface ScriptFile {
+  /** Relative to the skill's folder: `scripts/…`. */
+  readonly path: string;
+  readonly sha256: string;
+  /** How many other files the skill has: the script may load them. */
+  readonly others: number;
+  /** Of all of them, itself too, and of which can be run. */
+  readonly allSha256: string;
+  /** What the manifest says of it; null: nothing. */
+  readonly declared: SkillScript | null;
+}
+
+/** The file that is meant, with or without the leading `scripts/`; null: there is none that may run. */
+export function findScript(skill: Pick<Skill, 'scripts'>, given: string, digests: Digests): ScriptFile | null {
+  const path = pathOf(given);
+  const file = path === null ? undefined : digests.get(path);
+  if (path === null || file === undefined) return null;
+  const all = [...digests].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { sha256, executable }]) => [name, sha256, executable]);
+  return {
+    path,
+    sha256: file.sha256,
+    others: all.length - 1,
+    allSha256: createHash('sha256').update(JSON.stringify(all)).digest('hex'),
+    declared: skill.scripts.find((script) => pathOf(script.path) === path) ?? null,
+  };
+}
+
+/** What a person agrees to, all that decides what runs: this script of this skill with all of its files, what it is given, and what holds it. */
+export function subjectOf({ id, source, realDirectory }: SkillPlace, script: ScriptFile, settings: Given): string {
+  const { path, allSha256 } = script;
+  return createHash('sha256')
+    .update(JSON.stringify([id, source, realDirectory, path, allSha256, passedNames(script, settings), settings.sandbox]))
+    .digest('hex');
+}
+
+type SkillPlace = Pick<Skill, 'id' | 'source' | 'realDirectory'>;
+type Given = Pick<SkillsConfig['scripts'], 'env' | 'sandbox'>;
+
+/** The environment that it gets: what the manifest asks for and the settings allow. */
+export function passedNames({ declared }: Pick<ScriptFile, 'declared'>, { env }: Pick<Given, 'env'>): readonly string[] {
+  return (declared?.env ?? []).filter((name) => env.includes(name));
+}
+
+const FOLDER = 'scripts/';
+
+function pathOf(given: string): string | null {
+  const parts = componentsOf(given);
+  if (parts === null) return null;
+  const path = parts.join('/');
+  return path.startsWith(FOLDER) ? path : `${FOLDER}${path}`;
 }

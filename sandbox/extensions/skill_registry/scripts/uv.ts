@@ -1,5 +1,6 @@
 import type { ConfinedOutcome, ConfinedPath } from '@pith/held-process';
-import { readdirSync, realpathSync } from 'node:fs';
+import { realOf } from '@pith/safe-files';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
 /** How a Python script with inline metadata is run. */
@@ -29,7 +30,7 @@ export function uvRun(script: string, program: string | null, home: string | nul
   const python: Readonly<Record<string, string>> = pythons === null ? {} : { UV_PYTHON_INSTALL_DIR: pythons };
   if (!isConfined) return { argv, readOnly: [], env: { ...base, ...python, ...(cache === null ? {} : { UV_CACHE_DIR: cache }) } };
   const readOnly: ConfinedPath[] = [
-    { from: real(program), at: program },
+    { from: realOf(program), at: program },
     ...(pythons !== null && names(pythons).length > 0 ? [pythons] : []),
     ...(cache === null ? [] : fetched(cache)),
   ];
@@ -70,13 +71,5 @@ function names(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return []; // uv has fetched nothing yet
-  }
-}
-
-function real(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file; // it has gone since: it cannot be started then
   }
 }

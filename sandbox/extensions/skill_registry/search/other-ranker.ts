@@ -1,11 +1,10 @@
-import { messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
+import { type Clock, type Logger, messageOf, PithError, type Remote } from 'pith';
 import { within } from '@pith/promises';
 import { printableLine } from '@pith/plain-text';
 import type { RankerDocument, RankerProvider } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { documentVersion, fullDocumentOf } from './document.ts';
+import { BODY_CHARACTERS, documentVersion, fullDocumentOf, type Ranked, type RankOptions, type SearchDocument } from './ranker.ts';
 import type { Learned } from './learned-examples.ts';
-import { BODY_CHARACTERS, type Ranked, type SearchDocument } from './ranker.ts';
 
 export interface OtherRankerOptions {
   /** The extension's id. */
@@ -17,13 +16,6 @@ export interface OtherRankerOptions {
   readonly learned: Pick<Learned, 'of'>;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-export interface OtherRankerQuestion {
-  readonly k: number;
-  readonly agentId?: string;
-  readonly among?: (id: string) => boolean;
-  readonly patienceMs: number;
 }
 
 const BATCH = 50;
@@ -86,7 +78,10 @@ export class OtherRanker {
   }
 
   /** null where the default ranker must answer. Never rejects. */
-  async rank(query: string, { k, agentId, among, patienceMs }: OtherRankerQuestion): Promise<readonly Ranked[] | null> {
+  async rank(
+    query: string,
+    { k, agentId, among, patienceMs }: RankOptions & { readonly patienceMs: number },
+  ): Promise<readonly Ranked[] | null> {
     const { clock } = this.#options;
     const provider = this.#options.find();
     if (provider === null) return this.#complain('it cannot be reached');

@@ -1,14 +1,13 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { messageOf, type Clock, type Logger } from 'pith';
+import { type Clock, type Logger, messageOf } from 'pith';
 import { within } from '@pith/promises';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { Bm25fRanker } from './bm25f.ts';
 import type { CountedFile } from './counted-file.ts';
-import { documentOf, documentVersion, fullDocumentOf } from './document.ts';
+import { documentOf, documentVersion, fullDocumentOf, type Ranked, type RankOptions } from './ranker.ts';
 import type { Learned } from './learned-examples.ts';
-import type { Ranked, RankOptions } from './ranker.ts';
-import { countTerms, type Counted } from './term-index.ts';
+import { type Counted, countTerms } from './term-index.ts';
 import { eachTerm, queryTerms } from './tokens.ts';
 
 export interface RankAnswer {

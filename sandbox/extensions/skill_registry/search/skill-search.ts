@@ -5,20 +5,12 @@ import type { Snapshot } from '../skill.ts';
 import { RESCORED, UNION_UP_TO } from './fusion.ts';
 import { CountedFile } from './counted-file.ts';
 import { learnedOf, NOTHING_LEARNED } from './learned-examples.ts';
-import type { Ranked } from './ranker.ts';
+import type { Ranked, RankOptions } from './ranker.ts';
 import { SearchBackends, type SearchBackendsOptions } from './search-backends.ts';
 import { SkillIndex } from './skill-index.ts';
 import { TurnLessons } from './turn-lessons.ts';
 
-export interface SearchOptions {
-  readonly k: number;
-  readonly agentId?: string;
-  /** Only ids for which this is true are in the answer, whoever ranks. */
-  readonly among?: (id: string) => boolean;
-  /** Also what has little in common with the query, after the rest: for places that have room anyway. */
-  readonly weak?: boolean;
-  /** Equal scores stand in an order of their own for each seed; absent: by id. */
-  readonly seed?: string;
+export interface SearchOptions extends RankOptions {
   /** How long to wait for what is being read; 0: answer with what there is. */
   readonly patienceMs: number;
 }

@@ -1,6 +1,5 @@
-import { NameIndex } from './name-index.ts';
+import { NameIndex, Spelling } from './name-index.ts';
 import { BODY_CHARACTERS, type SearchDocument } from './ranker.ts';
-import { Spelling } from './spelling.ts';
 import { POSITIONS, positionsOf } from './term-positions.ts';
 import { eachTerm } from './tokens.ts';
 

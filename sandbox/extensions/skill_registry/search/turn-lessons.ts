@@ -1,9 +1,93 @@
-import { messageOf, type Logger, type TopicMap, type TurnInfo } from 'pith';
+import { type Logger, messageOf, type TopicMap, type TurnInfo } from 'pith';
+import { hideKeys } from '@pith/plain-text';
 import type { SkillLoad } from '../ledger/skill-use.ts';
-import { dropOldest } from '../ledger/thread-loads.ts';
+import { keepNewest } from '../ledger/thread-loads.ts';
 import type { Skill } from '../skill.ts';
-import { exampleOf } from './example-text.ts';
-import type { LearnedExamples } from './learned-examples.ts';
+import { type LearnedExamples, LONGEST_EXAMPLE } from './learned-examples.ts';
+import { clean } from '../catalog/brief.ts';
+import { queryTerms } from './tokens.ts';
+
+/** So many words must say what it is about, and so many of them more than the skill's own name. */
+const LEAST_WORDS = 3;
+const LEAST_OWN = 2;
+/** What is longer brings its material with it: its words are those of the material. */
+const LONGEST_MESSAGE = 2000;
+
+/** What of a person's text is kept as an example for a skill; null where it says too little, too much, or speaks of what is secret. */
+export function exampleOf(text: string, { id, name }: Pick<Skill, 'id' | 'name'>): string | null {
+  if (text.length > LONGEST_MESSAGE) return null;
+  const plain = clean(text.normalize('NFKC').replace(UNSEEN, '').replace(CODE, ' ').replace(HIDDEN, ' ')); // before anything is looked for: a mark may cut a word in two
+  if (speaksOfSecrets(plain)) return null;
+  const kept = cut(clean(withoutPrivate(plain)));
+  const words = queryTerms(kept);
+  const own = new Set(queryTerms(`${id} ${name}`).map(({ term }) => term));
+  return weightOf(words) >= LEAST_WORDS && weightOf(words.filter(({ term }) => !own.has(term))) >= LEAST_OWN ? kept : null;
+}
+
+/** What nobody sees is no part of a word. */
+const UNSEEN = /(?!\s)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
+const HIDDEN = /\[(?:hidden|secret [^\]]*)\]/g;
+const CODE = /```[^]*?(?:```|$)/g;
+
+/** Words beside which something stands that is nobody's business, whatever that looks like: such a text is not learned from at all. */
+const SECRET_WORDS = [
+  'pass(?:es|words?|phrases?|codes?|keys?|wd|wort|wörter)?|pwd|psw|passw|pins?|secrets?|tokens?|credentials?|creds?|otp|totp|cvv|cvc',
+  'ssn|social security|passport|iban|seed|mnemonic|recovery phrase|(?:api|access|account|private|shared|signing|ssh|encryption|secret)[ _-]*keys?',
+  '(?:credit|debit|bank)[ -]*(?:cards?|accounts?)|(?:card|account|routing|konto|karten)[ -]*(?:numbers?|nummer|no|nr)|kreditkarte\\w*|kontonummer|kartennummer',
+  'kennw(?:ort|örter)|zugangsdaten|geheim\\w*|mots? de passe|code secret|contraseñas?|contrasenas?|clave|senhas?|parola|wachtwoord|lösenord|hasło|şifre',
+  'пароль\\w*|пароля|пароли',
+].join('|');
+const SECRET = new RegExp(
+  `(?<![\\p{L}\\p{M}])(?:${SECRET_WORDS})(?![\\p{L}\\p{M}])|密码|密碼|口令|パスワード|暗証番号|비밀번호|كلمة (?:المرور|السر)|סיסמה`,
+  'iu',
+);
+/** "the code is …", "code 83920". */
+const SAID_CODE =
+  /(?<!\p{L})codes?(?!\p{L})(?:\s*[=:>-]+|\s+(?:is|are|ist|lautet|est|es))?\s+(?:\S*\p{Nd}|(?<=(?:[=:>]|is|ist|lautet|est|es)\s+)\S)/iu;
+/** Where somebody lives. */
+const STREETS = 'street|st|road|rd|avenue|ave|lane|ln|drive|boulevard|blvd|square|court|straße|strasse|str|allee|platz|gasse|weg';
+const HOME = new RegExp(
+  `(?<!\\p{L})\\p{Nd}+\\p{L}?,?\\s+(?:\\p{L}[\\p{L}.'-]*\\s+){0,3}(?:${STREETS})(?!\\p{L})|\\p{L}*(?:straße|strasse|allee|platz|gasse|weg|str\\.)\\s+\\p{Nd}|` +
+    '(?<!\\p{L})(?:rue|calle|via|avenida|rua)\\s|\\p{Nd}\\s+(?:rue|avenue)\\s',
+  'iu',
+);
+const ENVELOPE = /-----\s*BEGIN/i;
+/** Words of a wallet: a dozen and more, short, and hardly one of them holds a sentence together. */
+const WORD_ROW = /(?<![\p{L}\p{Nd}])(?:[a-z]{3,8}[ ,]+){11,}[a-z]{3,8}(?![\p{L}\p{Nd}])/iu;
+const JOINING =
+  /\b(?:the|and|for|with|from|that|this|into|all|our|your|are|which|how|can|please|not|when|what|you|has|have|was|were|then|but)\b/gi;
+
+function speaksOfSecrets(text: string): boolean {
+  const row = WORD_ROW.exec(text)?.[0];
+  if (row !== undefined && (row.match(JOINING)?.length ?? 0) <= 1) return true;
+  return [SECRET, SAID_CODE, HOME, ENVELOPE].some((pattern) => pattern.test(text));
+}
+
+const ADDRESS =
+  /\b[a-z][a-z0-9+.-]*:\/\/\S+|\S+@\S+|\S*[/\\]\S*|(?<!\S)\S+\.(?:com|net|org|edu|gov|info|biz|internal|local|corp|lan|intranet)\b\S*|\bwww\.\S+/gi;
+/** Numbers of people, accounts and cards; codes; and what no vocabulary has. */
+const NUMBER = /\+?\p{Nd}[\p{Nd}\s().-]{4,}\p{Nd}/gu;
+const CODE_WORD =
+  /(?=(?:\S*?\p{Nd}){4})\S+|(?=\S*\p{Nd})(?=\S*[a-z])\S{10,}|(?<!\S)(?:npm|gh[a-z]|pypi|glpat|xox[a-z]|sk|pk|rk)[_-]\S{6,}|\S*=\S*|[!-~]{24,}|\S{41,}/giu;
+
+/** Without what is a key or may be one, and without what says who somebody is rather than what is to be done. */
+function withoutPrivate(text: string): string {
+  return [ADDRESS, NUMBER, CODE_WORD].reduce((safe, pattern) => safe.replace(pattern, ' '), hideKeys(text).replace(HIDDEN, ' '));
+}
+
+/** Characters of scripts without spaces come as overlapping threes. */
+function weightOf(words: ReturnType<typeof queryTerms>): number {
+  return words.reduce((sum, { term }) => sum + (NO_SPACES.test(term) ? 0.5 : 1), 0);
+}
+
+const NO_SPACES = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+function cut(text: string): string {
+  if (text.length <= LONGEST_EXAMPLE) return text;
+  const head = text.slice(0, LONGEST_EXAMPLE);
+  const space = head.lastIndexOf(' ');
+  return (space > LONGEST_EXAMPLE / 2 ? head.slice(0, space) : head).replace(/[\ud800-\udbff]$/, '').trimEnd();
+}
 
 export interface TurnLessonsPorts {
   readonly learned: LearnedExamples;
@@ -36,8 +120,7 @@ export class TurnLessons {
     if (how === 'uses_skills' || again || carried || (part ?? 1) > 1 || !isPersons(turn) || !chooses(turn)) return;
     const known = this.#turns.get(turn.id) ?? { turn, ids: new Set() };
     known.ids.add(skillId);
-    this.#turns.set(turn.id, known);
-    dropOldest(this.#turns, RUNNING);
+    keepNewest(this.#turns, turn.id, known, RUNNING);
   }
 
   /** One that waits for an answer goes on later. */

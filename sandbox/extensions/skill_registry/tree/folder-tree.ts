@@ -1,6 +1,31 @@
-import { lstatSync, readdirSync, readlinkSync, type BigIntStats } from 'node:fs';
-import { stampOf, type Stamp } from '../scan/stamp.ts';
-import { Breather } from './breather.ts';
+import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { createHash } from 'node:crypto';
+import { isSame, type Stamp, stampOf } from '../scan/stamp.ts';
+
+/** Work between two yields, where one look at a file counts 1: about 5 ms. */
+const SLICE = 400;
+
+/** Lets others work now and then. One for a whole piece of work, however many folders it goes through. */
+export class Breather {
+  #spent = 0;
+
+  /** To be awaited where it is not null. */
+  spend(cost: number): Promise<void> | null {
+    this.#spent += cost;
+    if (this.#spent < SLICE) return null;
+    this.#spent = 0;
+    return breathe();
+  }
+}
+
+/** Does the work, letting others work where it yields. */
+export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done) return step.value;
+    await breathe();
+  }
+}
 
 export type EntryKind = 'file' | 'folder' | 'link' | 'other';
 
@@ -140,3 +165,48 @@ interface TreeLimits {
 
 /** More than this is no skill that anybody can look through. */
 export const TREE_LIMITS: TreeLimits = { entries: 10_000, depth: SKILL_LIMITS.depth };
+
+/** One text that names what a folder holds: names, contents, links and which files can be run. Times and owners do not count. */
+export async function treeDigest(folder: string): Promise<string> {
+  const [digest] = await digestsOf(await folderTree(folder), [() => true]);
+  return `sha256:${digest}`;
+}
+
+/** For each question the hex digest of the entries to which it says yes. Every file is read once. */
+export async function digestsOf(
+  tree: FolderTree,
+  questions: readonly ((entry: TreeEntry) => boolean)[],
+  breather = new Breather(),
+): Promise<readonly string[]> {
+  const digests = questions.map(() => createHash('sha256'));
+  for (const entry of tree.entries) {
+    if (entry.kind === 'folder') continue; // what lies in it names it
+    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, breather) : entry.target;
+    const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
+    for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
+  }
+  if (tree.more) for (const digest of digests) digest.update('more\n');
+  return digests.map((digest) => digest.digest('hex'));
+}
+
+const buffer = Buffer.allocUnsafeSlow(64 * 1024);
+/** How much reading costs as much as a look at a file. */
+const BYTES_PER_COST = 8 * 1024;
+
+/** Hex digest of what a file holds. Rejects where it is no longer the one of the entry. */
+export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, breather: Breather): Promise<string> {
+  const hash = createHash('sha256');
+  const descriptor = openSync(full, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  try {
+    if (!isSame(stamp, fstatSync(descriptor, { bigint: true }))) throw new Error(`${full} changed while it was read`);
+    for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
+      hash.update(buffer.subarray(0, read));
+      const pause = breather.spend(read / BYTES_PER_COST);
+      if (pause !== null) await pause;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  await breather.spend(4);
+  return hash.digest('hex');
+}

@@ -1,9 +1,8 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { inPieces } from '../tree/breather.ts';
+import { inPieces } from '../tree/folder-tree.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { fold, kindAt, SPACE, SYMBOL } from './characters.ts';
+import { fold, kindAt, PhraseIndex, prepare, type PreparedPhrase, SPACE, SYMBOL } from './phrase-index.ts';
 import type { PatternCache } from './pattern-cache.ts';
-import { PhraseIndex, prepare, type PreparedPhrase } from './phrase-index.ts';
 
 /** What of a message speaks for one skill. */
 export interface TriggerMatch {

@@ -1,28 +1,21 @@
-import type { Clock, ContextParts, TurnInfo } from 'pith';
-import type { ScopeCache } from '../catalog/scope-cache.ts';
+import type { ContextParts, TurnInfo } from 'pith';
+import { keepNewest } from '../ledger/thread-loads.ts';
 import type { Snapshot } from '../skill.ts';
 import { decide, STAYS_FOR, type TriggerDecision } from './decision.ts';
 import { PatternCache } from './pattern-cache.ts';
 import { TriggerIndex } from './trigger-index.ts';
 import { triggerParts, type TriggerPorts } from './trigger-parts.ts';
 
-export interface TriggerModePorts extends TriggerPorts {
-  readonly clock: Clock;
-  readonly cache: ScopeCache;
-  /** For agents that say nothing else. */
-  readonly maxSkills: number;
-}
-
 /** The mode in which a message itself brings the skills that it needs. One decision a turn, whoever asks. */
 export class TriggerMode {
-  readonly #ports: TriggerModePorts;
+  readonly #ports: TriggerPorts;
   readonly #patterns: PatternCache;
   readonly #indexes = new WeakMap<Snapshot, Promise<TriggerIndex>>();
   readonly #turns = new Map<string, Decided>();
 
-  constructor(ports: TriggerModePorts) {
+  constructor(ports: TriggerPorts) {
     this.#ports = ports;
-    this.#patterns = new PatternCache(ports.clock);
+    this.#patterns = new PatternCache(ports.context.clock);
   }
 
   /** What this turn is given of the skills: the same for the whole turn. */
@@ -33,12 +26,7 @@ export class TriggerMode {
     const isSame = known !== undefined && !known.told && known.snapshot === snapshot && known.text === text;
     if (known !== undefined && (known.started || isSame)) return known.decision;
     const decision = this.#decide(turn, snapshot, text);
-    this.#turns.delete(turn.id);
-    this.#turns.set(turn.id, { snapshot, text, decision, told: false, started: false });
-    for (const oldest of this.#turns.keys()) {
-      if (this.#turns.size <= TURNS) break;
-      this.#turns.delete(oldest);
-    }
+    keepNewest(this.#turns, turn.id, { snapshot, text, decision, told: false, started: false }, TURNS);
     decision.catch(() => this.release(turn.id)); // who asked gets the rejection
     return decision;
   }
@@ -62,14 +50,14 @@ export class TriggerMode {
   }
 
   async #decide(turn: TurnInfo, snapshot: Snapshot, text: string): Promise<TriggerDecision> {
-    const { ledger, cache, maxSkills } = this.#ports;
+    const { ledger, cache, context } = this.#ports;
     const scope = cache.scope(snapshot, turn.agent);
     return decide({
       snapshot,
       scope,
       index: await this.#index(snapshot),
       text,
-      maxSkills: scope.settings.max_skills ?? maxSkills,
+      maxSkills: scope.settings.max_skills ?? context.config.max_skills,
       recent: ledger.loadedIn(turn).map(({ skillId }) => skillId),
       matched: ledger.matchedIn(turn, STAYS_FOR),
     });

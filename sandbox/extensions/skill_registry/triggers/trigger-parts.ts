@@ -1,22 +1,16 @@
-import type { ContextParts, Logger, TurnInfo } from 'pith';
-import type { SkillBody } from '../body.ts';
-import { clean, catalogLine } from '../catalog/brief.ts';
-import type { SkillScope } from '../catalog/scope.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { OVER_BUDGET, type Offer } from '../ledger/offer.ts';
+import type { ContextParts, TurnInfo } from 'pith';
+import type { SkillBody } from '../bodies.ts';
+import { catalogLine, clean } from '../catalog/brief.ts';
+import { type Offer, OVER_BUDGET } from '../catalog/scope.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import { renderEnvelope } from '../reading/envelope.ts';
+import type { ToolPorts } from '../reading/read-skill.ts';
 import { listResources } from '../reading/resource-list.ts';
 import type { Skill } from '../skill.ts';
 import { referenceOf, type TriggerDecision } from './decision.ts';
 import { estimateTokens } from '../catalog/token-estimate.ts';
 
-export interface TriggerPorts {
-  readonly ledger: Ledger;
-  readonly logger: Logger;
-  readBody(skill: Skill): Promise<SkillBody>;
-  isStillTrusted(skill: Skill): Promise<boolean>;
-}
+export type TriggerPorts = Pick<ToolPorts, 'context' | 'registry' | 'ledger' | 'cache'>;
 
 /** What stands beside the user's message by this decision; what it tells and gives is recorded, unless the kernel waits no longer. */
 export async function triggerParts(
@@ -33,9 +27,8 @@ export async function triggerParts(
   const registry = decision.tier === 2 ? registryText(catalog, lines) : null;
   const told = registry === null ? [] : registry.told === catalog.length ? 'all' : catalog.slice(0, registry.told);
   const rest = registry === null ? NOT_BROUGHT : OVER_BUDGET;
-  const key = registry === null ? scope : keyOf(scope, registry.told);
   const shown = [...given.held, ...given.documents.map((document) => document.key), ...given.tooMany];
-  ports.ledger.offered(turn, { snapshot, scope, told, rest, key, shown });
+  ports.ledger.offered(turn, { snapshot, scope, told, rest, shown });
   for (const load of given.loads) ports.ledger.record(turn, load);
   if (decision.tier === 0) return null;
   if (decision.tier === 1) return { turn: `[${catalog.length} skills available]` };
@@ -47,16 +40,6 @@ export async function triggerParts(
 }
 
 const NOT_BROUGHT = 'no trigger brought it';
-const keys = new WeakMap<SkillScope, Map<number, object>>();
-
-/** One object for each scope and number of its skills that is told. */
-function keyOf(scope: SkillScope, told: number): object {
-  const known = keys.get(scope) ?? new Map<number, object>();
-  keys.set(scope, known);
-  const key = known.get(told) ?? {};
-  known.set(told, key);
-  return key;
-}
 
 interface Given {
   readonly documents: readonly NonNullable<ContextParts['documents']>[number][];
@@ -108,12 +91,12 @@ function noRoom(reference: string): string {
   return `The skill ${quoted(reference)} fits too, but is too long to stand here: load it with read_skill.`;
 }
 
-async function readable(ports: TriggerPorts, skill: Skill): Promise<{ skill: Skill; body: SkillBody } | null> {
+async function readable({ registry, context }: TriggerPorts, skill: Skill): Promise<{ skill: Skill; body: SkillBody } | null> {
   try {
-    const body = await ports.readBody(skill);
-    return (await ports.isStillTrusted(skill)) ? { skill, body } : null; // asked after the read: it may have changed meanwhile
+    const body = await registry.readBody(skill);
+    return (await registry.isStillTrusted(skill)) ? { skill, body } : null; // asked after the read: it may have changed meanwhile
   } catch (error) {
-    ports.logger.warn('a skill that the message matches cannot be read', { id: skill.id, error: String(error) });
+    context.logger.warn('a skill that the message matches cannot be read', { id: skill.id, error: String(error) });
     return null;
   }
 }

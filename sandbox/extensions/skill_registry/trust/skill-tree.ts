@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { isSame, isSettled } from '../scan/stamp.ts';
-import type { Breather } from '../tree/breather.ts';
-import { folderTree, placeOf, isProgram, TREE_LIMITS, type FolderTree, type TreeEntry } from '../tree/folder-tree.ts';
-import { digestsOf } from '../tree/tree-digest.ts';
+import {
+  type Breather,
+  digestsOf,
+  folderTree,
+  type FolderTree,
+  isProgram,
+  placeOf,
+  TREE_LIMITS,
+  type TreeEntry,
+} from '../tree/folder-tree.ts';
 
 /** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
 export interface SkillTree {
@@ -30,8 +37,7 @@ export async function readTree(directory: string, before: SkillTree | null, now:
   const tree = await folderTree(directory, TREE_LIMITS, { breather });
   if (tree.more) throw new RangeError(`it has more than ${TREE_LIMITS.entries} files, or folders more than ${TREE_LIMITS.depth} deep`);
   const hash = createHash('sha256');
-  for (const { path, kind, stamp } of tree.entries)
-    hash.update(`${path}\0${kind} ${stamp.mtimeNs} ${stamp.ctimeNs} ${stamp.size} ${stamp.inode}\0`);
+  for (const { path, kind, stamp } of tree.entries) hash.update(`${path}\0${kind} ${stamp}\0`);
   return { tree, stats: hash.digest('hex'), settled: tree.entries.every(({ stamp }) => isSettled(stamp, now)) };
 }
 

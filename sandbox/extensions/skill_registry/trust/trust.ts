@@ -2,9 +2,9 @@ import type { Clock } from 'pith';
 import { realOf } from '../scan/stamp.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
-import { Breather } from '../tree/breather.ts';
-import { digestTree, readTree, type Declared, type SkillTree, type TreeDigests } from './skill-tree.ts';
-import { TrustFile, type TrustedSource, type TrustedTree } from './trust-file.ts';
+import { Breather } from '../tree/folder-tree.ts';
+import { type Declared, digestTree, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
+import { type TrustedSource, type TrustedTree, TrustFile } from './trust-file.ts';
 
 /** `ask`: every change of a trusted skill is looked at by a person. `auto`: only one of links, scripts and toolsets. */
 export type TrustMode = 'ask' | 'auto';

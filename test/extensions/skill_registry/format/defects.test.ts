@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { lintSkill } from '../../../../sandbox/extensions/skill_registry/lint.ts';
 import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
@@ -14,7 +14,8 @@ const TOLERANT: readonly string[] = ['warning', 'info', ''];
 describe('a folder for each defect', () => {
   /** As a kernel finds them, all in one source. */
   const found = new Map<string, Skill>();
-  beforeAll(async () => {
+  beforeEach(async () => {
+    if (found.size > 0) return;
     const { registry } = await skillSandbox();
     const opened = registry({ config: { sources: [ROOT] } });
     await opened.refresh();

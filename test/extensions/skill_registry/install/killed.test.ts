@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -7,8 +7,8 @@ import path from 'node:path';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
-import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/tree-digest.ts';
-import { exclusively, type Exclusion } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
+import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
+import { type Exclusion, exclusively } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
 import { systemClock } from '../../../../core/kernel/index.ts';
 import { skillText } from '../skill-sandbox.ts';
 import { until } from '../../../waiting.ts';

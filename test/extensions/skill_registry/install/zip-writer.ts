@@ -1,5 +1,4 @@
-import { deflateRawSync } from 'node:zlib';
-import { crc32 } from '../../../../sandbox/extensions/skill_registry/install/zip-origin.ts';
+import { crc32, deflateRawSync } from 'node:zlib';
 
 /** One entry of an archive, honest unless it says otherwise. */
 export interface ZipFile {

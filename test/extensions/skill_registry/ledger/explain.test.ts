@@ -1,18 +1,14 @@
-import { afterEach, expect, it } from 'vitest';
-import { call, ledgerKernel, skill, type LedgerKernel } from './ledger-kernel.ts';
+import { expect, it } from 'vitest';
+import { call, skill, skillKernel, type SkillKernel } from '../skill-kernel.ts';
 
-let world: LedgerKernel | undefined;
-afterEach(async () => {
-  await world?.pith.stop();
-  world = undefined;
-});
+let world: SkillKernel;
 
 it('S82 S90 explain tells the last uses of a skill from the ledger', async () => {
-  world = await ledgerKernel(skill('alpha'));
+  world = await skillKernel(skill('alpha'));
   expect(await world.print('skills explain alpha')).toContain('not used in the last 30 days');
-  await world.turn('go', [call('read_skill', { skill_id: 'alpha' })]);
+  await world.chat('go', [call('read_skill', { skill_id: 'alpha' })]);
   await expect
-    .poll(() => world!.print('skills explain alpha'))
+    .poll(() => world.print('skills explain alpha'))
     .toMatch(/^used \d{4}-\d\d-\d\d \d\d:\d\d by reader: loaded by read_skill, sha256 [0-9a-f]{12}$/m);
   expect((await world.command('skills explain alpha --agent reader'))['uses']).toMatchObject([{ state: 'loaded', how: 'read_skill' }]);
   expect(await world.print('skills explain alpha --agent orchestrator')).toContain('not used in the last 30 days');
@@ -22,13 +18,13 @@ it('S82 explain says what an agent of another mode is told, and what a text brin
   const agent = (id: string, mode: string) => ({
     [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { mode: ${mode}, deny: [beta] } }\n`,
   });
-  world = await ledgerKernel({
+  world = await skillKernel({
     ...skill('alpha', { more: 'triggers: { keywords: [invoice] }\n' }),
     ...skill('beta'),
     ...agent('caller', 'single_tool'),
     ...agent('trigger', 'triggers'),
   });
-  const catalog = async (line: string) => (await world!.command(`skills explain ${line}`))['catalog'];
+  const catalog = async (line: string) => (await world.command(`skills explain ${line}`))['catalog'];
   expect(await catalog('alpha --agent caller')).toMatchObject({ mode: 'single_tool', offered: true, withinBudget: null });
   expect(await catalog('beta --agent caller')).toMatchObject({ offered: false, why: "the agent's skills.deny names it" });
   const explained = await world.print('skills explain alpha --agent trigger --text invoice');
@@ -38,7 +34,7 @@ it('S82 explain says what an agent of another mode is told, and what a text brin
 });
 
 it('S82 explain lists the scripts of a skill, and whether they can be run', async () => {
-  world = await ledgerKernel({
+  world = await skillKernel({
     ...skill('alpha', { more: 'scripts: [scripts/run.sh, scripts/gone.sh]\n' }),
     'skills/alpha/scripts/run.sh': 'true',
   });
@@ -49,14 +45,14 @@ it('S82 explain lists the scripts of a skill, and whether they can be run', asyn
 });
 
 it('S90 stats of one skill say what kept it from being offered, and people get words', async () => {
-  world = await ledgerKernel({
+  world = await skillKernel({
     ...skill('alpha'),
     ...skill('beta'),
     'agents/reader/manifest.yaml': 'id: reader\nagent: { uses_tools: [skill_registry], skills: { deny: [beta] } }\n',
   });
   expect(await world.print('skills stats')).toBe('Nothing is recorded of the last 30 days: talk to an agent first.');
-  await world.turn('go', [call('read_skill', { skill_id: 'alpha' })]);
-  await expect.poll(async () => (await world!.command('skills stats'))['turns']).toBe(1);
+  await world.chat('go', [call('read_skill', { skill_id: 'alpha' })]);
+  await expect.poll(async () => (await world.command('skills stats'))['turns']).toBe(1);
   expect(await world.command('skills stats')).toMatchObject({
     skills: [
       { id: 'alpha', offered: 1, loaded: { read_skill: 1 }, lastUsed: expect.any(String) },
@@ -68,4 +64,65 @@ it('S90 stats of one skill say what kept it from being offered, and people get w
   expect(text).toContain("not offered in 1 turn: the agent's skills.deny names it");
   await expect(world.print('skills stats bet')).rejects.toMatchObject({ message: expect.stringContaining("did you mean 'beta'") });
   await expect(world.print('skills stats --days 0')).rejects.toMatchObject({ code: 'usage' });
+});
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, at) =>
+    skill(`report-${String(at).padStart(2, '0')}`, { description: `Writes the yearly report of branch ${at}.` }),
+  );
+const agent = (id: string, skills: string) => ({
+  [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: ${skills} }\n`,
+});
+
+it('R12 explain --text tells rank, reason, where it stands for that text, and the state of the budget, among what the agent may see', async () => {
+  world = await skillKernel({
+    ...(Object.assign({}, ...many(40)) as Record<string, string>),
+    ...skill('zoo', { description: 'Feeds penguins.' }),
+    ...skill('aviary', { description: 'Feeds parrots.', body: 'They eat sunflower seeds.\n' }),
+    ...agent('small', '{ budget_tokens: 150, pinned: [zoo] }'),
+    ...agent('two', '{ allow: [zoo, aviary] }'),
+  });
+  const text = async (line: string) => world.print(`skills explain ${line}`);
+  expect(await world.command('skills explain aviary --agent small --text parrots')).toMatchObject({
+    catalog: { budget: 150, withinBudget: false, skills: 42, lines: 1, rest: 'groups' },
+    ranking: { rank: 1, of: 1, why: ['parrots'], by: 'lexical', place: 'beside' },
+    learned: 0,
+  });
+  const aviary = await text('aviary --agent small --text parrots');
+  expect(aviary).toMatch(/^budget: \d+ of 150 tokens for 42 skills: 1 with a line, 41 counted in groups$/m);
+  expect(aviary).toMatch(/^search: ranks 1 of 1 for 'parrots' \(score [\d.]+; matched parrots\)$/m);
+  expect(aviary).toContain('for this text: it stands beside the message, among the 12 that fit best');
+  expect(await text('zoo --agent small --text parrots')).toContain('for this text: its line stands in the system prompt anyway');
+  expect(await text('report-30 --agent small --text parrots')).toContain('for this text: nothing brings it');
+  const two = await text('aviary --agent two --text feeds');
+  expect(two).toMatch(/^budget: \d+ of 2000 tokens for 2 skills: 2 with a line$/m);
+  expect(two).toContain("search: ranks 1 of 2 for 'feeds'");
+  expect(await world.command('skills explain report-30 --agent two --text report')).toMatchObject({
+    ranking: { rank: null, of: 0, place: 'none' },
+  });
+});
+
+it('R5 explain tells how many learned examples help to find a skill', async () => {
+  world = await skillKernel(skill('alpha'));
+  await world.chat('Plan our paddling trip through the fjords', [call('read_skill', { skill_id: 'alpha' })]);
+  await expect.poll(() => world.print('skills explain alpha')).toContain('learned: 1 of the texts that it was loaded for helps to find it');
+});
+
+it('R12 explain shows no line of what the agent may not see, and refuses an empty text as search does', async () => {
+  world = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...agent('two', '{ allow: [beta] }') });
+  expect(await world.print('skills explain alpha --agent two')).not.toContain('line: ');
+  expect(await world.print('skills explain beta --agent two')).toContain('line: • `beta`');
+  for (const wrong of ['0', '1.5', '-1']) {
+    await expect(world.print(`skills search -k=${wrong} all`)).rejects.toMatchObject({ code: 'usage' });
+    await expect(world.print(`skills eval -k=${wrong}`)).rejects.toMatchObject({ code: 'usage' });
+  }
+  await expect(world.print('skills explain alpha --text=')).rejects.toMatchObject({ code: 'usage', message: '--text is empty' });
+});
+
+it('R12 explain counts all skills that rank, and all others that do', async () => {
+  world = await skillKernel({
+    ...(Object.assign({}, ...many(1010)) as Record<string, string>),
+    ...skill('zoo', { description: 'Feeds penguins.' }),
+  });
+  expect(await world.command('skills explain zoo --text report')).toMatchObject({ ranking: { rank: null, of: 1010 } });
 });

@@ -3,10 +3,9 @@ import { rm } from 'node:fs/promises';
 import { fakeClock } from 'pith/testing';
 import { afterEach, expect, it } from 'vitest';
 import { createDatabase, openStore, type Store } from '../../../../core/store/index.ts';
-import { OVER_BUDGET } from '../../../../sandbox/extensions/skill_registry/ledger/offer.ts';
+import { OVER_BUDGET, scopeOf } from '../../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { SkillLedger } from '../../../../sandbox/extensions/skill_registry/ledger/ledger.ts';
 import { beyondBytes } from '../../../../sandbox/extensions/skill_registry/ledger/ledger-writer.ts';
-import { scopeOf } from '../../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { agentOf, skillOf, snapshotOf, turnOf } from '../skill-values.ts';
 import { folderWith } from '../../../places.ts';
 
@@ -39,7 +38,7 @@ async function opened(keepDays = 30) {
     const snapshot = snapshotOf(ids.map((one) => skillOf(one)));
     const scope = scopeOf(snapshot, info.agent);
     ledger.begin(info);
-    ledger.offered(info, { snapshot, scope, told: 'all', rest: OVER_BUDGET, key: scope });
+    ledger.offered(info, { snapshot, scope, told: 'all', rest: OVER_BUDGET });
     ledger.started(id, []);
     ledger.record(info, { skillId: 'alpha', state: 'loaded', how: 'read_skill', sha256: 'a'.repeat(64) });
     ledger.record(info, { skillId: 'alpha', state: 'resource_read', path: 'x.md' });

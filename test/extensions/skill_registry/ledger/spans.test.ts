@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { context, ROOT_CONTEXT, trace, type Attributes, type Context, type ContextManager, type Tracer } from '@opentelemetry/api';
 import { afterEach, expect, it } from 'vitest';
-import { call, ledgerKernel, skill } from './ledger-kernel.ts';
+import { call, skillKernel, skill } from '../skill-kernel.ts';
 
 afterEach(() => {
   trace.disable();
@@ -38,13 +38,13 @@ function collect(): { readonly name: string; readonly attributes: Attributes }[]
 
 it('S90 the span of a tool call names the skill that it loaded, that of the turn the skills that it carries', async () => {
   const spans = collect();
-  const world = await ledgerKernel({
+  const world = await skillKernel({
     ...skill('alpha'),
     ...skill('beta'),
     ...skill('gamma', { name: 'Gamma Rays' }),
     'agents/reader/manifest.yaml': 'id: reader\nagent: { uses_tools: [skill_registry], uses_skills: [alpha, beta] }\n',
   });
-  await world.turn('go', [call('read_skill', { skill_id: 'gamma' })]);
+  await world.chat('go', [call('read_skill', { skill_id: 'gamma' })]);
   await world.pith.stop();
   const of = (name: string) => spans.find((span) => span.name === name)?.attributes;
   expect(of('execute_tool read_skill')).toMatchObject({ 'skill.id': 'gamma', 'skill.name': 'Gamma Rays', 'skill.how': 'read_skill' });

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { scriptedModel, testKernel, type ScriptedModel, type TestKernel } from 'pith/testing';
+import type { TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
+import { skillKernel, type SkillKernel } from '../skill-kernel.ts';
 import { skillText } from '../skill-sandbox.ts';
 import { until } from '../../../waiting.ts';
 
@@ -21,15 +22,14 @@ const SYNONYMS = 'zlorp glimms';
 
 describe('R4 skills are found by their meaning', () => {
   let server: EmbeddingsServer;
-  let model: ScriptedModel;
-  let pith: TestKernel | undefined;
+  let world: SkillKernel;
+  let pith: TestKernel;
   beforeEach(async () => {
     server = await startEmbeddingsServer();
   });
   afterEach(async () => {
     server.release();
-    await pith?.stop();
-    pith = undefined;
+    await pith.stop();
     await server.close();
   });
 
@@ -41,27 +41,15 @@ describe('R4 skills are found by their meaning', () => {
     wire = false,
     env = {},
   } = {}) {
-    model = scriptedModel([], { contextWindow: null });
     const reader = `id: reader\nagent: { uses_tools: [skill_registry], ${agent}instructions: READER }\n`;
     const extension = embedding === '' ? '' : `extensions: { embedding: { ${embedding}, base_url: "${server.url}" } }\n`;
     const pithYaml = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n${extension}`;
-    return (pith = await testKernel({
-      wire,
-      model,
-      env,
-      files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': pithYaml, ...files },
-    }));
+    world = await skillKernel({ 'agents/reader/manifest.yaml': reader, 'pith.yaml': pithYaml, ...files }, { wire, env });
+    return (pith = world.pith);
   }
 
   /** What `list_skills` told the model. */
-  async function search(query: string): Promise<string> {
-    model.add({ calls: [{ name: 'list_skills', input: { query } }] }, { text: 'done' });
-    const { results } = await pith!.run('go on');
-    const [result] = results;
-    return result?.ok === true
-      ? ((result.output as { readonly text: string }).text ?? JSON.stringify(result.output))
-      : JSON.stringify(result);
-  }
+  const search = (query: string) => world.resultOf('list_skills', { query });
 
   /** The first search begins the background work: until there is a vector for each of so many skills. */
   async function indexed(count: number, query = SYNONYMS): Promise<void> {
@@ -82,9 +70,9 @@ describe('R4 skills are found by their meaning', () => {
   it('and by words alone where no model is set up: nothing is asked for, and the extension is not loaded again', async () => {
     await start({ embedding: '' });
     expect(await search(SYNONYMS)).toContain('No skill matches');
-    await pith!.restart();
+    await pith.restart();
     await search(SYNONYMS);
-    const states = pith!.kernel.host.extensions.list().map(({ id, state }) => ({ id, state }));
+    const states = pith.kernel.host.extensions.list().map(({ id, state }) => ({ id, state }));
     expect(states).toContainEqual({ id: 'embedding', state: 'idle' });
     expect(server.requests).toEqual([]);
   });
@@ -94,10 +82,10 @@ describe('R4 skills are found by their meaning', () => {
     await indexed(5);
     const documents = () => server.texts().filter((text) => text.includes('BODY-OF'));
     expect(documents()).toHaveLength(5);
-    await pith!.restart();
+    await pith.restart();
     await until(async () => (await search('glimms to zlorp')).includes('similar meaning'));
     expect(documents()).toHaveLength(5);
-    await pith!.write(
+    await pith.write(
       'skills/wheels/SKILL.md',
       skillText({ name: 'wheels', description: 'Automobile repair.', body: 'BODY-OF-wheels, new\n' }),
     );
@@ -105,7 +93,7 @@ describe('R4 skills are found by their meaning', () => {
       await search('glimms to zlorp');
       return documents().length > 5;
     });
-    await pith!.restart(); // what was under way has ended
+    await pith.restart(); // what was under way has ended
     expect(documents()).toHaveLength(6);
     expect(documents()[5]).toContain('Automobile repair.');
   });
@@ -113,18 +101,18 @@ describe('R4 skills are found by their meaning', () => {
   it('a damaged file of vectors is told of and made anew', async () => {
     await start();
     await indexed(5);
-    const folder = path.join(pith!.sandbox, 'data/extensions/skill_registry/vectors');
+    const folder = path.join(pith.sandbox, 'data/extensions/skill_registry/vectors');
     const kept = () => (existsSync(folder) ? readdirSync(folder) : []).filter((name) => name.endsWith('.vectors'));
     await until(() => kept().length === 1);
     const file = path.join(folder, kept()[0]!);
     const bytes = readFileSync(file);
     bytes[bytes.length - 10]! ^= 0xff;
     writeFileSync(file, bytes);
-    await pith!.restart();
+    await pith.restart();
     await search(SYNONYMS);
     await until(() => server.texts().filter((text) => text.includes('BODY-OF')).length === 6);
     await until(async () => (await search(SYNONYMS)).includes('similar meaning'));
-    expect(await logOf(pith!)).toMatch(/file of vectors .* is damaged: 4 vectors can be used/);
+    expect(await logOf(pith)).toMatch(/file of vectors .* is damaged: 4 vectors can be used/);
   });
 
   it('an agent that may see two skills gets no third, however near it is', async () => {
@@ -138,12 +126,10 @@ describe('R4 skills are found by their meaning', () => {
   it('the part beside the message holds what is near, and the system part does not change', async () => {
     await start({ agent: 'skills: { budget_tokens: 100 }, ' });
     await indexed(5);
-    model.add({ text: 'done' });
-    const { requests } = await pith!.run(SYNONYMS, { threadId: 'other' });
+    const { requests } = await world.chat(SYNONYMS, [], 'other');
     const sent = JSON.stringify(requests[0]!.messages);
     expect(sent).toMatch(/Skills for this message.*picture-press/);
-    model.add({ text: 'done' });
-    const again = await pith!.run('the florps', { threadId: 'third' });
+    const again = await world.chat('the florps', [], 'third');
     expect(JSON.stringify(again.requests[0]!.messages)).toMatch(/Skills for this message.{0,40}paper-money/);
     expect(again.requests[0]!.system).toBe(requests[0]!.system);
   });
@@ -169,7 +155,7 @@ describe('R4 skills are found by their meaning', () => {
     expect(await search('compress images')).toContain('picture-press');
     await until(() => server.requests.length > 0);
     for (let turn = 0; turn < 2; turn++) expect(await search('compress images')).toContain('picture-press');
-    const log = await logOf(pith!);
+    const log = await logOf(pith);
     expect(log).toMatch(line);
     expect(log.split('by their words alone').length - 1).toBe(1);
     expect(log).not.toContain('sk-secret-of-mine');
@@ -182,25 +168,25 @@ describe('R4 skills are found by their meaning', () => {
     await indexed(5);
     server.behave({ body: (texts) => ({ data: texts.map(() => ({ embedding: [1, 0, 0] })) }) });
     expect(await search('compress a glimms')).toContain('picture-press');
-    await pith!.write('skills/wheels/SKILL.md', skillText({ name: 'wheels', description: 'Cars.', body: 'BODY-OF-wheels, new\n' }));
+    await pith.write('skills/wheels/SKILL.md', skillText({ name: 'wheels', description: 'Cars.', body: 'BODY-OF-wheels, new\n' }));
     const asked = server.requests.length;
     await until(async () => {
       await search('compress a glimms');
       return server.requests.length > asked;
     });
-    expect(await logOf(pith!)).toContain('gave vectors of 3 numbers, before 32');
+    expect(await logOf(pith)).toContain('gave vectors of 3 numbers, before 32');
   });
 
   it('while the chat goes on a model is set up, and switched off again', async () => {
     await start({ embedding: '' });
     expect(await search(SYNONYMS)).toContain('No skill matches');
-    const settings = readFileSync(path.join(pith!.sandbox, 'pith.yaml'), 'utf8');
-    await pith!.write('pith.yaml', `${settings}extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\n`);
-    await pith!.kernel.host.extensions.reload('embedding');
+    const settings = readFileSync(path.join(pith.sandbox, 'pith.yaml'), 'utf8');
+    await pith.write('pith.yaml', `${settings}extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\n`);
+    await pith.kernel.host.extensions.reload('embedding');
     await indexed(5);
     expect(await search(SYNONYMS)).toContain('picture-press');
-    await pith!.write('pith.yaml', settings);
-    await pith!.kernel.host.extensions.reload('embedding');
+    await pith.write('pith.yaml', settings);
+    await pith.kernel.host.extensions.reload('embedding');
     expect(await search(SYNONYMS)).toContain('No skill matches');
   });
 });

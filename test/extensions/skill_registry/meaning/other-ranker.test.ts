@@ -51,7 +51,7 @@ describe('R1 a ranker of another extension', () => {
     expect([...documents.keys()]).toEqual(['alpha', 'beta', 'gamma']);
     expect(documents.get('beta')).toMatchObject({ id: 'beta', body: 'BODY OF beta' });
     expect(await other.rank('x', { k: 5, patienceMs: 250 })).toEqual([good('beta')]);
-    other.sync(snapshotOf([SKILLS[0]!, { ...SKILLS[1]!, stamp: { ...SKILLS[1]!.stamp, size: 77 } }]));
+    other.sync(snapshotOf([SKILLS[0]!, { ...SKILLS[1]!, stamp: '1 1 77 1' }]));
     await other.settled();
     expect([...documents.keys()]).toEqual(['alpha', 'beta']);
     expect(upserts()).toBe(4);

@@ -2,8 +2,12 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
-import { forgetVectorsIn, VectorFile, vectorsIn } from '../../../../sandbox/extensions/skill_registry/meaning/vector-file.ts';
-import type { VectorRecord } from '../../../../sandbox/extensions/skill_registry/meaning/vector-record.ts';
+import {
+  forgetVectorsIn,
+  VectorFile,
+  type VectorRecord,
+  vectorsIn,
+} from '../../../../sandbox/extensions/skill_registry/meaning/vector-file.ts';
 import { systemClock } from '../../../../core/kernel/index.ts';
 import { logTo, skillSandbox } from '../skill-sandbox.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agent, call, lastResult, modeKernel, skill, toolsOf } from './mode-kernel.ts';
+import { agent, call, lastResult, skillKernel, skill, toolsOf } from '../skill-kernel.ts';
 
 const file = (id: string, frontmatter: string) => ({
   [`agents/${id}/AGENT.md`]: `---\nname: ${id}\nprovider: scripted\nmodel: scripted\n${frontmatter}---\nYou are ${id}.\n`,
@@ -7,7 +7,7 @@ const file = (id: string, frontmatter: string) => ({
 
 describe('K40 an AGENT.md and its skills', () => {
   it('K40 S61 S60 allow_skills selects the one tool; absent or false, there are none', async () => {
-    const { turn, pith } = await modeKernel({
+    const { turn, pith } = await skillKernel({
       ...skill('alpha'),
       ...file('open', 'allow_skills: true\nuses_tools: []\n'),
       ...file('core', 'allow_skills: true\n'),
@@ -28,7 +28,7 @@ describe('K40 an AGENT.md and its skills', () => {
   });
 
   it('K40 uses_skills beside allow_skills stands in the instructions and not in the list', async () => {
-    const { turn } = await modeKernel({
+    const { turn } = await skillKernel({
       ...skill('alpha'),
       ...skill('beta'),
       ...file('open', 'allow_skills: true\nuses_skills: [beta]\n'),
@@ -43,7 +43,7 @@ describe('K40 an AGENT.md and its skills', () => {
 
 describe('S60 the mode none', () => {
   it('S60 offers nothing and brings nothing; what an agent carries can still be read by the tools that it names', async () => {
-    const { turn } = await modeKernel({
+    const { turn } = await skillKernel({
       ...skill('alpha'),
       ...skill('beta'),
       ...agent('none', 'skills: { mode: none }'),

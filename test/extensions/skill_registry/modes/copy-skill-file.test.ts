@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { link, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { agent, call, modeKernel, skill, type ModeKernel } from './mode-kernel.ts';
+import { agent, call, skillKernel, skill, type SkillKernel } from '../skill-kernel.ts';
 import { words } from '../../../words.ts';
 
 const copy = (from: string, to: string, skill_id = 'alpha') => call('copy_skill_file', { skill_id, path: from, to });
 const BYTES = Buffer.from([0, 1, 2, 255, 254]).toString('latin1');
 
 describe.skipIf(!existsSync('/proc/self/fd'))('S65 copy_skill_file', () => {
-  let kernel: ModeKernel;
+  let kernel: SkillKernel;
   beforeEach(async () => {
-    kernel = await modeKernel({
+    kernel = await skillKernel({
       ...skill('alpha'),
       'skills/alpha/templates/report.md': 'REPORT',
       'skills/alpha/references/guide.md': 'GUIDE',

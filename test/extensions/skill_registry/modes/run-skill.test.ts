@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allowedTools } from '../../../../sandbox/extensions/skill_registry/modes/allowed-tools.ts';
-import { agent, call, lastResult, modeKernel, skill, toolsOf } from './mode-kernel.ts';
+import { agent, call, lastResult, skillKernel, skill, toolsOf } from '../skill-kernel.ts';
 
 const run = (skill_id: string, task = 'the task') => call('run_skill', { skill_id, task });
 
@@ -40,7 +40,7 @@ describe('S71 which tools a skill is allowed', () => {
 describe.each([{ wire: false }, { wire: true }])('S71 run_skill (%o)', ({ wire }) => {
   it('S71 runs the skill in a separate turn: its body for instructions, allowed-tools ∩ the agent’s for tools, and no other can be called', async () => {
     const worker = skill('worker', { more: 'allowed-tools: take, risk_not_there, Bash(git:*)\n', body: 'WORK {{ by }} $& THIS\n' });
-    const { turn } = await modeKernel({ ...hands, ...worker, ...MAIN }, { wire });
+    const { turn } = await skillKernel({ ...hands, ...worker, ...MAIN }, { wire });
     const outcome = await turn('main', 'please', run('worker', 'Move it.'), call('give', {}), call('take', {}), { text: 'It was moved.' });
     const [first, child, denied, taken, last] = outcome.requests;
     expect(first!.tools.map(({ name }) => name)).toContain('run_skill');
@@ -79,7 +79,7 @@ describe('S70 S71 run_skill and the tools of the skill’s own toolset', () => {
       ['odd', 'allowed-tools: [{ name: mine }]\n', []],
     ];
     const skills = Object.assign({}, ...cases.map(([id, more]) => own(id, more))) as Record<string, string>;
-    const { turn } = await modeKernel({ ...hands, ...skills, ...MAIN });
+    const { turn } = await skillKernel({ ...hands, ...skills, ...MAIN });
     for (const [id, , tools, missing] of cases) {
       const outcome = await turn('main', 'please', run(id), { text: 'ok' });
       expect(toolsOf(outcome, 1)).toEqual(tools);
@@ -88,7 +88,7 @@ describe('S70 S71 run_skill and the tools of the skill’s own toolset', () => {
   });
 
   it('S71 S70 a policy of the caller’s turn keeps it from the toolset too', async () => {
-    const { pith, model } = await modeKernel({
+    const { pith, model } = await skillKernel({
       ...hands,
       ...own('worker'),
       ...MAIN,
@@ -105,7 +105,7 @@ describe('S70 S71 run_skill and the tools of the skill’s own toolset', () => {
 
 describe('S71 run_skill', () => {
   it('S71 without allowed-tools it has what the agent has, but does not run skills itself; its files can be read', async () => {
-    const { turn } = await modeKernel({ ...hands, ...skill('worker'), 'skills/worker/references/guide.md': 'GUIDE', ...MAIN });
+    const { turn } = await skillKernel({ ...hands, ...skill('worker'), 'skills/worker/references/guide.md': 'GUIDE', ...MAIN });
     const read = call('read_skill_resource', { skill_id: 'worker', path: 'guide.md' });
     const outcome = await turn('main', 'please', run('worker'), read, { text: 'ok' });
     expect(toolsOf(outcome, 1)).toEqual(['take', 'give', 'risk', 'read_skill', 'read_skill_resource']);
@@ -113,14 +113,14 @@ describe('S71 run_skill', () => {
   });
 
   it('S71 a policy of the turn narrows it further', async () => {
-    const { pith, model } = await modeKernel({ ...hands, ...skill('worker', { more: 'allowed-tools: [take, give]\n' }), ...MAIN });
+    const { pith, model } = await skillKernel({ ...hands, ...skill('worker', { more: 'allowed-tools: [take, give]\n' }), ...MAIN });
     model.add(run('worker'), { text: 'ok' }, { text: 'done' });
     const { requests } = await pith.run('please', { agent: 'main', policy: { denyTools: ['hands/give'] } });
     expect(requests[1]!.tools.map(({ name }) => name)).toEqual(['take']);
   });
 
   it('S71 what needs a person’s approval asks with the path, and the answer goes on where it stopped', async () => {
-    const { pith, model } = await modeKernel({ ...hands, ...skill('worker', { more: 'allowed-tools: risk\n' }), ...MAIN });
+    const { pith, model } = await skillKernel({ ...hands, ...skill('worker', { more: 'allowed-tools: risk\n' }), ...MAIN });
     model.add(run('worker'), call('risk', {}));
     const first = await pith.run('please', { agent: 'main' });
     expect(first.reason).toBe('awaiting_approval');
@@ -134,14 +134,14 @@ describe('S71 run_skill', () => {
   });
 
   it('S71 does not make the skill known to the conversation: it can be read there afterwards', async () => {
-    const { turn } = await modeKernel({ ...hands, ...skill('worker'), ...MAIN });
+    const { turn } = await skillKernel({ ...hands, ...skill('worker'), ...MAIN });
     const outcome = await turn('main', 'please', run('worker'), { text: 'ok' }, call('read_skill', { skill_id: 'worker' }));
     expect(lastResult(outcome)).toContain('BODY-OF-worker');
   });
 
   it('S71 a skill that the agent may not see cannot be run; one that fails says why', async () => {
     const shut = agent('main', 'uses_tools: [skill_registry/run_skill]', 'skills: { deny: [worker] }', 'limits: { max_turns: 3 }');
-    const { turn } = await modeKernel({ ...skill('worker'), ...skill('other'), ...shut });
+    const { turn } = await skillKernel({ ...skill('worker'), ...skill('other'), ...shut });
     const outcome = await turn('main', 'please', run('worker'), run('other'), { error: new Error('the model broke') });
     expect(outcome.results).toMatchObject([
       { error: { code: 'skill_not_found' } },
@@ -150,14 +150,14 @@ describe('S71 run_skill', () => {
   });
 
   it('S71 in the ordinary way to read a skill, allowed-tools is advice, and what is not there is named', async () => {
-    const { turn } = await modeKernel({ ...hands, ...skill('worker', { more: 'allowed-tools: Read take Bash(git:*)\n' }), ...MAIN });
+    const { turn } = await skillKernel({ ...hands, ...skill('worker', { more: 'allowed-tools: Read take Bash(git:*)\n' }), ...MAIN });
     const text = lastResult(await turn('main', 'please', call('read_skill', { skill_id: 'worker' })));
     expect(text).toContain('allowed tools (advice): Read, take, Bash(git:*)\n');
     expect(text).toContain('note: of the allowed tools you do not have: Read, Bash(git:*)\n');
   });
 
   it('S25 only who names it has it', async () => {
-    const { turn } = await modeKernel({ ...skill('worker'), ...agent('main', 'uses_tools: [skill_registry]') });
+    const { turn } = await skillKernel({ ...skill('worker'), ...agent('main', 'uses_tools: [skill_registry]') });
     expect(toolsOf(await turn('main', 'hi'))).not.toContain('run_skill');
   });
 });

@@ -2,7 +2,7 @@ import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { singleTool, singleToolBudget, SINGLE_TOOL_RULES } from '../../../../sandbox/extensions/skill_registry/modes/turn-tools.ts';
 import { skillOf } from '../skill-values.ts';
-import { agent, call, lastResult, modeKernel, skill, toolsOf } from './mode-kernel.ts';
+import { agent, call, lastResult, skillKernel, skill, toolsOf } from '../skill-kernel.ts';
 
 const SINGLE = 'skills: { mode: single_tool }';
 const activate = (name: string) => call('skill', { skill_name: name });
@@ -56,7 +56,7 @@ describe('S61 what a model is told of the one tool', () => {
 describe.each([{ wire: false }, { wire: true }])('the mode single_tool (%o)', ({ wire }) => {
   it('S61 S65 an agent has the tool and read_skill_resource without uses_tools, and no catalog', async () => {
     const files = { ...skill('beta'), ...skill('alpha'), 'skills/alpha/references/guide.md': 'GUIDE' };
-    const { turn, pith } = await modeKernel({ ...files, ...agent('one', SINGLE) }, { wire });
+    const { turn, pith } = await skillKernel({ ...files, ...agent('one', SINGLE) }, { wire });
     const guide = call('read_skill_resource', { skill_id: 'alpha', path: 'references/guide.md' });
     const outcome = await turn('one', 'hello', activate('alpha'), guide);
     const [first] = outcome.requests;
@@ -80,7 +80,7 @@ describe.each([{ wire: false }, { wire: true }])('the mode single_tool (%o)', ({
   });
 
   it('S61 an active skill is not loaded again, until the run ends', async () => {
-    const { turn } = await modeKernel({ ...skill('alpha'), ...skill('beta'), ...agent('one', SINGLE) }, { wire });
+    const { turn } = await skillKernel({ ...skill('alpha'), ...skill('beta'), ...agent('one', SINGLE) }, { wire });
     const outcome = await turn('one', 'hello', activate('alpha'), activate('alpha'), activate('beta'), activate('alpha'));
     const outputs = outcome.results.map(({ output }) => String(output));
     expect(outputs.map((output) => output.includes('BODY-OF'))).toEqual([true, false, true, false]);
@@ -91,7 +91,7 @@ describe.each([{ wire: false }, { wire: true }])('the mode single_tool (%o)', ({
 
 describe('the mode single_tool', () => {
   it('S61 compaction resets what is active, also in the middle of a run', async () => {
-    const { turn } = await modeKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { contextWindow: 4000 });
+    const { turn } = await skillKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { contextWindow: 4000 });
     const long = 'word '.repeat(2600);
     const again = [{ name: 'skill', input: { skill_name: 'alpha' } }];
     const usage = { inputTokens: 3500, outputTokens: 100 };
@@ -102,18 +102,18 @@ describe('the mode single_tool', () => {
   });
 
   it('S61 without skills there is no tool', async () => {
-    const { turn } = await modeKernel({
+    const { turn } = await skillKernel({
       ...agent('one', SINGLE),
       ...skill('alpha'),
       ...agent('shut', 'skills: { mode: single_tool, deny: ["*"] }'),
     });
     expect(toolsOf(await turn('shut', 'hello'))).toEqual([]);
-    const none = await modeKernel({ ...agent('one', SINGLE) });
+    const none = await skillKernel({ ...agent('one', SINGLE) });
     expect(toolsOf(await none.turn('one', 'hello'))).toEqual([]);
   });
 
   it('S61 S31 allow and deny leave what the agent may see; all else does not exist for it', async () => {
-    const { turn } = await modeKernel({
+    const { turn } = await skillKernel({
       ...skill('alpha'),
       ...skill('beta'),
       ...skill('gamma'),
@@ -130,7 +130,7 @@ describe('the mode single_tool', () => {
 
   it('S61 a changed skill is told and loaded as it is by the very next turn', async () => {
     const clock = fakeClock();
-    const { turn, pith } = await modeKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { clock });
+    const { turn, pith } = await skillKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { clock });
     await turn('one', 'hello');
     await pith.write('skills/beta/SKILL.md', '---\nname: Beta Two\ndescription: New.\n---\nBODY {{ x }} $&');
     await clock.advance(260); // S22
@@ -140,7 +140,7 @@ describe('the mode single_tool', () => {
   });
 
   it('S25 skill_registry/skill can be named by an agent of another mode, and the extension alone does not bring it', async () => {
-    const { turn } = await modeKernel({
+    const { turn } = await skillKernel({
       ...skill('alpha'),
       ...agent('both', 'uses_tools: [skill_registry, skill_registry/skill]'),
       ...agent('plain', 'uses_tools: [skill_registry]'),
@@ -153,7 +153,7 @@ describe('the mode single_tool', () => {
   });
 
   it('S15 skills that are switched off leave the agent without the tool', async () => {
-    const { turn } = await modeKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { flags: { skills: { enabled: false } } });
+    const { turn } = await skillKernel({ ...skill('alpha'), ...agent('one', SINGLE) }, { flags: { skills: { enabled: false } } });
     expect(toolsOf(await turn('one', 'hello'))).toEqual([]);
   });
 });

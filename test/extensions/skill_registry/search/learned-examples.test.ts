@@ -1,12 +1,14 @@
 import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exampleOf } from '../../../../sandbox/extensions/skill_registry/search/example-text.ts';
-import { documentVersion } from '../../../../sandbox/extensions/skill_registry/search/document.ts';
-import { LearnedExamples } from '../../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
+import type { TurnInfo } from 'pith';
+import { exampleOf, TurnLessons } from '../../../../sandbox/extensions/skill_registry/search/turn-lessons.ts';
+import { documentVersion } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { LearnedExamples, type Lesson } from '../../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
 import { systemClock } from '../../../../core/kernel/index.ts';
 import { logTo, skillSandbox } from '../skill-sandbox.ts';
 import { skillOf } from '../skill-values.ts';
+import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
 
 async function folder() {
   const { project, log } = await skillSandbox();
@@ -223,4 +225,19 @@ describe('the file of learned examples', () => {
     expect(documentVersion(skill, ['another'])).not.toBe(version);
     expect(documentVersion(skill, [])).toBe(documentVersion(skill));
   });
+});
+
+it('R5 nothing is learned from what the offline model loads: it takes the first of equals', async () => {
+  const kept: Lesson[] = [];
+  const learned = { add: async (lessons: readonly Lesson[]) => void kept.push(...lessons) } as unknown as LearnedExamples;
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  const skillOf = (id: string) => ({ id, name: id }) as Skill;
+  const lessons = new TurnLessons({ learned, logger, skillOf, allows: () => true, onLearned: () => {} });
+  for (const ref of ['offline/librarian', 'some/model']) {
+    const turn = { id: ref, depth: 0, model: { ref, contextWindow: null }, userTexts: ['Plan our paddling trip'] } as unknown as TurnInfo;
+    lessons.loaded(turn, { skillId: ref.split('/')[0]!, how: 'tool' } as unknown as Parameters<TurnLessons['loaded']>[1]);
+    lessons.ended({ turnId: ref, reason: 'done' });
+  }
+  await lessons.settled();
+  expect(kept.map(({ skillId }) => skillId)).toEqual(['some']);
 });

@@ -1,20 +1,10 @@
 import path from 'node:path';
 import { rm } from 'node:fs/promises';
-import { type JsonValue, SkillProvider } from 'pith';
-import {
-  fakeClock,
-  scriptedModel,
-  testKernel,
-  type FakeClock,
-  type ScriptedModel,
-  type ScriptedReply,
-  type ScriptedStep,
-  type TestKernel,
-  type TurnOutcome,
-} from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { SkillProvider } from 'pith';
+import { fakeClock, type FakeClock, type ScriptedStep, type TestKernel, type TurnOutcome } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
 import { toolsetLines, toolsetReport } from '../../../../sandbox/extensions/skill_registry/commands/explain.ts';
-import { TOOLSETS_RUN } from '../../../fixtures/toolset-settings.ts';
+import { call, skillKernel, type SkillKernel } from '../skill-kernel.ts';
 import { skillOf } from '../skill-values.ts';
 import { until } from '../../../waiting.ts';
 
@@ -29,42 +19,20 @@ function skill(id: string, list: string, more = ''): Record<string, string> {
   };
 }
 
-const call = (name: string, input: JsonValue = {}): ScriptedReply => ({ calls: [{ name, input }] });
-const read = (id: string): ScriptedReply => call('read_skill', { skill_id: id });
+const read = (id: string) => call('read_skill', { skill_id: id });
 
 describe('toolsets of skills in a turn', () => {
-  let pith: TestKernel | undefined;
-  let model: ScriptedModel;
+  let world: SkillKernel;
+  let pith: TestKernel;
   let clock: FakeClock;
-  afterEach(async () => {
-    await pith?.stop();
-    pith = undefined;
-  });
 
-  async function start(
-    files: Readonly<Record<string, string>>,
-    agent = 'uses_tools: [skill_registry]',
-    wire?: boolean,
-  ): Promise<TestKernel> {
-    model = scriptedModel([]);
+  async function start(files: Readonly<Record<string, string>>, agent = 'uses_tools: [skill_registry]', wire?: boolean): Promise<void> {
     clock = fakeClock();
-    const settings = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n${TOOLSETS_RUN}`;
-    const reader = `id: reader\nagent: { ${agent} }\n`;
-    return (pith = await testKernel({
-      ...(wire === undefined ? {} : { wire }),
-      model,
-      clock,
-      files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files },
-    }));
+    const reader = { 'agents/reader/manifest.yaml': `id: reader\nagent: { ${agent} }\n` };
+    world = await skillKernel({ ...reader, ...files }, { clock, ...(wire === undefined ? {} : { wire }) });
+    ({ pith } = world);
   }
-
-  /** One turn in which the model does `steps`, then answers. */
-  async function turn(input: string, ...steps: ScriptedStep[]): Promise<TurnOutcome> {
-    model.add(...steps, { text: 'done' });
-    const outcome = await pith!.run(input);
-    expect(outcome, JSON.stringify(outcome.error)).toMatchObject({ reason: 'done' });
-    return outcome;
-  }
+  const turn = (input: string, ...steps: ScriptedStep[]) => world.chat(input, steps);
 
   const toolsIn = ({ requests }: TurnOutcome, step: number) =>
     requests[step]!.tools.map(({ name }) => name).filter((name) => !/skill/.test(name));
@@ -76,7 +44,7 @@ describe('toolsets of skills in a turn', () => {
       await start({}, undefined, wire);
       await turn('hello');
       for (const [file, text] of Object.entries(skill('weather', `tool('forecast', ({ n }) => ({ sun: n }))`)))
-        await pith!.write(file, text);
+        await pith.write(file, text);
       await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
       const first = await turn('weather?', read('weather'), call('forecast', { n: 3 }));
       expect([0, 1, 2].map((step) => toolsIn(first, step))).toEqual([[], ['forecast'], ['forecast']]);
@@ -85,26 +53,26 @@ describe('toolsets of skills in a turn', () => {
       expect(toolsIn(next, 0)).toEqual(['forecast']);
       expect(next.results[0]).toMatchObject({ ok: true, output: { sun: 4 } });
 
-      await pith!.write('skills/weather/toolsets/index.ts', `${HEAD}\nexport const list = [tool('forecast', () => 'rain')];`);
-      expect((await turn('again?', call('forecast'))).results[0]).toMatchObject({ ok: true, output: 'rain' });
+      await pith.write('skills/weather/toolsets/index.ts', `${HEAD}\nexport const list = [tool('forecast', () => 'rain')];`);
+      expect((await turn('again?', call('forecast', {}))).results[0]).toMatchObject({ ok: true, output: 'rain' });
 
-      await pith!.remove('skills/weather');
+      await pith.remove('skills/weather');
       await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
       const gone = await turn('once more?');
       expect(toolsIn(gone, 0)).toEqual([]);
-      expect(pith!.kernel.host.extensions.show('toolset:weather')).toBeNull();
+      expect(pith.kernel.host.extensions.show('toolset:weather')).toBeNull();
     },
   );
 
   it('S70: a tool whose skill goes while a turn offers it ends the call tool_gone', async () => {
     await start(skill('weather', `tool('forecast', () => 1)`));
     await turn('weather?', read('weather'));
-    model.add(async () => {
-      await rm(path.join(pith!.sandbox, 'skills/weather'), { recursive: true });
+    world.model.add(async () => {
+      await rm(path.join(pith.sandbox, 'skills/weather'), { recursive: true });
       await clock.advance(260); // S22: a look at the disk holds for a quarter of a second
-      await (await pith!.kernel.host.providers.active(SkillProvider))[0]!.listSkills(); // as a poll would look
-      await until(() => pith!.kernel.host.extensions.show('toolset:weather') === null);
-      return call('forecast');
+      await (await pith.kernel.host.providers.active(SkillProvider))[0]!.listSkills(); // as a poll would look
+      await until(() => pith.kernel.host.extensions.show('toolset:weather') === null);
+      return call('forecast', {});
     });
     const { results } = await turn('go');
     expect(results[0]).toMatchObject({ ok: false, error: { code: 'tool_gone' } });
@@ -138,19 +106,19 @@ describe('toolsets of skills in a turn', () => {
     const good = skill('good', `tool('fine', () => 1)`);
     const bad = { ...skill('bad', ''), 'skills/bad/toolsets/index.ts': 'export const other = 1;' };
     await start({ ...good, ...bad }, 'uses_tools: [skill_registry], uses_skills: [good, bad]');
-    const outcome = await turn('go', call('fine'));
+    const outcome = await turn('go', call('fine', {}));
     expect(outcome.results[0]).toMatchObject({ ok: true });
     expect(notices(outcome).join()).toContain(
       "toolset 'toolsets/index:list' of the skill 'bad': it has no export 'list'; it exports other",
     );
-    const data = path.join(pith!.sandbox, 'data/extensions/skill_registry');
+    const data = path.join(pith.sandbox, 'data/extensions/skill_registry');
     const explained = (id: string) =>
       [...toolsetLines(toolsetReport(skillOf(id, { toolsets: ['toolsets/index:list'] }), data)!)].join('\n');
     expect(explained('good')).toContain('brought fine when last loaded');
     expect(explained('bad')).toMatch(/brought no tools[^]*error: [^]*it has no export 'list'/);
     const settings = 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0, disabled: [good, bad] }\n';
-    await pith!.write('pith.yaml', settings);
-    await pith!.kernel.host.extensions.refresh();
-    await until(() => pith!.kernel.host.extensions.show('toolset:good') === null);
+    await pith.write('pith.yaml', settings);
+    await pith.kernel.host.extensions.refresh();
+    await until(() => pith.kernel.host.extensions.show('toolset:good') === null);
   });
 });

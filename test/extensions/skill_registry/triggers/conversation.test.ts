@@ -1,7 +1,7 @@
 import type { Message } from 'pith';
-import { fakeClock, scriptedModel, testKernel, type ModelRequest, type ScriptedModel, type TestKernel } from 'pith/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { skillUsed } from '../../../../sandbox/extensions/skill_registry/contract.ts';
+import { fakeClock, testKernel, type ModelRequest, type TestKernel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { call, skillKernel, type SkillKernel } from '../skill-kernel.ts';
 import { skillText } from '../skill-sandbox.ts';
 
 const skill = (id: string, { name = id, triggers = '', body = `BODY-OF-${id}\n` } = {}) => ({
@@ -23,35 +23,18 @@ const SKILLS = {
 };
 
 describe('mode triggers', () => {
+  let world: SkillKernel;
   let pith: TestKernel;
-  let model: ScriptedModel;
   const clock = fakeClock();
-  beforeEach(() => {
-    model = scriptedModel();
-  });
-  afterEach(async () => {
-    await pith.stop();
-  });
 
-  async function start(files: Readonly<Record<string, string>>, settings = ''): Promise<void> {
-    pith = await testKernel({
-      model,
-      clock,
-      files: {
-        'agents/helper/manifest.yaml': agent(),
-        'pith.yaml': `default_agent: helper\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n`,
-        ...files,
-      },
-    });
+  async function start(files: Readonly<Record<string, string>>, settings = '', contextWindow: number | null = null): Promise<void> {
+    const pithYaml = `default_agent: helper\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n`;
+    world = await skillKernel({ 'agents/helper/manifest.yaml': agent(), 'pith.yaml': pithYaml, ...files }, { clock, contextWindow });
+    ({ pith } = world);
   }
 
   /** One turn; what the model was first sent for it. */
-  async function say(input: string): Promise<Sent> {
-    model.add({ text: 'done' });
-    const outcome = await pith.run(input);
-    expect(outcome, JSON.stringify(outcome)).toMatchObject({ reason: 'done' });
-    return sentOf(outcome.requests[0]!);
-  }
+  const say = async (input: string): Promise<Sent> => sentOf((await world.chat(input)).requests[0]!);
 
   it('S62 S64 S65 one conversation goes through all tiers, and the system text stays as it is', async () => {
     await start(SKILLS);
@@ -104,9 +87,9 @@ describe('mode triggers', () => {
     expect(after.beside).toEqual([expect.stringMatching(/^Active skills: `pdf-forms`\./)]);
     expect(after.all).toContain('BODY-OF-pdf-forms');
 
-    const other = await testKernel({ model, clock, sandbox: pith.sandbox });
+    const other = await testKernel({ model: world.model, clock, sandbox: pith.sandbox });
     try {
-      model.add({ text: 'done' });
+      world.model.add({ text: 'done' });
       const { requests } = await other.run('my spreadsheet too');
       expect(sentOf(requests[0]!).beside.at(-1)).toMatch(/^Active skills: `pdf-forms`\./);
     } finally {
@@ -126,8 +109,7 @@ describe('mode triggers', () => {
       { content: [{ text: '[3 skills available]' }, {}] },
     ]);
     expect((await say('good morning')).beside).toEqual(['[3 skills available]']);
-    model.add({ calls: [{ name: 'read_skill', input: { skill_id: 'pdf-forms' } }] }, { text: 'done' });
-    const { requests } = await pith.run('this pdf');
+    const { requests } = await world.chat('this pdf', [call('read_skill', { skill_id: 'pdf-forms' })]);
     expect(sentOf(requests[0]!).beside).toHaveLength(1);
     expect(JSON.stringify(requests[1]!.messages.at(-1))).toMatch(/already loaded above/);
   });
@@ -137,16 +119,14 @@ describe('mode triggers', () => {
     await start({ ...files, ...skill('drawings', { triggers: '{ keywords: [pdf, page] }' }) }, ', max_skills: 2');
     const message = 'a pdf page as csv, then a spreadsheet to sum';
     expect(givenIn((await say(message)).all)).toEqual(['sheets', 'drawings']);
-    model.add({ text: 'done' });
-    const { requests } = await pith.run(`${message}, with poems and drawings`, { agent: 'other', threadId: 'other' });
+    const { requests } = await world.turn('other', `${message}, with poems and drawings`);
     expect(givenIn(sentOf(requests[0]!).all)).toEqual(['drawings', 'poems']);
   });
 
   it('S62 S31 an agent meets only what it may see, and not again what it carries', async () => {
     const shut = agent(', deny: [sheets, poems]', '  uses_skills: [pdf-forms]\n').replace('id: helper', 'id: shut');
     await start({ ...SKILLS, 'agents/shut/manifest.yaml': shut });
-    model.add({ text: 'done' });
-    const { requests } = await pith.run('sheets, poems, this pdf: what can you do?', { agent: 'shut' });
+    const { requests } = await world.turn('shut', 'sheets, poems, this pdf: what can you do?');
     const { beside, tools, system } = sentOf(requests[0]!);
     expect(beside).toEqual([]);
     expect(system).toContain('BODY-OF-pdf-forms');
@@ -159,8 +139,8 @@ describe('mode triggers', () => {
   });
 
   it('S62 what has no room beside the message is named, and loads by read_skill', async () => {
-    model = scriptedModel([], { contextWindow: 16_000 });
-    await start({ ...SKILLS, ...skill('tomes', { triggers: '{ keywords: [pdf] }', body: 'A long line of text. '.repeat(2000) }) });
+    const tomes = skill('tomes', { triggers: '{ keywords: [pdf] }', body: 'A long line of text. '.repeat(2000) });
+    await start({ ...SKILLS, ...tomes }, '', 16_000);
     const { beside } = await say('poems, a pdf');
     expect(beside.map((text) => text.slice(0, 20))).toEqual(['[Skill: poems]\nname:', '[Skill: pdf-forms]\nv', 'The skill `tomes` fi']);
     expect(beside[2]).toBe('The skill `tomes` fits too, but is too long to stand here: load it with read_skill.');
@@ -176,8 +156,6 @@ describe('mode triggers', () => {
         getContext = async () => ({ documents: [{ key: 'filler', digest: '1', text: 'word '.repeat(40_000) }] });
       }`,
     });
-    const used: unknown[] = [];
-    pith.kernel.events.handle(skillUsed, ({ skillId, how }) => void used.push([skillId, how]));
     for (const input of ['this work', 'more work', 'and page 3?']) {
       const { beside } = await say(input);
       const matches = input.endsWith('work');
@@ -186,15 +164,14 @@ describe('mode triggers', () => {
         matches ? 'The skill `worker` f' : '[1 skills available]',
       ]);
     }
-    expect(used).toEqual([]);
-    model.add({ calls: [{ name: 'read_skill', input: { skill_id: 'worker' } }] }, { text: 'done' });
-    const { requests } = await pith.run('work on');
+    expect(world.used).toEqual([]);
+    const { requests } = await world.chat('work on', [call('read_skill', { skill_id: 'worker' })]);
     expect(JSON.stringify(requests[1]!.messages.at(-1))).toContain('<skill id=');
-    expect(used).toEqual([['worker', 'read_skill']]);
+    expect(world.used).toMatchObject([{ skillId: 'worker', how: 'read_skill' }]);
   });
 
   async function compact(): Promise<void> {
-    model.add({ text: 'SUMMARY' });
+    world.model.add({ text: 'SUMMARY' });
     const { tokensBefore, tokensAfter } = await pith.kernel.compact('test');
     expect(tokensAfter).toBeLessThan(tokensBefore);
   }

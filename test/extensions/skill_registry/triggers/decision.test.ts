@@ -5,8 +5,8 @@ import {
   asksForCapabilities,
   CAPABILITY_MESSAGES,
   CAPABILITY_PHRASES,
-} from '../../../../sandbox/extensions/skill_registry/triggers/capability-questions.ts';
-import { decide } from '../../../../sandbox/extensions/skill_registry/triggers/decision.ts';
+  decide,
+} from '../../../../sandbox/extensions/skill_registry/triggers/decision.ts';
 import { PatternCache } from '../../../../sandbox/extensions/skill_registry/triggers/pattern-cache.ts';
 import { registryText } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-parts.ts';
 import { TriggerIndex } from '../../../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
