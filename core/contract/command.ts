@@ -50,7 +50,7 @@ export interface CommandIO {
 export interface CommandSession {
   readonly threadId: string;
   readonly agentId: string;
-  /** Sends this as the person's next message in this conversation, once the command has ended; of several the last. */
+  /** Sends this as the person's next message in this conversation once the command has ended; of several calls the last counts. */
   send(text: string): void;
 }
 

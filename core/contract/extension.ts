@@ -56,7 +56,7 @@ export interface SecretUse {
   readonly usual?: boolean;
 }
 
-/** The only door from an extension to the kernel. What is taken through it is released when the extension stops. */
+/** All that an extension gets from the kernel. What it takes is released when it stops. */
 export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly id: string;
   /** Absolute path of the extension's folder. Read only. */
@@ -102,14 +102,14 @@ export const Places = defineProtocol<Places>('places', {
   home: { kind: 'constant', signature: 'home: string | null' },
 });
 
-/** What a class may have beside its protocols. All optional. */
+/** What a class may have besides its protocols. All optional. */
 export interface Extension {
   initialize?(): Promise<void> | void;
   start?(): Promise<void> | void;
   stop?(): Promise<void> | void;
   /** Which secrets it asks for as its settings are, and where they go: what a person is shown who keeps one. Without it, all that it may ask for. */
   secretUses?(): readonly { readonly name: string; readonly use?: SecretUse }[];
-  /** What is wrong in its own matters. `pith doctor` shows it; warnings and errors are also said where a conversation begins. */
+  /** What is wrong with what it looks after. `pith doctor` shows it; warnings and errors are also said where a conversation begins. */
   findings?(signal?: AbortSignal): Promise<readonly Diagnostic[]> | readonly Diagnostic[];
 }
 

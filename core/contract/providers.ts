@@ -12,7 +12,7 @@ export interface ContextDocument {
   readonly text: string;
   /** Said in the message where the text has no room, such as how it can be had; else only that it is left out. */
   readonly instead?: string;
-  /** What people are told in one line when the text is given. */
+  /** One line for people, shown when the text is given. */
   readonly line?: string;
 }
 
@@ -54,7 +54,7 @@ export const ContextProvider = defineProtocol<ContextProvider>(
   { inProcessOnly: true },
 );
 
-/** Told where each turn begins and ends that asks anything else of this extension, so that what it keeps for a turn is kept in one place. */
+/** Called where each turn begins and ends that asks anything else of this extension, so that what it keeps for a turn is kept in one place. */
 export interface TurnProvider {
   /**
    * Comes before the turn asks for context, tools or a call. It comes again for a turn that goes on after a question or a restart: whoever
@@ -82,7 +82,7 @@ interface CompactedMessage {
 }
 
 interface CompactionRequest {
-  /** Oldest first, as the model is sent them. A document beside a user's text is a part with `providerOptions.pith.document`. */
+  /** Oldest first, as the model is sent them. A document next to a user's text is a part with `providerOptions.pith.document`. */
   readonly messages: readonly (CompactedMessage & { readonly tokens: number; readonly isSummary: boolean })[];
   /** null: not known. */
   readonly contextWindow: number | null;
@@ -100,7 +100,7 @@ interface CompactionRecipe {
   readonly summary: { readonly ask: Pick<ModelCallOptions, 'prompt' | 'maxOutputTokens'>; readonly otherwise: string } | null;
 }
 
-/** Says how a conversation becomes shorter that fills its model's window. One extension is asked: of several, one that ships or that a person let into the kernel. */
+/** Says how to shorten a conversation that fills its model's window. One extension is asked; of several, one that ships or that a person let into the kernel. */
 export interface CompactionProvider {
   /** null: nothing to gain. The kernel asks the model, and writes the messages where they are shorter than before. */
   compact(request: CompactionRequest, signal?: AbortSignal): Promise<CompactionRecipe | null>;

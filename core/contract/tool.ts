@@ -25,9 +25,9 @@ export interface ToolCall {
 
 /** What a person is asked before a call. */
 export interface ApprovalQuestion {
-  /** What they must read beside the input. */
+  /** What they must read besides the input. */
   readonly text: string;
-  /** What exactly they agree to beside the input, such as the digest of what will run. A yes holds for nothing else, and an `always` for every input with this subject and the same text. At most 1,024 characters. */
+  /** What exactly they agree to besides the input, such as the digest of what will run. A yes holds for nothing else, and an `always` for every input with this subject and the same text. At most 1,024 characters. */
   readonly subject?: string;
   /** True: `always` is not offered, because no two such calls are alike, or what one leaves behind runs later and unasked. */
   readonly once?: boolean;
@@ -47,12 +47,12 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly name: string;
   readonly description: string;
   readonly input: Schema;
-  /** The JSON Schema that the model is told instead of the one made from `input`: for tools that come with one. */
+  /** The JSON Schema that the model is shown instead of the one made from `input`: for tools that come with one. */
   readonly inputSchema?: Readonly<Record<string, unknown>>;
   /** What a resumed turn may do with a call that had started: `read` and `idempotent` run again. Default `write`. */
   readonly effect?: ToolEffect;
   /**
-   * A text means yes: what a person must read beside the input before they agree. An `always` covers: with `true`, every call of the tool as it
+   * A text means yes: what a person must read besides the input before they agree. An `always` covers: with `true`, every call of the tool as it
    * describes itself now; with a function, this very input, or every input with the `subject` that it names, while the text stays the same; with `once`, nothing.
    */
   readonly needsApproval?: boolean | ((input: z.infer<Schema>, turn: TurnInfo) => Asking | Promise<Asking>);
@@ -134,7 +134,7 @@ export const Tool = {
   },
 };
 
-/** A tool of one turn: one of the extension's own (mostly one with `optIn`), told to this turn as it says here, or all of an extension that it brings. */
+/** A tool of one turn: one of the extension's own (mostly one with `optIn`), described to this turn as it says here, or all of an extension that it brings. */
 export type TurnTool =
   | { readonly tool: string; readonly description?: string; readonly inputSchema?: Readonly<Record<string, unknown>> }
   | { readonly brought: string };
@@ -144,7 +144,7 @@ export interface ToolProvider {
   /** The tools as they are now; called once when the extension is activated. */
   getTools(): readonly Tool[] | Promise<readonly Tool[]>;
   /**
-   * What one turn has beside its agent's `uses_tools`, for agents that name the extension: in `uses_tools`, by a key under `agent:` that it
+   * What one turn has in addition to its agent's `uses_tools`, for agents that name the extension: in `uses_tools`, by a key under `agent:` that it
    * owns, by an extension that it could bring or, where it provides skills, by `uses_skills`. Asked when a turn begins and after each step that called a tool of the extension:
    * what is new is offered from the next step, and nothing is taken away before the turn's end. `turn.tools` are those of `uses_tools`.
    */

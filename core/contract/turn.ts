@@ -102,7 +102,7 @@ export interface TurnInfo {
   readonly userTexts: readonly string[];
   /** How often this thread has been compacted. What was said before the last time may be gone. */
   readonly compactions: number;
-  /** What stands whole in the conversation: results that asked to be kept (`retain`), and documents beside messages. */
+  /** What stands whole in the conversation: results that asked to be kept (`retain`), and documents next to messages. */
   readonly held: readonly Retain[];
   /** Names this message and all that it causes. */
   readonly correlationId: string;
@@ -120,7 +120,7 @@ export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_a
 export type TurnEvent =
   | { readonly type: 'turn-start'; readonly agent: string; readonly thread: string; readonly turn: string; readonly model: string }
   | { readonly type: 'notice'; readonly code: string; readonly message: string }
-  /** A whole text stands beside the message: said in one line, by the extension that gave it. */
+  /** A whole text stands next to the message: described in one line, by the extension that gave it. */
   | { readonly type: 'document'; readonly extension: string; readonly key: string; readonly line: string }
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }
@@ -154,7 +154,7 @@ export type TurnEvent =
       readonly thread: string;
       /** Extensions outside the kernel that began the turn, or one above it; absent: none did. */
       readonly startedBy?: readonly string[];
-      /** What the tool wants the person to read beside the input. */
+      /** What the tool wants the person to read besides the input. */
       readonly details?: string;
       /** `always` is no answer to it: only `once` and `no` are. */
       readonly once?: true;

@@ -30,7 +30,7 @@ export class ChildEvents implements Events {
     };
   }) as Events['handle'];
 
-  /** What the kernel tells of. Listeners are isolated by the context that they came through. */
+  /** Events of the kernel. Listeners are isolated by the context that they came through. */
   arrived(topic: string, payload: object): void {
     const listeners = this.#listeners.get(topic) ?? new Set<Listener>();
     for (const listener of listeners) {

@@ -5,7 +5,7 @@ import type { Peer } from '@pith/process-rpc';
 /** The providers of other extensions, reached through the kernel. */
 export class Providers {
   readonly #peer: Peer;
-  /** As the kernel last told. */
+  /** As the kernel described them last. */
   facts: readonly ProviderFacts[];
 
   constructor(peer: Peer, facts: readonly ProviderFacts[]) {

@@ -15,7 +15,7 @@ export interface EndingFacts {
   readonly lastWords: string;
   readonly heapMb: number;
   readonly extensionId: string;
-  /** The sandbox tells a signal as an exit code of 128 and its number. */
+  /** The sandbox reports a signal as an exit code of 128 and its number. */
   readonly isSandboxed: boolean;
 }
 

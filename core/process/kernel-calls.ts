@@ -25,7 +25,7 @@ export interface KernelCallsOptions {
   readonly reports: Pick<Reports, 'note' | 'failures' | 'crashed'>;
   readonly callFromProcess: TierKernel['callFromProcess'];
   readonly declaration: Declaration;
-  /** The extension's own door, with all its checks: the process reaches the kernel through nothing else. */
+  /** The context of the extension, with all its checks: the process reaches the kernel through nothing else. */
   readonly context: ExtensionContext;
   readonly commands: CommandCalls;
   readonly turns: OwnTurns;
@@ -120,7 +120,7 @@ export class KernelCalls {
         correlationId: options.correlationId ?? correlationId,
       });
     } catch (error) {
-      const why = messageOf(error); // told here too: of most topics nobody waits for an answer
+      const why = messageOf(error); // logged here too: for most topics nobody waits for an answer
       if (this.#allowed(why.length)) logger.warn('an event was refused', { error: why });
       throw error;
     }

@@ -66,7 +66,7 @@ export interface HostProcess {
   readonly ended: Promise<Ending>;
   /** Says whether calls are open: its memory is looked at more often then. It counts as working from the start. */
   working(isWorking: boolean): void;
-  /** Ends it and all that it started, at once. The first reason given is the one that `ended` tells, unless it had ended by then. */
+  /** Ends it and all that it started, at once. `ended` resolves to the first reason given, unless it had ended by then. */
   kill(reason: Ending): void;
 }
 
@@ -92,7 +92,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   });
   const pid = child.pid as number;
   const socket = child.stdio[3] as Duplex;
-  socket.on('error', () => undefined); // the process is gone: `ended` tells
+  socket.on('error', () => undefined); // the process is gone: `ended` says so
   let reason: Ending | undefined;
   const kill = (why: Ending): void => {
     if (child.exitCode !== null || child.signalCode !== null) return; // it ended by itself, whatever is seen of that later

@@ -181,7 +181,7 @@ export async function openRemoteHost(
         await remote.end('it was ended after an error');
         const own = problemOf(error, name, failed);
         if (own.code !== 'provider_failed') throw own;
-        // What the process could not say itself is told in the words of the phase; a service may have begun before that was said.
+        // What the process could not say itself is reported as a failure of the phase; a service may have begun before that was said.
         const during = remote.doing === 'background' ? 'background' : name;
         throw new Problem(during, failed, messageOf(own), { cause: error, cure: own.cure });
       }

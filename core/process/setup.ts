@@ -1,6 +1,6 @@
 import type { ProviderFacts, Bundle, SurfaceDescriptor, Declaration, Folders, SharedSecret, ExtensionConfig } from '../kernel/index.ts';
 
-/** All that the process of an extension is told before its code is loaded. Plain data. */
+/** All that the process of an extension is given before its code is loaded. Plain data. */
 export interface Setup {
   readonly declaration: Declaration;
   readonly number: number;

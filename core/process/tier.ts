@@ -98,7 +98,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
     async openEntry(version, entry) {
       const bundle = await bundled(version.declaration, entry);
       const remote = await openRemoteHost(kernel, options, version.declaration, entryFile);
-      // A command entry is given no secrets: its context has no door to them.
+      // A command entry is given no secrets: its context does not give any.
       const setup = { ...setupOf(version, 1, bundle), secrets: {} };
       await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
       const list = await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list');

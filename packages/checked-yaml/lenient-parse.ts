@@ -18,7 +18,7 @@ const MOST_WRONG = 2;
  * Parses `value` and leaves out what the schema refuses, so that a slip takes no more than its own key.
  *
  * What a schema marks with `.meta({ safeguard: true })` cannot be left out, because its default may allow more than was written. With
- * `narrowest` beside the mark, that stands for a value that cannot be read; without it goes the entry of the map that holds it, such as one
+ * `narrowest` next to the mark, that stands for a value that cannot be read; without it goes the entry of the map that holds it, such as one
  * server of many, else everything. In a list that is marked, a number counts as its text, and a text as the list of what its commas part. An
  * unknown key that misses a marked one by a letter or two counts as that, unless that is there, too.
  */

@@ -244,7 +244,7 @@ function connected(
       request.destroy(Object.assign(new Error(`nothing came for ${silenceMs / 1000} s`), { code: 'ETIMEDOUT' })),
     );
     request.once('response', resolve);
-    request.on('error', reject); // one that comes after the answer is told by its stream
+    request.on('error', reject); // one that comes after the answer is reported by its stream
     request.end(body ?? undefined);
   });
 }
@@ -261,7 +261,7 @@ function responseOf(message: IncomingMessage, url: URL, { maxBytes }: Bounds, to
   const headers = new Headers();
   for (let at = 0; at < message.rawHeaders.length; at += 2) headers.append(message.rawHeaders[at] ?? '', message.rawHeaders[at + 1] ?? '');
   const body = unpacked(message, headers);
-  body.on('error', () => undefined); // the reader is told, whenever it comes
+  body.on('error', () => undefined); // the reader gets it, whenever it comes
   try {
     const { statusCode: status = 0, statusMessage: statusText = '' } = message;
     const isEmpty = BODILESS.has(status);
@@ -281,7 +281,7 @@ function unpacked(message: IncomingMessage, headers: Headers): Readable {
   if (unpack === undefined) return message;
   headers.delete('content-encoding');
   headers.delete('content-length');
-  pipeline(message, unpack, () => undefined); // the reader of what comes out is told
+  pipeline(message, unpack, () => undefined); // the reader of the output gets it
   return unpack;
 }
 

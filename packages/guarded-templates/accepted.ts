@@ -300,7 +300,7 @@ function parseTemplate(text: string): TemplateNode {
   }
 }
 
-/** The parser keeps the place in the message, or beside it, counted from 1; where it has none, the template ended too early. */
+/** The parser keeps the place in the message, or next to it, counted from 1; where it has none, the template ended too early. */
 function problemOfParser(cause: unknown, text: string): TemplateProblem {
   const said = cause instanceof Error ? cause.message : String(cause);
   const place = /\[Line (\d{1,9}), Column (\d{1,9})\]/.exec(said);

@@ -17,7 +17,7 @@ import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } 
 /** A place that a confined program sees: a path, or a path that stands elsewhere for it (`at`; only in a sandbox). Absolute. */
 export type ConfinedPath = string | { readonly from: string; readonly at: string };
 
-/** One program to run apart: what it sees beside the programs and libraries of the system, and its limits. */
+/** One program to run apart: what it sees besides the programs and libraries of the system, and its limits. */
 export interface ConfinedProgram {
   /** The program by its absolute path, and its arguments. */
   readonly argv: readonly string[];
@@ -119,7 +119,7 @@ async function untilGone(
   const [out, err, status] = [child.stdio[1] as Readable, child.stdio[2] as Readable, child.stdio[STATUS] as Readable];
   const told = textOf(status);
   const input = child.stdio[ARGUMENTS] as Writable;
-  input.on('error', () => undefined); // it did not start: its end tells
+  input.on('error', () => undefined); // it did not start: `endOf` says so
   input.end(bubblewrap === null ? '' : `${confinedArguments(program, env).join('\0')}\0`);
 
   let stopped: string | null = null;
@@ -204,7 +204,7 @@ export interface BoundedOutput {
   readonly truncated: boolean;
 }
 
-/** Reads until there is too much, tells that once, and reads no further. */
+/** Reads until there is too much, reports that once, and reads no further. */
 export function readBounded(streams: readonly Readable[], most: number, exceeded: () => void): BoundedOutput {
   const chunks = new Map<Readable, Buffer[]>(streams.map((stream) => [stream, []]));
   let left = most;
@@ -308,7 +308,7 @@ const MOST_PROCESSES = 128;
 const THREADS_EACH = 16;
 const LARGEST_FILE = 64 * 1024 * 1024;
 
-/** What bubblewrap is told before the program. It goes through a descriptor: nobody reads values of the environment from the list of processes. */
+/** The arguments of bubblewrap before the program. They go through a descriptor: nobody reads values of the environment from the list of processes. */
 function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string, string>>): readonly string[] {
   const { cwd, readOnly, writable = [] } = program;
   return [
@@ -325,7 +325,7 @@ function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string
   ];
 }
 
-/** The program with the limits that the system itself holds, where it can be told them. */
+/** The program with the limits that the system itself enforces, where it can. */
 function limited(program: ConfinedProgram): readonly string[] {
   const { argv, sandbox, maxProcesses = MOST_PROCESSES } = program;
   const prlimit = process.platform === 'linux' ? findProgram('prlimit') : null;

@@ -9,8 +9,8 @@ export interface HeldMemory {
 }
 
 /**
- * The memory that processes hold, as far as `/proc` tells: their pages, the file systems in memory that only they have mounted, and the files
- * in memory that they hold open without a name. Segments of System V and descriptors on their way through a socket are told to nobody.
+ * The memory that processes hold, as far as `/proc` shows it: their pages, the file systems in memory that only they have mounted, and the files
+ * in memory that they hold open without a name. Segments of System V and descriptors on their way through a socket are shown nowhere.
  */
 export function heldMemory(pids: readonly number[]): HeldMemory {
   const mounted = new Map<string, number>();

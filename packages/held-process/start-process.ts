@@ -28,9 +28,9 @@ export async function startProcess(argv: readonly string[], options: SpawnOption
   try {
     child = spawn(command, args, options);
   } catch (error) {
-    throw notStarted(error); // out of memory is thrown, all else is told
+    throw notStarted(error); // out of memory is thrown, all else is an event
   }
-  // Of a process that did not start there may be no streams, and what it tells ends Pith where nobody listens.
+  // Of a process that did not start there may be no streams, and its error event ends Pith where nobody listens.
   const failed = new Promise<unknown>((resolve) => child.on('error', resolve));
   if (child.pid === undefined) throw notStarted(await failed);
   return child;

@@ -134,7 +134,7 @@ export function createPeer(options: PeerOptions): Peer {
     if (call) end(call);
   }
 
-  /** Who tells does not wait for what comes of it, and cannot be told that it failed. */
+  /** The sender of a note does not wait for an answer, and cannot learn that it failed. */
   function heard({ operation, args, correlationId }: Asked): void {
     const ignored = (error: unknown): void => options.ignored?.(operation, error);
     try {
@@ -189,7 +189,7 @@ export function createPeer(options: PeerOptions): Peer {
     return id;
   }
 
-  /** The call, told to the other side as soon as it is cut. */
+  /** The call; the other side learns at once when it is cut. */
   function watched(id: number, call: PendingCall, signal: AbortSignal): PendingCall {
     const onAbort = (): void => {
       if (!waiting.delete(id)) return;

@@ -105,7 +105,7 @@ export class ReceivedStream implements AsyncIterableIterator<unknown> {
     asked.resolve({ done: false, value });
   }
 
-  /** Room for half a window is told at once, for single parts not at all. */
+  /** Credit is sent for half a window at a time, not for single parts. */
   #give(): void {
     this.#read += 1;
     if (this.#read < WINDOW / 2 || this.#ended) return;

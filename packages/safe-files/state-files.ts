@@ -154,7 +154,7 @@ class CheckedFolder implements StateFolder {
       await rename(draft, file);
       if (durable) syncFolder(this.path);
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to tell
+      await rm(draft, { force: true }).catch(() => undefined); // the first error is the one to report
       throw error;
     }
   }

@@ -105,7 +105,7 @@ function outputText(output: JsonValue): string {
 
 type Retaining = Pick<StoredMessage, 'message' | 'retain'>;
 
-/** What stands whole in a conversation, each once: results that asked to be kept, and documents beside messages. */
+/** What stands whole in a conversation, each once: results that asked to be kept, and documents next to messages. */
 export function heldIn(messages: readonly Retaining[]): readonly Retain[] {
   return distinct([...retainedIn(messages), ...documentsIn(messages.map(({ message }) => message))]);
 }

@@ -75,7 +75,7 @@ interface ApprovalRules {
 type Asking = false | Ask;
 
 export interface Ask {
-  /** What they must read beside the input. */
+  /** What they must read besides the input. */
   readonly text: string | null;
   /** What a yes is for beside the input. */
   readonly subject: string | null;

@@ -3,7 +3,7 @@ import { chatCommand } from './chat-command.ts';
 import { describeChannel } from './conversation.ts';
 import { Terminals } from './terminals.ts';
 
-/** The terminal as a channel: `pith chat`, what the model is told of it, and notices while it is open. */
+/** The terminal as a channel: `pith chat`, what the model learns of it, and notices while it is open. */
 export default class CliChannel implements ContextProvider, CommandProvider, ChannelProvider {
   readonly contextPriority = 0;
   readonly kinds = ['terminal'];

@@ -24,7 +24,7 @@ export class SlashCommands {
     return /^\/(?:[a-z?][a-z0-9_-]*(?::[a-z0-9_-]+)?)?(?:\s|$)/iu.test(line);
   }
 
-  /** Returns the exit code; what goes wrong is told on the error stream. */
+  /** Returns the exit code; errors go to the error stream. */
   async run(line: string, io: CommandIO, signal: AbortSignal): Promise<number> {
     let paths: readonly string[] = [];
     const error = (text: string) => io.error(typedHints(text, paths));

@@ -17,7 +17,7 @@ export function stepLine(event: ToolResultEvent, times: StepTimes, now: number):
   return { text: oneLine(text, 160), time: call ? duration(now - call.at) : '' };
 }
 
-/** What to say at the end of a turn beside its text; null when all went well. */
+/** What to say at the end of a turn besides its text; null when all went well. */
 export function endingLine(event: TurnEndEvent): string | null {
   switch (event.reason) {
     case 'done':

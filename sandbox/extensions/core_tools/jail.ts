@@ -78,7 +78,7 @@ export class Jail {
     });
   }
 
-  /** Writes the bytes beside their place and on disk; nothing is visible before `commit`. Missing folders are made. */
+  /** Writes the bytes to disk, next to their place; nothing is visible before `commit`. Missing folders are made. */
   async stage(segments: readonly string[], bytes: Uint8Array): Promise<StagedFile> {
     const { parents, name } = split(segments);
     const folder = await Directory.open(this.root, parents, { create: true });

@@ -200,11 +200,11 @@ function byState(parts: readonly z.infer<typeof part>[], only: string | undefine
   return Object.fromEntries(states);
 }
 
-/** What a report may tell an agent of skills. */
+/** What a report may say about skills to an agent. */
 interface ReportedSkills {
   /** null: all of it, for the agent may read every skill that is offered. */
   readonly counts: Readonly<Record<string, number>> | null;
-  /** Whether a finding tells of nothing that the agent may not see. */
+  /** Whether a finding names nothing that the agent may not see. */
   tells(finding: Pick<Diagnostic, 'message' | 'file'>): boolean;
 }
 

@@ -112,7 +112,7 @@ async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]
   return moved && from !== null ? [written, { segments: from, before, after: null }] : [written];
 }
 
-/** Everything is on disk beside its place before the first file changes; a failure after that puts the others back. */
+/** Everything is on disk, next to its place, before the first file changes; a failure after that puts the others back. */
 async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
   const staged: { readonly change: Change; readonly file: StagedFile }[] = [];
   const waiting = new Set<StagedFile>();

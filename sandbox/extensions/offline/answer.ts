@@ -42,7 +42,7 @@ export function answerWithoutTools(missing: readonly string[]): string {
   ]);
 }
 
-/** An agent that meets skills by their triggers, beside a message that brings none. */
+/** An agent that gets skills by their triggers, with a message that brings none. */
 export function answerWithoutTrigger(skills: readonly ListedSkill[]): string {
   return finish([
     'No words of this message bring a skill of this agent, which is given skills by what a message says.',

@@ -20,7 +20,7 @@ export interface Conversation {
   readonly tools: ReadonlyMap<string, string>;
   /** By plain tool name: what it says of itself. */
   readonly descriptions: ReadonlyMap<string, string>;
-  /** What context providers say beside the question: lines, and whole texts of skills. */
+  /** What context providers add to the question: lines, and whole texts of skills. */
   readonly beside: readonly string[];
   /** The same of earlier questions, oldest first. */
   readonly besideEarlier: readonly string[];

@@ -54,7 +54,7 @@ function bySearch(conversation: Conversation, list: string, read: string): Decis
   return answer(answerFromNothing(idsOf(parseSkillList(everything.output)), idsOf(skills)));
 }
 
-/** One tool, which tells of all skills itself. */
+/** One tool, whose description lists all skills. */
 function byDescription(conversation: Conversation): Decision {
   const { question, tools, descriptions } = conversation;
   const skills = parseSkillElements(descriptions.get(SKILL) ?? '');
@@ -65,7 +65,7 @@ function byDescription(conversation: Conversation): Decision {
   return fromEarlier(conversation, SKILL) ?? answer(answerFromNothing(idsOf(skills), []));
 }
 
-/** Skills come beside the message that brings them; this one brought none, or a list of them. */
+/** Skills come with the message that brings them; this one brought none, or a list of them. */
 function byTriggers(conversation: Conversation): Decision {
   const { question, tools, beside } = conversation;
   const skills = beside.filter((part) => part.includes('[Available Skills]')).flatMap((part) => parseSkillList(part));
@@ -92,7 +92,7 @@ function byReading(conversation: Conversation, { name, tool, input }: Reading, i
   return answer(answerFrom(id, text, conversation.question));
 }
 
-/** The skill whose text stands beside this message, or did beside an earlier one and is called active; of several the one with most of the question. */
+/** The skill whose text stands next to this message, or stood next to an earlier one and is called active; of several the one with most of the question. */
 function givenSkill({ question, beside, besideEarlier }: Conversation): { readonly id: string; readonly text: SkillText } | null {
   const active = beside.flatMap((part) => /^Active skills: (.*)$/m.exec(part)?.[1] ?? []).join(' ');
   const here = beside.flatMap((part) => skillBeside(part) ?? []);

@@ -45,7 +45,7 @@ export function bestMatch(question: string, skills: readonly ListedSkill[], isRa
   return best?.skill ?? null;
 }
 
-/** The skills that the one tool `skill` tells of: elements with an id, and the description as their text. */
+/** The skills that the one tool `skill` lists: elements with an id, and the description as their text. */
 export function parseSkillElements(text: string): readonly ListedSkill[] {
   return [...text.matchAll(/<skill id="([^"]*)"[^>]*>([^<]*)<\/skill>/g)].map(([, id = '', description = '']) => ({
     id: plain(id),

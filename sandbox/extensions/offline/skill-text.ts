@@ -13,7 +13,7 @@ export function parseSkillText(output: JsonValue): SkillText | null {
   return { body: bodyOf(text), place: placeOf(text) };
 }
 
-/** A skill whose whole text stands beside a message. */
+/** A skill whose whole text stands next to a message. */
 export function skillBeside(part: string): { readonly id: string; readonly text: SkillText } | null {
   const id = /^\[Skill: ([^\]\n]+)\]$/m.exec(part.slice(0, 500))?.[1];
   return id === undefined || !part.includes('<skill ') ? null : { id, text: { body: bodyOf(part), place: placeOf(part) } };

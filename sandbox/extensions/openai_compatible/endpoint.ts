@@ -51,7 +51,7 @@ export function secretUsesOf(
       const { baseUrl, keyName } = placeOf(prefix, config, getSecret);
       return keyName === null ? [] : [{ name: keyName, use: useOf(prefix, baseUrl) }];
     } catch {
-      return []; // it has no address: told when a model of it is asked for
+      return []; // it has no address: reported when a model of it is asked for
     }
   });
   return [{ name: 'OPENAI_BASE_URL' }, ...keys];

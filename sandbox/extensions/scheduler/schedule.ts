@@ -4,7 +4,7 @@ import { z, type TurnPolicy } from 'pith';
 export interface Schedule {
   readonly id: string;
   readonly agentId: string;
-  /** What the agent is told. */
+  /** The message for the agent. */
   readonly message: string;
   /** Five fields; null for once. */
   readonly cron: string | null;

@@ -6,7 +6,7 @@ import { awaitsApproval } from './transitions.ts';
 import { cut } from './view.ts';
 
 /**
- * Tells of each change of state: `task.changed` for programs, `notify` for the person who submitted the task. What was told is
+ * Reports each change of state: `task.changed` for programs, `notify` for the person who submitted the task. What was told is
  * marked afterwards, so that a killed process leaves nothing unsaid; it may say it twice.
  */
 export class Announcer {

@@ -78,7 +78,7 @@ export class Engine {
     this.#resume();
   }
 
-  /** Moves on what waited, and tells of what has changed. For processes in which the engine may not run. */
+  /** Moves on what waited, and reports what has changed. For processes in which the engine may not run. */
   async settle(): Promise<void> {
     await releaseWaiting(this.ports.store);
     await this.ports.announcer.announce();

@@ -6,7 +6,7 @@ const SHOWN_RESULT = 8_000;
 type Ended = Pick<Task, 'id' | 'goal' | 'state' | 'result' | 'error' | 'note'>;
 
 /**
- * What a worker is told first: the goal in the words of who set it, because what skills there are is searched by this text.
+ * The first message to a worker: the goal in the words of who set it, because what skills there are is searched by this text.
  * `before`: the tasks that it waited for.
  */
 export function goalMessage({ goal }: Task, before: readonly Ended[]): string {

@@ -21,7 +21,7 @@ export interface TaskChange {
   readonly note: string | null;
 }
 
-/** A change that is to be told, and the task as it is by now. */
+/** A change that is to be reported, and the task as it is by now. */
 export interface Announcement extends TaskChange {
   readonly seq: number;
   readonly task: Task;
@@ -121,7 +121,7 @@ export class TaskStore {
     return this.database.get('SELECT 1 FROM task_engine__tasks WHERE id = ? AND owner = ?', id, claim) !== null;
   }
 
-  /** The oldest changes that nobody has been told of. */
+  /** The oldest changes that have not been reported. */
   unannounced(): readonly Announcement[] {
     return this.database
       .all(

@@ -41,7 +41,7 @@ function makeSchema() {
     attempts: z.int(),
     /** The number of its current turn, from 0: the turn's key is `id/turn`. */
     turn: z.int(),
-    /** What the current turn is told; null: the goal. */
+    /** The message of the current turn; null: the goal. */
     message: z.string().nullable(),
     /** How long it waits in this state: for another attempt, or at most for an approval. */
     waitMs: z.int().nullable(),
@@ -70,7 +70,7 @@ function makeSchema() {
       threadId: z.string().nullable(),
       /** The agent that submitted it; null: a person on the command line. */
       agentId: z.string().nullable(),
-      /** Whether a person is to be told of its end; subtasks report to their parent. */
+      /** Whether its end is reported to a person; subtasks report to their parent. */
       person: z.boolean(),
       /** Of the message that led to it. */
       correlationId: z.string().nullable().default(null),

@@ -117,7 +117,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
   ];
 }
 
-/** What a tool answers; a refusal is told to the model, with its cure. */
+/** What a tool answers; the model sees a refusal, with its cure. */
 export async function answer(work: () => Promise<JsonValue | ToolResult>): Promise<JsonValue | ToolResult> {
   try {
     return await work();

@@ -39,7 +39,7 @@ const FIRST_WAIT_MS = 5_000;
 /** No retry waits longer. */
 export const LONGEST_WAIT_MS = 300_000;
 const BUSY_WAIT_MS = 1_000;
-/** A question that nobody answers within a day is answered by that; its turn goes on and is told. */
+/** A question that nobody answers within a day is answered by that; its turn goes on and learns it. */
 const APPROVAL_WAIT_MS = 86_460_000;
 
 /** Failures that another attempt cannot cure. */

@@ -78,7 +78,7 @@ function requestFor({ store, extensionId }: WorkerPorts, task: Task): TurnReques
 }
 
 function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end' }>): TurnOutcome {
-  // Only the message tells which limit it was; steps of delegated turns count as well, so that counting here would not do.
+  // Only the message says which limit it was; steps of delegated turns count as well, so that counting here would not do.
   const outOfSteps = reason === 'limit' && /^stopped at max_turns\b/.test(error?.message ?? '');
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
