@@ -16,8 +16,6 @@ import {
   type AgentKeyCheck,
   type Generation,
   type ModelParts,
-  PHASE_LIMIT_MS,
-  STOP_LIMIT_MS,
   problemOf,
 } from '../kernel/index.ts';
 import { errorFromData } from './error-data.ts';
@@ -33,7 +31,7 @@ export async function initializeRemote(kernel: TierKernel, remote: RemoteHost, m
   const { runtime } = kernel;
   const { declaration } = made;
   const { id, manifest } = declaration;
-  const offer = await remote.phase('initialize', 'initialize_failed', PHASE_LIMIT_MS, 'host.initialize');
+  const offer = await remote.phase('initialize', 'initialize_failed', 'host.initialize');
   const { descriptor, operations } = await checked(remote, () => checkedOffer(offer, manifest?.provides ?? []));
   const { peer } = remote;
   const calls = new Calls(runtime.clock);
@@ -113,7 +111,7 @@ function lifeOf(
   const ask = async (operation: string): Promise<void> => {
     if (remote.ending) return;
     try {
-      await remote.phase('stop', 'stop_failed', STOP_LIMIT_MS * 2, operation);
+      await remote.phase('stop', 'stop_failed', operation);
     } catch (error) {
       failures.record(id, problemOf(error, 'stop', 'stop_failed'));
     }
@@ -123,7 +121,7 @@ function lifeOf(
       if (started && (serves || !withService || !isService)) return;
       started = true;
       serves = isService && withService;
-      await remote.phase('start', 'start_failed', PHASE_LIMIT_MS, 'host.start', [withService]);
+      await remote.phase('start', 'start_failed', 'host.start', [withService]);
       remote.doing = serves ? 'background' : 'call';
       remote.staying = serves;
       remote.used();

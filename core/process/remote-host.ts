@@ -10,6 +10,7 @@ import {
   type Runtime,
   type TierKernel,
   runPhase,
+  PHASE_LIMIT_MS,
   STOP_LIMIT_MS,
   createScope,
   Problem,
@@ -42,7 +43,7 @@ export interface RemoteHost {
   /** `end` was called. */
   readonly ending: boolean;
   /** Asks it for one phase of its life. Rejects with a `Problem`; the process is ended then. */
-  phase(name: Phase, failed: ErrorCode, limitMs: number, operation: string, args?: readonly unknown[]): Promise<unknown>;
+  phase(name: Phase, failed: ErrorCode, operation: string, args?: readonly unknown[]): Promise<unknown>;
   /** Told that something has been asked of it. */
   used(): void;
   /** Told once, with the reason, when the process has ended before `end` was called. */
@@ -171,7 +172,8 @@ export async function openRemoteHost(
     get ending() {
       return ending;
     },
-    async phase(name, failed, limitMs, operation, args = []) {
+    async phase(name, failed, operation, args = []) {
+      const limitMs = name === 'stop' ? STOP_LIMIT_MS * 2 : PHASE_LIMIT_MS;
       remote.doing = name;
       const slow = (message: string): void => runtime.note(id, 'phase_slow', message);
       try {

@@ -30,7 +30,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
   async function imported(version: Version, number: number, bundle: Bundle): Promise<RemoteHost> {
     const remote = await openRemoteHost(kernel, options, version.declaration, entryFile);
     try {
-      await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.import', [setupOf(version, number, bundle)]);
+      await remote.phase('import', 'import_failed', 'host.import', [setupOf(version, number, bundle)]);
       return remote;
     } catch (error) {
       // A package that moved since the bundle was made is found again by rebuilding it.
@@ -41,7 +41,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
 
   async function constructed(version: Version, number: number, bundle: Bundle): Promise<Candidate> {
     const remote = await imported(version, number, bundle);
-    await remote.phase('construct', 'construct_failed', PHASE_LIMIT_MS, 'host.construct');
+    await remote.phase('construct', 'construct_failed', 'host.construct');
     const { declaration, config } = version;
     const made = { number, declaration, config, shipped: bundle.shipped };
     return {
@@ -92,7 +92,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
     construct: async (version, number) => constructed(version, number, await mainOf(version.declaration)),
     async checkSettings(version, number) {
       const remote = await imported(version, number, await mainOf(version.declaration));
-      await remote.phase('validate', 'config_invalid', PHASE_LIMIT_MS, 'host.checkConfig');
+      await remote.phase('validate', 'config_invalid', 'host.checkConfig');
       await remote.end('its settings were checked');
     },
     async openEntry(version, entry) {
@@ -100,8 +100,8 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
       const remote = await openRemoteHost(kernel, options, version.declaration, entryFile);
       // A command entry is given no secrets: its context does not give any.
       const setup = { ...setupOf(version, 1, bundle), secrets: {} };
-      await remote.phase('import', 'import_failed', PHASE_LIMIT_MS, 'host.entry', [setup, entry]);
-      const list = await remote.phase('call', 'provider_failed', PHASE_LIMIT_MS, 'command.list');
+      await remote.phase('import', 'import_failed', 'host.entry', [setup, entry]);
+      const list = await remote.phase('call', 'provider_failed', 'command.list');
       const commands = remote.commands.commandsOf(remote.peer, [], list).map((command): Command => ({
         ...command,
         run(...args) {
