@@ -1,5 +1,6 @@
 import { PithError } from '../contract/index.ts';
-import type { CommandOption } from '@pith/command-line';
+import type { CommandOption, CommandShape } from '@pith/command-line';
+import type { Manifest } from '../trust/index.ts';
 
 /** What every command understands, wherever it stands on the line. */
 export interface CommonOptions {
@@ -11,9 +12,7 @@ export interface CommonOptions {
   readonly trust: boolean;
   readonly help: boolean;
   readonly version: boolean;
-  /** Settings of the highest precedence, from switches such as `--no-skills`. */
-  readonly flags: Readonly<Record<string, unknown>>;
-  /** The words that are left. */
+  /** The words that are left, those of the command first. */
   readonly words: readonly string[];
 }
 
@@ -25,12 +24,6 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'help', short: 'h', type: 'boolean', description: 'Show how a command is used' },
   { name: 'version', short: 'V', type: 'boolean', description: "Print Pith's version" },
 ];
-
-/**
- * Switches that stand for settings. They must be known before the kernel exists, and so before the command that
- * names them has been loaded: the line is searched for them whatever the command is.
- */
-const SETTING_SWITCHES: ReadonlyMap<string, Readonly<Record<string, unknown>>> = new Map([['--no-skills', { skills: { enabled: false } }]]);
 
 const SWITCHES: ReadonlyMap<string, 'json' | 'quiet' | 'trust' | 'help' | 'version'> = new Map([
   ['--trust', 'trust'],
@@ -45,7 +38,6 @@ const SWITCHES: ReadonlyMap<string, 'json' | 'quiet' | 'trust' | 'help' | 'versi
 /** Takes the common options out of `argv`; what follows `--` is left alone. Throws `usage`. */
 export function takeCommonOptions(argv: readonly string[]): CommonOptions {
   const found = { sandbox: null as string | null, trust: false, json: false, quiet: false, help: false, version: false };
-  const flags: Record<string, unknown> = {};
   const words: string[] = [];
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';
@@ -54,14 +46,25 @@ export function takeCommonOptions(argv: readonly string[]): CommonOptions {
       break;
     }
     const name = SWITCHES.get(word);
-    const setting = SETTING_SWITCHES.get(word);
     if (name !== undefined) found[name] = true;
-    else if (setting !== undefined) Object.assign(flags, setting);
     else if (word === '--sandbox') found.sandbox = valueOf(argv[(index += 1)]);
     else if (word.startsWith('--sandbox=')) found.sandbox = valueOf(word.slice('--sandbox='.length));
     else words.push(word);
   }
-  return { ...found, flags, words };
+  const first = words.findIndex((word) => !word.startsWith('--'));
+  return { ...found, words: first > 0 ? [...words.slice(first), ...words.slice(0, first)] : words };
+}
+
+/** Without what extensions declare as `switches`, as far as the command itself has no such option; what follows `--` is left alone. */
+export function withoutSwitches(
+  words: readonly string[],
+  extensions: readonly { readonly manifest: Pick<Manifest, 'switches'> | null }[],
+  { options = [] }: Pick<CommandShape, 'options'> = {},
+): readonly string[] {
+  const declared = new Set(extensions.flatMap(({ manifest }) => (manifest?.switches ?? []).map(({ name }) => name)));
+  for (const { name } of options) declared.delete(name);
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  return words.filter((word, index) => index >= end || !word.startsWith('--') || !declared.has(word.slice(2)));
 }
 
 function valueOf(value: string | undefined): string {

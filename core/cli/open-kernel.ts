@@ -5,7 +5,7 @@ import type { Target } from './terminal/opened-target.ts';
 export type OpenKernel = (target: Target) => Promise<Kernel>;
 
 /** The kernel is imported on first use. */
-export const openKernel: OpenKernel = async ({ sandbox, trust, env, flags, workingDirectory }) => {
+export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, workingDirectory }) => {
   const [{ createKernel }, { kernelCommands }] = await Promise.all([import('../compose/index.ts'), import('./core-commands.ts')]);
-  return createKernel({ sandbox, trust, env, flags: { ...flags }, workingDirectory, commands: kernelCommands });
+  return createKernel({ sandbox, trust, env, switches, workingDirectory, commands: kernelCommands });
 };

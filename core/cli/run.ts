@@ -1,10 +1,10 @@
 import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseCommandInput } from '@pith/command-line';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../contract/index.ts';
 import { type DeclaredCommand, packageRoot } from '../kernel/index.ts';
-import { takeCommonOptions } from './common-options.ts';
+import { takeCommonOptions, withoutSwitches } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
 import type { OpenKernel } from './open-kernel.ts';
@@ -12,7 +12,7 @@ import { type Target, openTarget, type NamedTarget } from './terminal/opened-tar
 import { isElsewhere, locateSandbox } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
-import { loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
+import { LINE_COMMANDS, loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
 import { terminalIO, writeError, type Stdio } from './terminal/terminal-io.ts';
 
 export interface CliOptions {
@@ -41,13 +41,13 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   let opened: Promise<Kernel> | undefined;
   try {
     const common = takeCommonOptions(options.argv);
-    const { json, quiet, flags, words } = common;
+    const { json, quiet, words } = common;
     const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), workingDirectory: cwd });
     if (common.version) return printVersion(stdio);
     const named = once((): NamedTarget => ({
       sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
       env,
-      flags,
+      switches: words.flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : [])),
       workingDirectory: cwd,
       accepts: common.trust || env['PITH_TRUST'] === '1',
     }));
@@ -73,9 +73,19 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
 /** These show by themselves what is wrong. */
 const SHOWING: readonly string[] = ['doctor', 'settings'];
 
-async function runWords(words: readonly string[], line: Line): Promise<number> {
+async function runWords(given: readonly string[], line: Line): Promise<number> {
+  const words = await wordsOf(given, line);
   const found = await resolveCommand(words, async () => (await line.kernel()).host);
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, words, line);
+}
+
+/** Without the switches of extensions. They are looked for only where the sandbox is opened anyway, or a command of the kernel that works on it does not know an option. */
+async function wordsOf(words: readonly string[], { kernel }: Line): Promise<readonly string[]> {
+  const command = matchCommand(LINE_COMMANDS, words)?.command;
+  const isOpened = command === undefined || command.needs === undefined || command.needs === 'opener';
+  const known = (command?.options ?? []).map(({ name }) => `--${name}`);
+  const isUnknown = words.some((word) => word.startsWith('--') && !known.includes(word.split('=', 1)[0] ?? ''));
+  return isOpened && isUnknown ? withoutSwitches(words, (await kernel()).host.extensions.list(), command) : words;
 }
 
 async function runCore(command: CoreCommand, rest: readonly string[], line: Line): Promise<number> {

@@ -3,7 +3,7 @@ import { commandUsage, matchCommand, optionUsage, type CommandShape, type Comman
 import type { Command, CommandIO } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { COMMON_OPTIONS } from './common-options.ts';
-import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
+import { commandsBelow, type CommandSource, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './terminal/report.ts';
 import { writeError, type Stdio } from './terminal/terminal-io.ts';
 
@@ -14,12 +14,13 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   const named = words.filter((word) => !word.startsWith('-'));
   if (named.length === 0) {
     const found = await source()
-      .then(({ providers }) => providers.commands.declared())
+      .then((host) => ({ declared: host.providers.commands.declared(), switches: switchesOf(host) }))
       .catch((error: unknown) => {
         writeError(stdio, describeError(error)); // help must help where the sandbox is broken
-        return [];
+        return { declared: [], switches: [] };
       });
-    return show(io, overview([...LINE_COMMANDS, ...found], style), [...LINE_COMMANDS, ...found]);
+    const all = [...LINE_COMMANDS, ...found.declared];
+    return show(io, overview(all, [...COMMON_OPTIONS, ...found.switches], style), all);
   }
   const group = commandsBelow(named, LINE_COMMANDS);
   if (group.length > 0) {
@@ -27,16 +28,22 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
     return show(io, groupHelp(named.join(' '), all, style), all);
   }
   const resolved = await resolveCommand(named, source);
-  if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, style), [resolved.command]);
+  if (resolved.kind === 'core') return show(io, commandHelp(resolved.command, COMMON_OPTIONS, style), [resolved.command]);
   const from = await source();
   const loaded = await loadCommands(from, resolved.command);
   const exact = matchCommand(loaded, named);
-  if (exact) return show(io, commandHelp(exact.command, style), [exact.command]);
+  if (exact) return show(io, commandHelp(exact.command, [...COMMON_OPTIONS, ...switchesOf(from)], style), [exact.command]);
   const above = resolved.command.path.split(' ');
   const own = commandsBelow(above, loaded);
   const elsewhere = commandsBelow(above, from.providers.commands.declared()).filter(({ path }) => !own.some((each) => each.path === path));
   const below = [...own, ...elsewhere];
   return show(io, groupHelp(resolved.command.path, below, style), below);
+}
+
+/** Switches that extensions declare. */
+function switchesOf({ extensions }: Pick<CommandSource, 'extensions'>): readonly CommandOption[] {
+  const declared = extensions.list().flatMap(({ manifest }) => manifest?.switches ?? []);
+  return declared.map(({ name, description }) => ({ name, description, type: 'boolean' }));
 }
 
 function show(io: CommandIO, text: string, commands: readonly Entry[]): number {
@@ -61,7 +68,7 @@ interface HelpStyle {
 type Entry = Pick<Command, 'path' | 'description'> & Partial<CommandShape>;
 
 /** What `pith` and `pith --help` print: every command, from the definitions themselves. */
-function overview(commands: readonly Entry[], style: HelpStyle): string {
+function overview(commands: readonly Entry[], common: readonly CommandOption[], style: HelpStyle): string {
   return [
     `${style.bold('pith')} — a nano-kernel for agents in which skills are an extension`,
     '',
@@ -71,7 +78,7 @@ function overview(commands: readonly Entry[], style: HelpStyle): string {
     ...listed(commands, style),
     '',
     style.bold('Options of every command:'),
-    ...options(COMMON_OPTIONS, style),
+    ...options(common, style),
     '',
     style.dim('pith <command> --help says more. pith chat starts a conversation.'),
   ].join('\n');
@@ -83,7 +90,7 @@ function groupHelp(group: string, commands: readonly Entry[], style: HelpStyle):
 }
 
 /** How one command is used. */
-function commandHelp(command: Entry, style: HelpStyle): string {
+function commandHelp(command: Entry, common: readonly CommandOption[], style: HelpStyle): string {
   const lines = [command.description, '', `${style.bold('Usage:')} pith ${commandUsage(command)}`];
   if (command.arguments?.length) {
     lines.push(
@@ -96,7 +103,7 @@ function commandHelp(command: Entry, style: HelpStyle): string {
     );
   }
   if (command.options?.length) lines.push('', style.bold('Options:'), ...options(command.options, style));
-  lines.push('', style.bold('Options of every command:'), ...options(COMMON_OPTIONS, style));
+  lines.push('', style.bold('Options of every command:'), ...options(common, style));
   return lines.join('\n');
 }
 

@@ -45,7 +45,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const listenerFailures = createListenerFailures();
   const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
 
-  const { home = userHome(), flags, shipped, workingDirectory, trust, accepts } = options;
+  const { home = userHome(), flags, switches, shipped, workingDirectory, trust, accepts } = options;
   const reading = await readSandbox({
     sandbox: options.sandbox,
     trust,
@@ -53,6 +53,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     env,
     home: home ?? undefined,
     flags,
+    switches,
     shipped,
     workingDirectory,
   });

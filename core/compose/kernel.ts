@@ -27,6 +27,8 @@ export interface KernelOptions {
   readonly home?: string | null;
   /** Settings above all files and the environment. */
   readonly flags?: SettingsInput;
+  /** What stood on the command line after `--`: a manifest may declare it among its `switches`. */
+  readonly switches?: readonly string[];
   /** What relative paths of flags and environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
   readonly clock?: Clock;

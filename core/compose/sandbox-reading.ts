@@ -36,6 +36,8 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory'
   readonly workingDirectory?: string;
   /** False: without what ships with Pith. Default true. */
   readonly shipped?: boolean;
+  /** Those of the command line that extensions may declare, without dashes. */
+  readonly switches?: readonly string[];
 }
 
 /** A sandbox's settings, and the index in its data directory. */
@@ -167,7 +169,8 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
       watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
       quarantine: quarantineIn(settings.data_dir),
     },
-    configOf: (declaration, changes) => configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant()),
+    configOf: (declaration, changes) =>
+      configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant(), options.switches),
     index,
     loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
     secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home) },

@@ -35,6 +35,7 @@ const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
   config: {},
   secrets: [],
   commands: [],
+  switches: [],
   models: [],
   agent_keys: [],
   agent_files: [],

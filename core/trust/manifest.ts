@@ -83,6 +83,16 @@ export const manifestSchema = once(() => {
           }),
         )
         .default([]),
+      switches: z
+        .array(
+          z.strictObject({
+            name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be words in lower case with hyphens'),
+            description: text.default(''),
+            /** Settings of the extension that hold for one command line, above all others. */
+            config: z.record(z.string(), z.unknown()).default({}),
+          }),
+        )
+        .default([]),
       models: z
         .array(
           z.strictObject({

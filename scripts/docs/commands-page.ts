@@ -39,7 +39,7 @@ export async function commandsPage(root: string): Promise<string> {
     renderRecipe({} as never),
     ...new Setup({} as never).getCommands(),
   ];
-  await expectAll(root, extensions);
+  const switches = await switchesOf(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);
   const local = localCommands({ conversation: {} as never, found: [], all: async () => [], leave: () => undefined });
   const names = new Set(local.map(({ path: name }) => name));
@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use, 129 hang-up, 130 interrupted, 143 end
 
 ## Options of every command
 
-${optionTable(COMMON_OPTIONS)}
+${optionTable([...COMMON_OPTIONS, ...switches])}
 
 ${line.map(section).join('\n\n')}
 
@@ -97,16 +97,20 @@ function byPath(a: { readonly path: string }, b: { readonly path: string }): num
   return a.path < b.path ? -1 : 1;
 }
 
-/** Throws when an extension declares commands that are not described here. */
-async function expectAll(root: string, known: readonly Described[]): Promise<void> {
+/** What manifests declare as `switches`. Throws when one declares commands that are not described here. */
+async function switchesOf(root: string, known: readonly Described[]): Promise<readonly CommandOption[]> {
+  const switches: CommandOption[] = [];
   const folder = path.join(root, 'sandbox/extensions');
   for (const id of await readdir(folder)) {
     const manifest = parse(await readFile(path.join(folder, id, 'manifest.yaml'), 'utf8')) as {
       readonly commands?: readonly { readonly path: string }[];
+      readonly switches?: readonly Pick<CommandOption, 'name' | 'description'>[];
     };
+    for (const each of manifest.switches ?? []) switches.push({ name: each.name, description: each.description, type: 'boolean' });
     for (const { path: declared } of manifest.commands ?? []) {
       if (!known.some((command) => command.path === declared || command.path.startsWith(`${declared} `)))
         throw new Error(`the commands '${declared}' of ${id} are missing in scripts/docs/commands-page.ts`);
     }
   }
+  return switches;
 }

@@ -11,8 +11,9 @@ export interface Target {
   readonly sandbox: string;
   readonly trust: Trust;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly flags: Readonly<Record<string, unknown>>;
-  /** What relative paths of flags and environment are relative to; default: the process's. */
+  /** What stood on the line with two dashes, without them: extensions may declare it. */
+  readonly switches?: readonly string[];
+  /** What relative paths of the environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
 }
 
@@ -52,8 +53,8 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
 }
 
 /** Where the settings want the state of a target. */
-export async function wantedState({ env, flags, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
-  return (await loadSettings({ sandbox: trust.opened, home: userHome(), env, flags, workingDirectory })).settings.data_dir;
+export async function wantedState({ env, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
+  return (await loadSettings({ sandbox: trust.opened, home: userHome(), env, workingDirectory })).settings.data_dir;
 }
 
 /** Looks at what a sandbox brings, for a person. */

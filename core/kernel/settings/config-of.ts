@@ -8,7 +8,7 @@ import { settingName, type Settings } from './settings.ts';
 export interface ExtensionConfig {
   /**
    * `config` of the manifest < `extensions.<id>` < the `skills` block, where the manifest provides skills, and `providers` of the
-   * prefixes that it offers. Frozen.
+   * prefixes that it offers < what its manifest's `switches` say that stand on the command line. Frozen.
    */
   readonly config: PlainMap;
   readonly enabled: boolean;
@@ -22,8 +22,8 @@ export interface ExtensionConfig {
   where(dotted: string): string;
 }
 
-/** What manifest and settings together say about an extension. Of a broken manifest only the settings count. */
-export function configOf(declaration: Declaration, settings: Settings): ExtensionConfig {
+/** What manifest, settings and the switches of the command line together say about an extension. Of a broken manifest only the settings count. */
+export function configOf(declaration: Declaration, settings: Settings, switches: readonly string[] = []): ExtensionConfig {
   const { id, manifest } = declaration;
   const block = settings.extensions[id] ?? {};
   const slips = misspelt(block, COMMON_KEYS, manifest);
@@ -32,7 +32,8 @@ export function configOf(declaration: Declaration, settings: Settings): Extensio
   const claimsSkills = manifest?.provides.includes('skill') ?? false;
   const offered = providersOf(manifest, settings);
   const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
-  const merged = overlay(overlay(manifest?.config ?? {}, own), claimed);
+  const switched = (manifest?.switches ?? []).filter(({ name }) => switches.includes(name)).map((each) => each.config);
+  const merged = [own, claimed, ...switched].reduce<PlainMap>((below, above) => overlay(below, above), manifest?.config ?? {});
   return {
     config: deepFreeze(structuredClone(merged)),
     enabled: enabledBy(settings)(id, manifest),

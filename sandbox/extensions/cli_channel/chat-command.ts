@@ -29,7 +29,6 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       { name: 'thread', short: 't', type: 'string', description: 'Go on in this conversation' },
       { name: 'resume', type: 'boolean', description: 'Continue what was interrupted, in the named or the last conversation' },
       { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
-      { name: 'no-skills', type: 'boolean', description: 'Without any skills' },
     ],
     async run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
       const prompt = input.options['prompt'];

@@ -264,10 +264,15 @@ describe('running a command line', () => {
     ]);
   });
 
-  it('S15 turns --no-skills into a setting before the kernel is made', async () => {
+  it('S15 hands every word with dashes to the kernel, where an extension may declare it as a switch', async () => {
     const targets: Target[] = [];
-    await cli(['talk', '--no-skills'], { openKernel: openKernel([], targets) });
-    expect(targets[0]?.flags).toEqual({ skills: { enabled: false } });
+    for (const argv of [
+      ['talk', '--no-things'],
+      ['--no-things', 'talk'],
+    ]) {
+      await cli(argv, { openKernel: openKernel([], targets) });
+      expect(targets.pop()?.switches).toEqual(['no-things']);
+    }
   });
 
   it('prints only JSON on the output under --json, wherever it stands', async () => {

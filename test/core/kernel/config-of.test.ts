@@ -18,6 +18,13 @@ describe('config', () => {
     expect(registry.manifest!.config).toEqual({ a: 1, b: 1, c: 1, deep: { x: 1, y: 1 } });
   });
 
+  it('K7 a switch of the manifest lays its config over all settings, where it stands on the command line', async () => {
+    const { plain, settings } = await setUp('extensions:\n  plain: { k: 2, l: 2 }\n');
+    const switched = { ...plain, manifest: { ...plain.manifest!, switches: [{ name: 'less', description: '', config: { k: 0 } }] } };
+    expect(configOf(switched, settings, ['less', 'more']).config).toEqual({ k: 0, l: 2 });
+    expect(configOf(switched, settings, ['more']).config).toEqual({ k: 2, l: 2 });
+  });
+
   it('K7 a key is named by the place that set it', async () => {
     const { registry, settings } = await setUp('extensions:\n  registry:\n    b: 2\nskills:\n  c: 3\n  sources: [a, b]\n');
     const { where } = configOf(registry, settings);
