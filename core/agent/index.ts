@@ -3,8 +3,15 @@ export { createAgents, type Agents, type AgentsOptions } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
 export { type BoundSkill, checkPrompt, INSTRUCTION_ORDER, instructionsOf, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
-export { startersOfPath, stateOfQuestion, unknownApproval } from './threads/approval.ts';
-export type { Approval, ApprovalReply, ApprovalStore, PersonApprovals } from './threads/approval.ts';
+export {
+  startersOfPath,
+  stateOfQuestion,
+  unknownApproval,
+  type Approval,
+  type ApprovalReply,
+  type ApprovalStore,
+  type PersonApprovals,
+} from './threads/approval.ts';
 export { createThreadQueue, type ThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
 export type {

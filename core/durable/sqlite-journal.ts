@@ -1,6 +1,5 @@
 import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
-import type { SqlRow } from '../store/index.ts';
-import { type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
+import { type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
 import {
   createPublisher,
   type DeliveryRow,

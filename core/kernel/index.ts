@@ -69,14 +69,8 @@ export { type Owner, guardProcess, runAs, runOutside } from './records/stray-err
 export { elapsed, systemClock } from './records/system-clock.ts';
 export { checkConfig } from './settings/config-check.ts';
 export { type ExtensionConfig, configOf, enabledBy, withIdsMeant } from './settings/config-of.ts';
-export {
-  DEFAULT_SETTINGS,
-  type LoadedSettings,
-  type Settings,
-  type SettingsInput,
-  type SettingsOptions,
-  loadSettings,
-} from './settings/settings.ts';
+export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOptions, loadSettings } from './settings/settings.ts';
+export type { SettingsInput } from './settings/settings-schema.ts';
 export { askedAlways, unknownNames } from './settings/unknown-names.ts';
 export { agentSpecOf, KERNEL_AGENT_KEYS } from './discovery/agent-spec.ts';
 export { editSettings } from './settings/settings-edit.ts';

@@ -1,9 +1,7 @@
 import { messageOf } from '../contract/index.ts';
-import type { SqlValue } from './parameters.ts';
-import type { SqlRow } from './parameters.ts';
+import { type SqlValue, type SqlRow, checkParameters, countParameters, withExactIntegers } from './parameters.ts';
 import { loadDriver, type Authorize, type Driver, type DriverDatabase, type DriverStatement } from './driver.ts';
 import { databaseFailure, isBusy } from './failure.ts';
-import { checkParameters, countParameters, withExactIntegers } from './parameters.ts';
 
 /** What came of a statement. */
 export interface Written {

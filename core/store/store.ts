@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { type Clock, PithError } from '../contract/index.ts';
-import type { SqlValue } from './parameters.ts';
-import type { SqlRow } from './parameters.ts';
+import type { SqlValue, SqlRow } from './parameters.ts';
 import { stateFolder } from '@pith/safe-files';
 import { databaseFailure } from './failure.ts';
 import { openDatabase, type SqliteDatabase, type Access } from './open-database.ts';

@@ -1,7 +1,6 @@
 import type * as tokenxModule from 'tokenx';
 import type { ContextParts, JsonValue, Message, ToolResult } from '../../contract/index.ts';
-import type { Retain } from '../threads/thread.ts';
-import type { StoredMessage } from '../threads/thread.ts';
+import type { Retain, StoredMessage } from '../threads/thread.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;

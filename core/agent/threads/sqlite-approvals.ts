@@ -1,6 +1,5 @@
 import type { Clock, JsonValue } from '../../contract/index.ts';
-import type { SqlRow } from '../../store/index.ts';
-import type { Statement, Store } from '../../store/index.ts';
+import type { SqlRow, Statement, Store } from '../../store/index.ts';
 import {
   answeredBefore,
   covers,

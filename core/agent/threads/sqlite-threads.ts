@@ -8,13 +8,21 @@ import {
   type ToolResult,
   type TurnPolicy,
 } from '../../contract/index.ts';
-import type { Usage } from './thread.ts';
-import type { SqlValue } from '../../store/index.ts';
-import type { SqlRow } from '../../store/index.ts';
-import type { Retain } from './thread.ts';
-import { type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
+import type {
+  Usage,
+  Retain,
+  CallRecord,
+  CallState,
+  Charge,
+  StoredMessage,
+  ThreadRecord,
+  Threads,
+  ThreadWriter,
+  TurnRecord,
+  TurnState,
+} from './thread.ts';
+import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
-import type { CallRecord, CallState, Charge, StoredMessage, ThreadRecord, Threads, ThreadWriter, TurnRecord, TurnState } from './thread.ts';
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent stands apart, because each step rewrites the turn's row. */
 const SCHEMA = [

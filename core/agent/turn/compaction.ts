@@ -1,6 +1,5 @@
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
-import type { Usage } from '../threads/thread.ts';
-import type { Retain } from '../threads/thread.ts';
+import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
 import {
   assemble,
@@ -13,7 +12,6 @@ import {
   textOf,
   upperBound,
 } from '../prompt/messages.ts';
-import type { StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { spendTokens } from './call-tree.ts';
 import { LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import type { RunningTurn, TurnDependencies, TurnPlan } from './running-turn.ts';

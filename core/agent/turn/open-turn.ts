@@ -1,10 +1,18 @@
 import { ulid } from 'ulid';
 import { untilAborted } from '@pith/promises';
 import { type Message, PithError, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
-import type { Usage } from '../threads/thread.ts';
-import type { TurnEndReason } from '../threads/thread.ts';
+import type {
+  Usage,
+  TurnEndReason,
+  CallRecord,
+  Delegated,
+  StoredMessage,
+  Threads,
+  ThreadWriter,
+  TurnRecord,
+  Unfinished,
+} from '../threads/thread.ts';
 import { NO_SPAN } from '../../durable/index.ts';
-import type { CallRecord, Delegated, StoredMessage, Threads, ThreadWriter, TurnRecord, Unfinished } from '../threads/thread.ts';
 import type { Fence } from '../../store/index.ts';
 import { dayOf, LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import { assemble, callIdsOf, distinct, documentsIn, resultPart, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';

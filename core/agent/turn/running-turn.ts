@@ -12,13 +12,10 @@ import {
   type TurnPolicy,
   TurnProvider,
 } from '../../contract/index.ts';
-import type { Usage } from '../threads/thread.ts';
-import type { TurnEndReason } from '../threads/thread.ts';
-import type { Retain } from '../threads/thread.ts';
+import type { Usage, TurnEndReason, Retain, Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
 import type { Span } from '../../durable/index.ts';
 import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore } from '../threads/approval.ts';
-import type { Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
 import type { ThreadQueue } from '../threads/queue.ts';
 import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/instructions.ts';

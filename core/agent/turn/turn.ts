@@ -8,7 +8,6 @@ import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } f
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { type EndedTurn, type Opening, openTurn, republish, resumeCalls, withdraw } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
-
 export type { TurnDependencies } from './running-turn.ts';
 
 export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {

@@ -1,7 +1,6 @@
 import { type AgentSpec, PithError } from '../../contract/index.ts';
 import { deepFreeze } from '../records/plain-data.ts';
-import { isExtension } from './declaration.ts';
-import type { Declaration } from './declaration.ts';
+import { isExtension, type Declaration } from './declaration.ts';
 
 /** Keys under `agent:` that the kernel reads; every other key must be owned by an extension's `agent_keys`. */
 export const KERNEL_AGENT_KEYS = [

@@ -6,7 +6,6 @@ import { settingsFromEnvironment } from './settings-environment.ts';
 import { harmlessSettings, loosened, type Loosened } from '../../trust/index.ts';
 import { readForeignSettings, readSettingsFile } from './settings-file.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
-
 export type { SettingsInput } from './settings-schema.ts';
 
 /** Where a value was set, in words: `sandbox/pith.yaml:12`, `environment PITH_MODEL`, `flag`. */
