@@ -1,5 +1,5 @@
 import type { Failure } from './records/failures.ts';
-import { canRun, type ExtensionState } from './records/extensions-port.ts';
+import { canRun, type ExtensionState } from './lifecycle/actor.ts';
 import { runOutside } from './records/stray-errors.ts';
 import { keepsNames, type Discovery } from './discovery/declaration.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';

@@ -9,18 +9,16 @@ import {
   messageOf,
 } from '../contract/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Cleaning } from './records/extensions-port.ts';
-import { createFailures } from './records/failures.ts';
+import { type Cleaning, createSecrets, type Secrets, type SecretSources } from './records/secrets.ts';
+import { createFailures, type Problem, problemOf } from './records/failures.ts';
 import { createLog, type LogLevel, type LogQuota } from './records/logger.ts';
-import { type Problem, problemOf } from './records/problem.ts';
-import { createSecrets, type Secrets, type SecretSources } from './records/secrets.ts';
 import { guardProcess, type Owner, runOutside } from './records/stray-errors.ts';
 import type { Tier } from './calls/generation.ts';
 import { DIRECT, SERIALISED } from './calls/invoke.ts';
 import { createExtensions, type Extensions } from './extensions.ts';
 import { Lifecycle, type SurfaceIndex } from './lifecycle/lifecycle.ts';
-import type { Loader } from './lifecycle/loader.ts';
 import {
+  type Loader,
   createRights,
   type Folders,
   type OtherExtensions,
@@ -29,7 +27,7 @@ import {
   type Runtime,
   type Services,
 } from './lifecycle/runtime.ts';
-import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tier.ts';
+import { createTiers, type ProcessTier, type TierKernel } from './lifecycle/tiers.ts';
 import { createDeclaredAgents, type DeclaredAgents } from './providers/agents.ts';
 import { type Bringing, createBringing } from './providers/brought.ts';
 import { createCommands } from './providers/commands.ts';

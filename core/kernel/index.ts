@@ -1,5 +1,5 @@
-export { Calls } from './calls/calls.ts';
-export type { AgentKeyCheck, Candidate, Generation, Tier, Version } from './calls/generation.ts';
+export { Calls, type Candidate, type Generation, type Tier, type Version, type ModelParts } from './calls/generation.ts';
+export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
 export { correlationOf, splitSignal } from './calls/invoke.ts';
 export { DEEPEST_VALUE, MOST_PARTS, toJsonValue } from './calls/json-value.ts';
 export {
@@ -10,10 +10,11 @@ export {
   type SurfaceDescriptor,
   TURN_TOOLS,
 } from './calls/surface.ts';
+export { type ToolDescriptor } from './calls/tools.ts';
 export type { Declaration } from './discovery/declaration.ts';
 export { discover } from './discovery/discover.ts';
 export { type IndexFile, openIndex } from './discovery/index-file.ts';
-export { lastGoodIn } from './discovery/last-good.ts';
+export { lastGoodIn, quarantineIn } from './discovery/quarantine.ts';
 export { digestWith } from './discovery/definitions.ts';
 export { orderOf } from './discovery/order.ts';
 export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts';
@@ -21,56 +22,53 @@ export { type Bus, createEvents, createListenerFailures, topicOf } from './event
 export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
 export { createCommandContext, createExtensionContext } from './lifecycle/extension-context.ts';
-export { type ImportedClass, importCommands } from './lifecycle/import-class.ts';
-export { constructClass, importInProcess } from './lifecycle/in-process.ts';
-export type { Bundle, Loader } from './lifecycle/loader.ts';
-export { PHASE_LIMIT_MS, STOP_LIMIT_MS, runPhase } from './lifecycle/phase-limit.ts';
-export type { Folders, Reports, Runtime } from './lifecycle/runtime.ts';
+export { type ImportedClass, importCommands } from './lifecycle/extension-class.ts';
+export {
+  constructClass,
+  importInProcess,
+  PHASE_LIMIT_MS,
+  STOP_LIMIT_MS,
+  runPhase,
+  type ProcessTier,
+  type TierKernel,
+  type ProviderFacts,
+} from './lifecycle/tiers.ts';
+export type { Bundle, Loader, Folders, Reports, Runtime, HostAgents, OriginalRequest, TurnOrigin } from './lifecycle/runtime.ts';
 export { createScope } from './lifecycle/scope.ts';
+export { type ExtensionState, canRun } from './lifecycle/actor.ts';
 export { isStandingIn, reduce } from './lifecycle/reduce.ts';
 export { initialState, type Effect, type LifeEvent, type State, type Wanted } from './lifecycle/state.ts';
-export type { ProcessTier, TierKernel } from './lifecycle/tier.ts';
-export type { DeclaredAgents } from './providers/agents.ts';
+export type { DeclaredAgents, AgentDeclaration } from './providers/agents.ts';
 export type { DeclaredCommand } from './providers/commands.ts';
 export { CHANNELS_HANDLER, Postponed, type EventHandlers } from './providers/event-handlers.ts';
-export type { Providers } from './providers/providers.ts';
+export type { Providers, DeclaredModel, RoutedProvider } from './providers/providers.ts';
 export type { ExtensionStatus } from './providers/status.ts';
-export { CLOSED_VARIABLES, renderPrompt } from './calls/render-prompt.ts';
+export { CLOSED_VARIABLES, renderPrompt, type BroughtPrompt } from './calls/render-prompt.ts';
 export { type DescribedTools, type Tools } from './providers/tools.ts';
 export { extensionData, isBrought, makeExtensionData, shortId, watchFolder, whyTooLarge } from './records/extension-data.ts';
 export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
 export {
-  type AgentDeclaration,
-  type BroughtPrompt,
   type CleanStream,
   type Cleaning,
-  type DeclaredModel,
-  type ExtensionState,
-  type HostAgents,
-  type ModelParts,
-  type OriginalRequest,
-  type ProviderFacts,
-  type RoutedProvider,
-  type ToolDescriptor,
-  type TurnOrigin,
-  canRun,
-} from './records/extensions-port.ts';
+  USUAL,
+  askerOf,
+  concerns,
+  recipientOf,
+  type StoredSecret,
+  openSecretsFile,
+  type SharedSecret,
+  createSecrets,
+} from './records/secrets.ts';
 export type { ErrorCode, Phase } from './records/error-codes.ts';
-export type { Failures } from './records/failures.ts';
+export { type Failures, Problem, problemOf } from './records/failures.ts';
 export { canonicalJson, deepFreeze, inputProblem, isPlainMap, type PlainMap } from './records/plain-data.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
 export { buildOf, packageRoot, packageVersion, shippedSandbox } from './records/package-version.ts';
-export { Problem, problemOf } from './records/problem.ts';
-export { quarantineIn } from './records/quarantine.ts';
-export { USUAL, askerOf, concerns, recipientOf } from './records/recipients.ts';
-export { type StoredSecret, openSecretsFile } from './records/secrets-file.ts';
-export { type SharedSecret, createSecrets } from './records/secrets.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';
 export { elapsed, systemClock } from './records/system-clock.ts';
-export { checkConfig } from './settings/config-check.ts';
 export { type ExtensionConfig, configOf, enabledBy, withIdsMeant } from './settings/config-of.ts';
 export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOptions, loadSettings } from './settings/settings.ts';
 export type { SettingsInput } from './settings/settings-schema.ts';
 export { askedAlways, unknownNames } from './settings/unknown-names.ts';
-export { agentSpecOf, KERNEL_AGENT_KEYS } from './discovery/agent-spec.ts';
+export { agentSpecOf, KERNEL_AGENT_KEYS } from './discovery/agents.ts';
 export { editSettings } from './settings/settings-edit.ts';

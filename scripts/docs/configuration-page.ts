@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { manifestSchema } from '../../core/trust/index.ts';
 import { frontmatter } from '../../sandbox/extensions/agent_files/config.ts';
-import { ENVIRONMENT_SETTINGS } from '../../core/kernel/settings/settings-environment.ts';
+import { ENVIRONMENT_SETTINGS } from '../../core/kernel/settings/settings.ts';
 import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
 import { agentSkillsSchema, configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { keyTable, rowsOf, schemaOf } from './schema-rows.ts';

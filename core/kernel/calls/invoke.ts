@@ -2,8 +2,7 @@ import { codeOf, messageOf, PithError, type TurnInfo } from '../../contract/inde
 import type { Generation } from './generation.ts';
 import { toJsonValue } from './json-value.ts';
 import type { Phase } from '../records/error-codes.ts';
-import type { Failures } from '../records/failures.ts';
-import { problemOf } from '../records/problem.ts';
+import { type Failures, problemOf } from '../records/failures.ts';
 
 export interface Invocation {
   /** `skill.listSkills`, `tool.execute`, … */

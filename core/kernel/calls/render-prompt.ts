@@ -1,6 +1,12 @@
-import { isTemplate, renderTemplate, type TemplateProblem } from '@pith/guarded-templates';
+import { isTemplate, renderTemplate, type TemplateProblem, type TemplateVariables } from '@pith/guarded-templates';
 import { PithError } from '../../contract/index.ts';
-import type { BroughtPrompt } from '../records/extensions-port.ts';
+
+/** The prompt template of an agent that an extension brought, and the plain values for it. */
+export interface BroughtPrompt {
+  readonly text: string;
+  readonly file: string | null;
+  readonly variables: TemplateVariables;
+}
 
 /** Variables of a prompt that have the keys they are given and no others. */
 export const CLOSED_VARIABLES = ['skills'] as const;

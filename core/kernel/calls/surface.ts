@@ -8,9 +8,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
-import { describeTools } from './tool-descriptor.ts';
-import type { ToolDescriptor } from '../records/extensions-port.ts';
-import { asksApproval, executeTool, refusalOf } from './tool-call.ts';
+import { describeTools, type ToolDescriptor, asksApproval, executeTool, refusalOf } from './tools.ts';
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */
 export interface SurfaceDescriptor {

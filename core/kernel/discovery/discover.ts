@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, messageOf } from '../../contract/index.ts';
 import type { Manifest, Granted } from '../../trust/index.ts';
-import { settleAgents, type Entry } from './agent-keys.ts';
+import { settleAgents, type Entry } from './agents.ts';
 import { settleDefinitions } from './definitions.ts';
 import { MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
 import { readFolder, type AgentFiles } from './folder-read.ts';

@@ -1,14 +1,14 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Diagnostic } from '../../contract/index.ts';
+import { type Diagnostic, messageOf } from '../../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../../trust/index.ts';
 import { isBelow } from '@pith/safe-files';
-import { KERNEL_AGENT_KEYS } from './agent-spec.ts';
+import { KERNEL_AGENT_KEYS } from './agents.ts';
 import { MANIFEST_FILE, keptPositions, type FolderReading } from './declaration.ts';
 import { isPlainMap } from '../records/plain-data.ts';
 import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
 import { readTextFile } from './source-files.ts';
-import { cronProblem } from './cron.ts';
+import { Cron } from 'croner';
 
 const MAX_MANIFEST_BYTES = 64 * 1024;
 
@@ -147,4 +147,15 @@ function eventChecks(manifest: Manifest, add: Add): void {
     if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'rename one of them');
     names.add(name);
   });
+}
+
+/** Why `pattern` is no schedule of five fields, as the end of a sentence; null when it is one. */
+export function cronProblem(pattern: string): string | null {
+  const fields = pattern.trim().split(/\s+/).length;
+  if (fields !== 5 || pattern.trim().startsWith('@')) return `has ${fields} field${fields === 1 ? '' : 's'}, not five`;
+  try {
+    return new Cron(pattern, { mode: '5-part', paused: true }).nextRun() === null ? 'never falls due' : null;
+  } catch (error) {
+    return `is not a schedule: ${messageOf(error).replace(/^CronPattern: /, '')}`;
+  }
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { canRun, type ExtensionState } from '../records/extensions-port.ts';
 import type { PithError } from '../../contract/index.ts';
 import type { Failure } from '../records/failures.ts';
 import { canonicalJson } from '../records/plain-data.ts';
@@ -10,6 +9,13 @@ import type { Runtime } from './runtime.ts';
 import { type Effect, initialState, type LifeEvent, type Starts, type State, type Wanted } from './state.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import { isComing, isStandingIn, reduce, versionIn } from './reduce.ts';
+
+/** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */
+export type ExtensionState = 'active' | 'idle' | 'failed' | 'blocked' | 'disabled';
+
+export function canRun(state: ExtensionState | undefined): boolean {
+  return state === 'active' || state === 'idle';
+}
 
 export interface ActorOptions {
   readonly id: string;

@@ -13,14 +13,12 @@ import { once } from '@pith/promises';
 import type { Declaration } from '../discovery/declaration.ts';
 import { makeExtensionData } from '../records/extension-data.ts';
 import { shippedSandbox } from '../records/package-version.ts';
-import type { Runtime } from './runtime.ts';
+import type { Runtime, OriginalRequest, TurnOrigin } from './runtime.ts';
 import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
 import { didYouMean } from '@pith/plain-text';
-import type { OriginalRequest, TurnOrigin } from '../records/extensions-port.ts';
-import { problemOf } from '../records/problem.ts';
-import { askerOf } from '../records/recipients.ts';
-import { topicOf } from '../events/bus.ts';
-import { eventPublisher, refusedListening } from '../events/event-publisher.ts';
+import { problemOf } from '../records/failures.ts';
+import { askerOf } from '../records/secrets.ts';
+import { topicOf, eventPublisher, refusedListening } from '../events/bus.ts';
 import type { Scope } from './scope.ts';
 import { correlationOf } from '../calls/invoke.ts';
 

@@ -2,20 +2,18 @@ import { lacksRoom } from '@pith/held-process';
 import { didYouMean } from '@pith/plain-text';
 import { setMaxListeners } from 'node:events';
 import { untilAborted, within } from '@pith/promises';
-import { canRun, type ExtensionState } from '../records/extensions-port.ts';
+import { canRun, type ExtensionState, blockerOf, ExtensionActor, type Slot, slotKey, stateOf } from './actor.ts';
 import { messageOf, PithError } from '../../contract/index.ts';
-import type { Failure } from '../records/failures.ts';
+import { type Failure, problemOf } from '../records/failures.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { SurfaceDescriptor } from '../calls/surface.ts';
 import type { Wire } from '../calls/invoke.ts';
-import { problemOf } from '../records/problem.ts';
 import { runOutside } from '../records/stray-errors.ts';
-import { blockerOf, ExtensionActor, type Slot, slotKey, stateOf } from './actor.ts';
 import { LONGEST_RESTART_DELAY_MS } from './services.ts';
 import { close, type Generation, type Version } from '../calls/generation.ts';
 import type { Effect, LifeEvent, Starts, Wanted } from './state.ts';
 import type { Runtime } from './runtime.ts';
-import type { Tiers } from './tier.ts';
+import type { Tiers } from './tiers.ts';
 
 /** Where descriptors survive a restart. A key covers sources and configuration. */
 export interface SurfaceIndex {

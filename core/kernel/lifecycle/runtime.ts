@@ -1,15 +1,37 @@
-import type { Clock, Events, ExtensionContext, Logger, Protocol, Remote, SettingsChange } from '../../contract/index.ts';
+import type {
+  Clock,
+  Events,
+  ExtensionContext,
+  Logger,
+  Protocol,
+  Remote,
+  SettingsChange,
+  TurnRequest,
+  BroughtExtensions,
+} from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import type { HostAgents } from '../records/extensions-port.ts';
-import type { Failures } from '../records/failures.ts';
-import type { Loader } from './loader.ts';
-import type { Problem } from '../records/problem.ts';
+import type { Failures, Problem } from '../records/failures.ts';
 import type { Secrets } from '../records/secrets.ts';
 import type { ExtensionConfig } from '../settings/config-of.ts';
 import type { Owner } from '../records/stray-errors.ts';
 import type { Scope } from './scope.ts';
 import type { Tier } from '../calls/generation.ts';
+
+/** The extension outside the kernel that asks for a turn. The host writes it; nothing that such an extension sends can. */
+export interface TurnOrigin {
+  readonly extensionId: string;
+  /** Agents that a person lets it start. */
+  readonly agents: readonly string[];
+}
+
+/** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. */
+export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin };
+
+/** `ExtensionContext['agents']` with the origin of a request, which the host writes. */
+export interface HostAgents extends Omit<ExtensionContext['agents'], 'run'> {
+  run(request: OriginalRequest, signal?: AbortSignal): ReturnType<ExtensionContext['agents']['run']>;
+}
 
 /** Absolute paths. */
 export interface Folders {
@@ -89,4 +111,24 @@ export function createRights(
     isForeign: (declaration) => rights.tierOf(declaration) === 'process' && !isShipped(declaration),
   };
   return rights;
+}
+
+export interface Bundle {
+  readonly file: string;
+  /** Made with Pith from the same sources: Pith's own code. */
+  readonly shipped: boolean;
+}
+
+/** Makes modules of the sources of extensions, and imports them. */
+export interface Loader {
+  /** By source digest: what came with Pith, else what was made before, else a new one. Throws a `Problem` of phase `bundle`. */
+  bundle(declaration: Declaration, entry: string): Promise<Bundle>;
+  /** Whether its sources are those that Pith's own bundle was made from. */
+  isShipped(declaration: Declaration): boolean;
+  /** What declares it, as its code is now: known from an earlier look where nothing that it is made of has changed, else bundled. `directory` is a real path. */
+  brought(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration>;
+  /** After a bundle could not be imported: the next one is rebuilt. */
+  forget(bundle: Bundle): Promise<void>;
+  /** Its exports. Each later generation is evaluated afresh. */
+  import(file: string, generation: number): Promise<Readonly<Record<string, unknown>>>;
 }

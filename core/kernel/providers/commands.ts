@@ -10,9 +10,9 @@ import {
 import { createCommandContext } from '../lifecycle/extension-context.ts';
 import { callProvider, running } from './handle.ts';
 import { keepsNames } from '../discovery/declaration.ts';
-import { type CommandEntry, importCommands } from '../lifecycle/import-class.ts';
+import { type CommandEntry, importCommands } from '../lifecycle/extension-class.ts';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
-import { placeOfError, Problem } from '../records/problem.ts';
+import { placeOfError, Problem } from '../records/failures.ts';
 import type { Runtime } from '../lifecycle/runtime.ts';
 import { runnable, type Slot } from '../lifecycle/actor.ts';
 import { requireTrust, type Trust } from '../../trust/index.ts';

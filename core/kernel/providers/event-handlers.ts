@@ -1,8 +1,7 @@
 import { type Delivery, type JsonValue, messageOf, type TopicMap } from '../../contract/index.ts';
 import { handlerNames } from '../discovery/declaration.ts';
-import type { Slot } from '../lifecycle/actor.ts';
+import { type Slot, canRun } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { canRun } from '../records/extensions-port.ts';
 import { running } from './handle.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
 

@@ -1,6 +1,6 @@
 import { messageOf, PithError, type Protocol, type Remote } from '../../contract/index.ts';
 import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
-import type { ProviderMember } from '../records/extensions-port.ts';
+import type { ProviderMember } from '../lifecycle/tiers.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Generation } from '../calls/generation.ts';

@@ -12,17 +12,38 @@ import {
 import { FINDINGS } from '../calls/surface.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
 import { callProvider, remoteOf, running } from './handle.ts';
-import { canRun, type DeclaredModel, type ProviderFacts, type RoutedProvider } from '../records/extensions-port.ts';
+import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
+import type { ProviderFacts } from '../lifecycle/tiers.ts';
 import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
-import type { Problem } from '../records/problem.ts';
-import type { Generation } from '../calls/generation.ts';
+import type { Problem } from '../records/failures.ts';
+import type { Generation, ModelParts } from '../calls/generation.ts';
 import { openStream } from '../calls/invoke.ts';
 import { type Declaration, keepsNames } from '../discovery/declaration.ts';
 import type { OtherExtensions } from '../lifecycle/runtime.ts';
 import type { Scope } from '../lifecycle/scope.ts';
-import { runnable, type Slot } from '../lifecycle/actor.ts';
 import type { Commands } from './commands.ts';
 import type { Tools } from './tools.ts';
+
+/** A prefix that an extension offers models under, in the words of its manifest. */
+export interface DeclaredModel {
+  readonly extensionId: string;
+  /** Of an extension that ships, or of one by which a person replaces it. */
+  readonly shipped: boolean;
+  readonly prefix: string;
+  /** Chosen without settings when all of these are set. */
+  readonly when_env: readonly string[];
+  /** Chosen without settings when the extension finds a local server. */
+  readonly when_local: boolean;
+  /** Higher wins. */
+  readonly rank: number;
+  /** The model taken when only the prefix is known; absent: the first that the provider lists. */
+  readonly default?: string;
+}
+
+/** The models of one extension. Each call goes to the version that runs then. */
+export interface RoutedProvider extends Pick<ModelProvider, 'models' | 'findLocal'> {
+  getModel(name: string, prefix: string): Promise<ModelParts>;
+}
 
 /** What extensions provide. Each call of a `Remote` goes to the version that runs then. */
 export interface Providers {

@@ -6,9 +6,7 @@ import { SECRET_USES } from '../calls/surface.ts';
 import type { ExtensionStatus } from './status.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/actor.ts';
-import { askerOf, concerns } from '../records/recipients.ts';
-import type { SecretSources } from '../records/secrets.ts';
-import type { StoredSecret } from '../records/secrets-file.ts';
+import { askerOf, concerns, type SecretSources, type StoredSecret } from '../records/secrets.ts';
 import { runOutside } from '../records/stray-errors.ts';
 
 /** A declared secret, without its value. */

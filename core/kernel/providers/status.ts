@@ -1,12 +1,11 @@
 import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
 import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import type { Failure } from '../records/failures.ts';
-import type { Confinement, ProcessTier } from '../lifecycle/tier.ts';
-import type { ExtensionState } from '../records/extensions-port.ts';
+import type { Confinement, ProcessTier } from '../lifecycle/tiers.ts';
+import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
-import type { Slot } from '../lifecycle/actor.ts';
 import { ERROR_CODES } from '../records/error-codes.ts';
 
 /** One extension as `pith doctor` and `pith extensions list` show it. */

@@ -9,15 +9,14 @@ import {
   type ToolResult,
   type TurnInfo,
 } from '../../contract/index.ts';
-import type { ToolDescriptor } from '../records/extensions-port.ts';
+import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
 import { isBrought } from '../records/extension-data.ts';
-import { Problem, problemOf } from '../records/problem.ts';
+import { Problem, problemOf } from '../records/failures.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import type { Generation } from '../calls/generation.ts';
 import { invoke, recordCall } from '../calls/invoke.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { TURN_TOOLS } from '../calls/surface.ts';
-import { questionOf, resultOfError } from '../calls/tool-call.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
 import { runnable, type Slot } from '../lifecycle/actor.ts';
 import { callProvider } from './handle.ts';

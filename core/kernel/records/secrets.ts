@@ -1,8 +1,28 @@
 import { inspect } from 'node:util';
-import type { CleanStream } from './extensions-port.ts';
-import { isGivenFor, notGiven, type Asker } from './recipients.ts';
-import type { SecretsFile } from './secrets-file.ts';
-import { codeOf, messageOf, PithError } from '../../contract/index.ts';
+import { codeOf, messageOf, PithError, type ExtensionContext } from '../../contract/index.ts';
+import { existsSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { isPlainMap } from './plain-data.ts';
+import type { Manifest } from '../../trust/index.ts';
+import { printableLine } from '@pith/plain-text';
+
+/** A text that comes in pieces, cleaned of secrets. */
+export interface CleanStream {
+  /** What can be shown of what has come until now. */
+  feed(piece: string): string;
+  /** The rest: nothing more comes. */
+  end(): string;
+}
+
+/** Takes the values of declared secrets out of what models say: a server may repeat its key. */
+export interface Cleaning {
+  redact(text: string): string;
+  /** null while there is nothing to hide. */
+  stream(): CleanStream | null;
+  /** `value` with every text in it clean; itself where there is nothing to hide. */
+  redactJson<T>(value: T): T;
+}
 
 /** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
 export interface Secrets {
@@ -190,4 +210,162 @@ function beginningAt(text: string, form: string): number {
     if (form.startsWith(text.slice(at))) return at;
   }
   return text.length;
+}
+
+export interface StoredSecret {
+  readonly value: string;
+  /** Whom a person gave it for, as `recipientOf` writes them. */
+  readonly for: readonly string[];
+}
+
+/** Secrets that a person gave, by name: `secrets.json` in `~/.pith`, which nobody else may read. The environment wins over it. */
+export interface SecretsFile {
+  readonly file: string;
+  /** null when it is not there. */
+  get(name: string): StoredSecret | null;
+  /** All of them. */
+  all(): Readonly<Record<string, StoredSecret>>;
+  /** Durable when it returns. null takes it out. Throws `settings_invalid` when the file cannot be read or written. */
+  set(name: string, secret: StoredSecret | null): void;
+}
+
+export function openSecretsFile(home: string): SecretsFile {
+  const place = path.join(home, '.pith');
+  const folder = stateFolder(existsSync(place) ? realpathSync(place) : place); // a person may keep it elsewhere, by a link
+  const file = path.join(folder.path, FILE);
+  let known: { readonly stamp: string; readonly values: Readonly<Record<string, StoredSecret>> } = { stamp: '', values: {} };
+  /** Read again when it has changed: another process may have written it. */
+  const read = (): Readonly<Record<string, StoredSecret>> => {
+    const stamp = folder.stamp(FILE);
+    if (stamp !== known.stamp) known = { stamp, values: parse(folder) };
+    return known.values;
+  };
+  const readable = (): Readonly<Record<string, StoredSecret>> => {
+    try {
+      return read();
+    } catch {
+      return {}; // whoever sets one is told why
+    }
+  };
+  return {
+    file,
+    get: (name) => Object.entries(readable()).find(([known]) => known === name)?.[1] ?? null,
+    all: readable,
+    set(name, secret) {
+      try {
+        const { [name]: _, ...rest } = read();
+        folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
+      } catch (error) {
+        throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
+          where: file,
+          cure: existsSync(file) ? 'repair the file, or move it away' : 'make the folder writable',
+        });
+      }
+    },
+  };
+}
+
+const FILE = 'secrets.json';
+
+/** The reason never quotes the text. */
+function parse(folder: StateFolder): Readonly<Record<string, StoredSecret>> {
+  const text = folder.read(FILE);
+  if (text === null) return {};
+  let read: unknown;
+  try {
+    read = JSON.parse(String(text));
+  } catch (error) {
+    throw new Error('it is not JSON', { cause: error });
+  }
+  if (!isPlainMap(read)) throw new Error('it is not a map of names');
+  return Object.fromEntries(
+    Object.entries(read).flatMap(([name, given]) => {
+      const secret = secretOf(given);
+      return secret === null ? [] : [[name, secret]];
+    }),
+  );
+}
+
+/** A text alone is from before secrets had recipients. null: nothing that was ever written here. */
+function secretOf(given: unknown): StoredSecret | null {
+  if (typeof given === 'string') return { value: given, for: [USUAL] };
+  if (!isPlainMap(given) || typeof given['value'] !== 'string') return null;
+  const recipients: unknown = given['for'];
+  return { value: given['value'], for: Array.isArray(recipients) ? recipients.filter((one) => typeof one === 'string') : [] };
+}
+
+/** An extension that may ask. */
+interface Asking {
+  readonly id: string;
+  readonly manifest: Manifest | null;
+}
+
+/** Who asks for a secret, in the words in which the file of secrets says whom one was given for. */
+export interface Asker {
+  /** `extension:weather`, `provider:openai https://api.openai.com`, `mcp:files npx server`. */
+  readonly recipient: string;
+  /** It came with Pith, and asks for what its own manifest declares, for itself or for the address that everybody has. */
+  readonly usual: boolean;
+}
+
+/** Whom a secret counts for that was kept before secrets had recipients. */
+export const USUAL = 'usual';
+
+/**
+ * What an extension says of its parts counts only where it came with Pith: of other code nobody knows where it sends things, and a prefix
+ * can be claimed by several.
+ */
+export function askerOf(
+  { id, manifest }: Asking,
+  shipped: boolean,
+  name: string,
+  use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]>,
+): Asker {
+  const part = shipped ? use?.part : undefined;
+  const offered = manifest?.models.some(({ prefix }) => prefix === part);
+  const who = part === undefined ? `extension:${id}` : `${offered ? 'provider' : id}:${part}`;
+  const isUsual = shipped && manifest?.secrets.includes(name) === true && (use === undefined || use.usual === true);
+  return { recipient: use === undefined ? who : `${who} ${placeOf(use.to)}`, usual: isUsual };
+}
+
+/** A person may give an extension a secret without saying where it sends it; a provider or a server only with its address. */
+export function isGivenFor(recipients: readonly string[], { recipient, usual }: Asker): boolean {
+  if (recipients.includes(recipient) || (usual && recipients.includes(USUAL))) return true;
+  const [who = ''] = recipient.split(' ', 1);
+  return who.startsWith('extension:') && recipients.includes(who);
+}
+
+/** Whether this extension could be meant, whatever of it asks: what does not concern it never reaches its process. */
+export function concerns(recipient: string, { id, manifest }: Asking, shipped: boolean): boolean {
+  if (recipient === `extension:${id}` || recipient.startsWith(`extension:${id} `)) return true;
+  if (!shipped) return false;
+  const models = manifest?.models ?? [];
+  return recipient === USUAL || recipient.startsWith(`${id}:`) || models.some(({ prefix }) => recipient.startsWith(`provider:${prefix} `));
+}
+
+/** As a person writes one. Throws `usage`. */
+export function recipientOf(text: string): string {
+  const [, who = '', to = ''] = /^([a-z][a-z0-9_]*:[a-z][a-z0-9_-]*)(?: +(\S.*))?$/su.exec(text.trim()) ?? [];
+  const isWhole = who !== '' && (who.startsWith('extension:') || to !== '');
+  if (isWhole) return to === '' ? who : `${who} ${placeOf(to)}`;
+  throw new PithError('usage', `wrong use of --for: ${JSON.stringify(text)} is nobody to give a secret`, {
+    cure: "write extension:ID, or a provider with its address: --for 'provider:openai https://api.openai.com'; see: pith secrets list",
+  });
+}
+
+/** Names both sides, and the command that gives it. */
+export function notGiven(name: string, recipients: readonly string[], { recipient }: Asker): PithError {
+  const whom = recipients.map((one) => (one === USUAL ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
+  return new PithError('secret_not_given', `the secret '${name}' was given for ${whom}, and not for ${recipient}, which asks for it`, {
+    cure: `if that is right, run: pith secrets allow ${name} --for ${quoted(recipient)}`,
+  });
+}
+
+/** Of an address only its origin says who gets what is sent there; anything else is a command, and every word of it counts. */
+function placeOf(to: string): string {
+  return /^https?:\/\//i.test(to) && URL.canParse(to) ? new URL(to).origin : printableLine(to).trim();
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

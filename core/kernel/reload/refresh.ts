@@ -2,7 +2,7 @@ import { messageOf } from '../../contract/index.ts';
 import type { Failure } from '../records/failures.ts';
 import { within } from '@pith/promises';
 import { type Declaration, type Discovery, extensionsOf } from '../discovery/declaration.ts';
-import type { Quarantine } from '../records/quarantine.ts';
+import type { Quarantine } from '../discovery/quarantine.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { canonicalJson } from '../records/plain-data.ts';
 import { wantedOf } from '../lifecycle/actor.ts';

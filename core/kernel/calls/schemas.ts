@@ -1,8 +1,17 @@
 import type { z } from 'zod';
-import type { ExtensionConfig } from './config-of.ts';
-import { Problem } from '../records/problem.ts';
-import { describe, knownKeys, parseLeniently, pathText, saidIgnored } from '@pith/checked-yaml';
+import type { ExtensionConfig } from '../settings/config-of.ts';
+import { Problem } from '../records/failures.ts';
+import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
 import { didYouMean } from '@pith/plain-text';
+import type { Diagnostic } from '../../contract/index.ts';
+
+/** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
+export interface AgentKeyCheck {
+  readonly findings: readonly AgentKeyFinding[];
+  readonly usable: unknown;
+}
+
+export type AgentKeyFinding = { readonly path: string } & Pick<Diagnostic, 'severity' | 'code' | 'message'> & { readonly cure?: string };
 
 export interface CheckedConfig {
   readonly config: Readonly<Record<string, unknown>>;
@@ -90,4 +99,29 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.Zo
 
 export function isSchema(value: unknown): value is z.ZodType {
   return typeof value === 'object' && value !== null && 'safeParse' in value && typeof value.safeParse === 'function';
+}
+
+/** Where the schemas live: what is wrong with a value under `agent:`, and what of it the owner can use. */
+export function checkAgentKeyWith(schemas: Readonly<Record<string, unknown>> | undefined, key: string, value: unknown): AgentKeyCheck {
+  const schema = schemas?.[key];
+  if (!isSchema(schema)) return { findings: [], usable: value };
+  const { data, issues, rest } = parseLeniently(schema, value);
+  const severity = data === null ? 'error' : 'warning';
+  const findings = issues.flatMap((issue) =>
+    describeIssues([issue], schema, value, `agent.${key}`).map(({ path, code, message }): AgentKeyFinding => ({
+      path,
+      severity,
+      code: code === 'unrecognized_keys' ? 'unknown_key' : 'manifest_invalid',
+      message: data === null || isNote(issue) ? message : saidIgnored({ message }).message,
+      ...noteIn(issue),
+    })),
+  );
+  return { findings, usable: data === null ? value : rest };
+}
+
+/** What an owner's schema only notes, with `params: { severity: 'warning', code, cure }`, does not fail the agent. */
+function noteIn(issue: z.core.$ZodIssue): Partial<Pick<AgentKeyFinding, 'severity' | 'code' | 'cure'>> {
+  if (issue.code !== 'custom' || !isNote(issue)) return {};
+  const { code, cure } = issue.params as { readonly code?: unknown; readonly cure?: unknown };
+  return { severity: 'warning', ...(typeof code === 'string' ? { code } : {}), ...(typeof cure === 'string' ? { cure } : {}) };
 }

@@ -1,9 +1,64 @@
+import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { isPlainMap } from '../records/plain-data.ts';
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { Declaration } from './declaration.ts';
-import { isPlainMap } from '../records/plain-data.ts';
 import { stampFolder } from './source-files.ts';
+
+/** A version of an extension that is not started, because the kernel crashed with it. */
+export interface Quarantined {
+  readonly id: string;
+  /** Of its sources: an edit lifts it. */
+  readonly digest: string;
+  readonly reason: string;
+  readonly at: number;
+}
+
+/** What a supervisor left out. Kept in the data directory, so that every kernel of the sandbox leaves it out, until it is edited or reloaded by hand. */
+export interface Quarantine {
+  /** null: nothing speaks against it. */
+  of(id: string, digest: string): Quarantined | null;
+  add(entries: readonly Quarantined[]): void;
+  /** False when it was not there. */
+  lift(id: string): boolean;
+}
+
+export function quarantineIn(dataDirectory: string): Quarantine {
+  const folder = stateFolder(dataDirectory);
+  let entries = readEntries(folder);
+  const write = (next: readonly Quarantined[]): void => {
+    entries = next;
+    folder.writeNow(FILE, `${JSON.stringify({ entries }, null, 2)}\n`);
+  };
+  return {
+    of: (id, digest) => entries.find((entry) => entry.id === id && entry.digest === digest) ?? null,
+    add(more) {
+      const ids = new Set(more.map(({ id }) => id));
+      write([...readEntries(folder).filter(({ id }) => !ids.has(id)), ...more]);
+    },
+    lift(id) {
+      if (!entries.some((entry) => entry.id === id)) return false;
+      write(readEntries(folder).filter((entry) => entry.id !== id));
+      return true;
+    },
+  };
+}
+
+const FILE = 'quarantine.json';
+
+function readEntries(folder: StateFolder): readonly Quarantined[] {
+  try {
+    const read: unknown = JSON.parse(String(folder.read(FILE) ?? '{}'));
+    const list: unknown = isPlainMap(read) ? read['entries'] : [];
+    return Array.isArray(list) ? list.filter(isEntry) : [];
+  } catch {
+    return []; // damaged by hand, or no file of ours: then nothing is left out
+  }
+}
+
+function isEntry(value: unknown): value is Quarantined {
+  return isPlainMap(value) && ['id', 'digest', 'reason'].every((key) => typeof value[key] === 'string') && typeof value['at'] === 'number';
+}
 
 /** Ids of extensions and the digests of their sources. */
 type Digests = Readonly<Record<string, string>>;
@@ -44,17 +99,17 @@ export function lastGoodIn(dataDirectory: string, declarations: () => readonly D
       const steady = text === seen;
       seen = text;
       if (!steady || text === recorded) return;
-      folder.writeNow(FILE, `${JSON.stringify({ at: now(), extensions }, null, 2)}\n`);
+      folder.writeNow(LAST_GOOD, `${JSON.stringify({ at: now(), extensions }, null, 2)}\n`);
       recorded = text;
     },
   };
 }
 
-const FILE = 'last-good.json';
+const LAST_GOOD = 'last-good.json';
 
 function readDigests(folder: StateFolder): Digests {
   try {
-    const read: unknown = JSON.parse(String(folder.read(FILE) ?? '{}'));
+    const read: unknown = JSON.parse(String(folder.read(LAST_GOOD) ?? '{}'));
     const found = isPlainMap(read) ? read['extensions'] : {};
     return isPlainMap(found) ? (found as Digests) : {};
   } catch {

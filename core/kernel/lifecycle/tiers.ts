@@ -1,21 +1,92 @@
-import type { Extension, ModelProvider, Protocol } from '../../contract/index.ts';
-import type { Phase, ErrorCode } from '../records/error-codes.ts';
-import { checkAgentKeyWith } from '../calls/agent-key-schema.ts';
-import { Calls } from '../calls/calls.ts';
-import { renderPrompt } from '../calls/render-prompt.ts';
-import { handlerNames, type Declaration } from '../discovery/declaration.ts';
-import { surfaceOf } from '../calls/surface.ts';
-import { Problem, problemOf } from '../records/problem.ts';
-import { runAs } from '../records/stray-errors.ts';
-import { usableConfig } from '../settings/config-check.ts';
-import { createExtensionContext } from './extension-context.ts';
-import type { Candidate, Generation, Version } from '../calls/generation.ts';
-import { importClass, type ExtensionClass, type ImportedClass } from './import-class.ts';
-import { PHASE_LIMIT_MS, runPhase, STOP_LIMIT_MS } from './phase-limit.ts';
-import { checkProvides, protocolsOf } from './provides-check.ts';
+import type { Command, ModelProvider, Extension, Protocol, Clock } from '../../contract/index.ts';
+import { type Declaration, handlerNames } from '../discovery/declaration.ts';
+import { Problem, problemOf } from '../records/failures.ts';
+import { checkConfig, checkAgentKeyWith, usableConfig } from '../calls/schemas.ts';
+import { type Candidate, type Generation, type Version, Calls } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
+import type { Phase, ErrorCode } from '../records/error-codes.ts';
+import { renderPrompt } from '../calls/render-prompt.ts';
+import { surfaceOf } from '../calls/surface.ts';
+import { runAs } from '../records/stray-errors.ts';
+import { createExtensionContext } from './extension-context.ts';
+import { importClass, type ExtensionClass, type ImportedClass, checkProvides, protocolsOf } from './extension-class.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
+import { isThenable, within } from '@pith/promises';
+
+/** Another extension, as `context.use` and `context.find` must know it without waiting. */
+export interface ProviderFacts {
+  readonly id: string;
+  readonly provides: readonly string[];
+  readonly constants: Readonly<Record<string, unknown>>;
+  /** It runs or could run now. */
+  readonly reachable: boolean;
+}
+
+/** One member of a provider, as code in a separate process asks for it. */
+export interface ProviderMember {
+  readonly extensionId: string;
+  readonly protocol: string;
+  readonly name: string;
+}
+
+/** Runs extensions apart from the kernel: one implementation, given by whoever composes. */
+export interface ProcessTier {
+  /** Bundles, and starts a process that imports, checks and constructs. Rejects with a `Problem`; no process is left then. */
+  construct(version: Version, number: number): Promise<Candidate>;
+  /** Holds the settings against the schema of the class; constructs nothing. Rejects with a `Problem`. */
+  checkSettings(version: Version, number: number): Promise<void>;
+  /** The commands of a command entry, in a process until `end`: the extension is not activated. Rejects with a `Problem`. */
+  openEntry(version: Version, entry: string): Promise<{ readonly commands: readonly Command[]; end(): Promise<void> }>;
+  /** Whether something holds the code of its processes; null: the settings want nothing to. */
+  confinement(): Promise<Confinement | null>;
+  /** Ends what a killed kernel left running. Resolves to how many there were. */
+  endOrphans(): Promise<number>;
+}
+
+export type Confinement = { readonly available: true } | { readonly available: false; readonly why: string; readonly cure: string };
+
+/** What a tier of processes tells the kernel and asks of it. */
+export interface TierKernel {
+  readonly runtime: Runtime;
+  /** Aborts while Pith ends: nothing that begins an extension is waited for any more. */
+  readonly cut: AbortSignal;
+  /** A process ended by itself. `needed`: it worked or listened, and is started again without being asked. */
+  lost(generation: Generation, why: Problem, needed: boolean): void;
+  /** Nothing has been asked of it for long: it is stopped until it is needed again. */
+  idle(generation: Generation): void;
+  /** The other extensions, as one in a separate process must know them. */
+  providersFor(user: Declaration): readonly ProviderFacts[];
+  /** Told whenever `providersFor` may answer differently. */
+  onProviders(listener: () => void): () => void;
+  /** A call that the process of `user` makes of another extension. */
+  callFromProcess(user: Declaration, member: ProviderMember, args: readonly unknown[]): Promise<unknown>;
+}
+
+/** In this process, or in one of its own. */
+export interface Tiers extends Pick<ProcessTier, 'construct' | 'checkSettings'> {
+  /** Throws a `Problem` where this kernel starts no processes. */
+  processes(declaration: Declaration): ProcessTier;
+}
+
+export function createTiers(runtime: Runtime, processes: ProcessTier | undefined): Tiers {
+  const isInProcess = ({ declaration }: Version): boolean => runtime.rights.tierOf(declaration) === 'in_process';
+  const tiers: Tiers = {
+    processes({ id, file }) {
+      if (processes) return processes;
+      throw new Problem('import', 'import_failed', `'${id}' runs in a separate process, and this kernel starts none`, { file });
+    },
+    construct: async (version, number) =>
+      isInProcess(version) ? constructInProcess(runtime, version, number) : tiers.processes(version.declaration).construct(version, number),
+    async checkSettings(version, number) {
+      if (!isInProcess(version)) return tiers.processes(version.declaration).checkSettings(version, number);
+      const { declaration, config } = version;
+      const { Class } = await importInProcess(runtime, declaration, number);
+      checkConfig(Class.config, config, declaration.file);
+    },
+  };
+  return tiers;
+}
 
 /** A version that runs in this process. */
 interface Instance extends Version {
@@ -147,6 +218,40 @@ async function stopInstance(runtime: Runtime, { declaration, instance, scope }: 
     runtime.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
   }
   for (const error of await scope.close()) runtime.failures.record(id, problemOf(error, 'stop', 'stop_failed'));
+}
+
+export interface PhaseLimit {
+  readonly phase: Phase;
+  readonly clock: Clock;
+  /** Milliseconds until the phase is cut. */
+  readonly limitMs: number;
+  /** The code when it throws. */
+  readonly failed: ErrorCode;
+  /** Told once when the phase takes longer than two seconds. */
+  slow(message: string): void;
+}
+
+export const PHASE_LIMIT_MS = 10_000;
+export const STOP_LIMIT_MS = 5_000;
+const SLOW_MS = 2_000;
+
+/** Runs one phase of an extension's life: warns at 2 s, cuts at the limit, turns what is thrown into a `Problem`. */
+export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>): Promise<T> {
+  const { clock, phase, limitMs } = limit;
+  let cancel: (() => void) | undefined;
+  try {
+    const result = run();
+    if (!isThenable(result)) return result;
+    cancel = clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`));
+    return await within(clock, limitMs, result, () => {
+      const message = `${phase} did not finish within ${limitMs / 1000} s and was cut`;
+      throw new Problem(phase, 'phase_timeout', message, { cure: 'do slow work in runBackground' });
+    });
+  } catch (error) {
+    throw problemOf(error, phase, limit.failed);
+  } finally {
+    cancel?.();
+  }
 }
 
 function phase<T>(runtime: Runtime, id: string, { name, failed, limitMs }: PhaseOf, run: () => T | Promise<T>): Promise<T> {
