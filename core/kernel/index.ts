@@ -16,7 +16,7 @@ export { discover } from './discovery/discover.ts';
 export { type IndexFile, openIndex } from './discovery/index-file.ts';
 export { lastGoodIn, quarantineIn } from './discovery/quarantine.ts';
 export { digestWith } from './discovery/definitions.ts';
-export { orderOf } from './discovery/order.ts';
+export { dependencyFailures } from './discovery/dependencies.ts';
 export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts';
 export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';

@@ -7,7 +7,7 @@ import {
   createHost,
   type Declaration,
   type HostOptions,
-  orderOf,
+  dependencyFailures,
   systemClock,
   type TierKernel,
   type Version,
@@ -85,7 +85,7 @@ function declarationsOf(count: number): ReadonlyMap<string, Declaration> {
 }
 
 async function boot(declarations: ReadonlyMap<string, Declaration>, folder: string): Promise<void> {
-  const discovery = { declarations, ...orderOf(declarations, () => true), diagnostics: [] };
+  const discovery = { declarations, failures: dependencyFailures(declarations, () => true), diagnostics: [] };
   const nothing = () => {
     throw new Error('not asked for');
   };

@@ -60,8 +60,6 @@ export function keepsNames({ shipped, replacesShipped }: Pick<Declaration, 'ship
 /** All declarations and what their edges mean. Immutable; a change on disk makes a new one. */
 export interface Discovery {
   readonly declarations: ReadonlyMap<string, Declaration>;
-  /** Ids in starting order: hard dependencies before dependents. Failed and blocked ones are left out. */
-  readonly order: readonly string[];
   /** By id: broken manifests, cycles, missing or failed hard dependencies. */
   readonly failures: ReadonlyMap<string, Failure>;
   /** Findings that belong to no declaration. */

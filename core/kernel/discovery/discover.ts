@@ -7,7 +7,7 @@ import { settleDefinitions } from './definitions.ts';
 import { MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
 import { readFolder, type AgentFiles } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
-import { orderOf, type IsEnabled } from './order.ts';
+import { dependencyFailures, type IsEnabled } from './dependencies.ts';
 
 export interface DiscoverOptions {
   /** Sandboxes. What a sandbox that is not shipped declares replaces what a shipped one does. */
@@ -78,7 +78,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
   // Nothing else says what is wrong with an agent that is switched off, such as how it was.
   for (const { id, manifest, diagnostics: found } of declarations.values())
     if (manifest !== null && manifest.entrypoint === undefined && !isOn(id, manifest)) diagnostics.push(...found);
-  return { declarations, ...orderOf(declarations, isOn, at), diagnostics };
+  return { declarations, failures: dependencyFailures(declarations, isOn, at), diagnostics };
 }
 
 const made = new WeakMap<FolderRecord['declaration'], Declaration>();

@@ -3,7 +3,7 @@ import type { PithError } from '../../contract/index.ts';
 import type { Failure } from '../records/failures.ts';
 import { canonicalJson } from '../records/plain-data.ts';
 import type { Declaration } from '../discovery/declaration.ts';
-import { isBlocked } from '../discovery/order.ts';
+import { isBlocked } from '../discovery/dependencies.ts';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
 import { type Effect, initialState, type LifeEvent, type Starts, type State, type Wanted } from './state.ts';

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderWith, writeFiles } from '../../places.ts';
-import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
+import { able, discoverIn, extension, indexIn } from './sandbox-folder.ts';
 
 /** One defect each: the manifest, where it shows, and what is said. What is not said is `manifest_invalid`. */
 const DEFECTS: readonly (readonly [name: string, manifest: string, line: number, message: RegExp, code?: string, cure?: RegExp])[] = [
@@ -129,7 +129,8 @@ describe('a defect in one manifest', () => {
       });
       if (name === 'not text')
         fs.writeFileSync(path.join(sandbox, 'extensions/bad/manifest.yaml'), Buffer.from([0x69, 0x64, 0x3a, 0x20, 0xff, 0xfe]));
-      const { declarations, order, failures } = await discoverIn(sandbox);
+      const found = await discoverIn(sandbox);
+      const { declarations, failures } = found;
 
       const bad = declarations.get('bad')!;
       expect(bad.manifest).toBeNull();
@@ -138,20 +139,21 @@ describe('a defect in one manifest', () => {
       expect(first!.message).toMatch(message);
       expect(first!.cure ?? '').toMatch(cure);
       expect(failures.get('bad')).toMatchObject({ extensionId: 'bad', phase: 'validate', code, line, file: first!.file });
-      expect(order).toEqual(['good']);
+      expect(able(found)).toEqual(['good']);
       expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     });
   }
 
   it('K1 an id that is declared twice fails at both places, naming both files', async () => {
     const sandbox = folderWith({ ...extension('twin'), ...extension('good'), 'agents/twin/manifest.yaml': 'id: twin\nagent: {}\n' });
-    const { declarations, failures, order } = await discoverIn(sandbox);
+    const discovery = await discoverIn(sandbox);
+    const { declarations, failures } = discovery;
     const files = ['extensions/twin/manifest.yaml', 'agents/twin/manifest.yaml'].map((name) => path.join(sandbox, name));
     const found = declarations.get('twin')!.diagnostics;
     expect(found.map(({ code, file }) => [code, file])).toEqual(files.map((file) => ['duplicate_id', file]));
     for (const file of files) expect(found[0]!.message).toContain(file);
     expect(failures.get('twin')?.code).toBe('duplicate_id');
-    expect(order).toEqual(['good']);
+    expect(able(discovery)).toEqual(['good']);
   });
 
   it('K1 a folder without a manifest, and one with a misspelt one, are told', async () => {
@@ -189,8 +191,9 @@ describe('a defect in one manifest', () => {
       'extensions/owner/manifest.yaml': 'id: [',
       'agents/one/manifest.yaml': 'id: one\nagent:\n  memory: {}\n',
     });
-    const { declarations, order } = await discoverIn(sandbox);
-    expect(order).toEqual(['one']);
+    const found = await discoverIn(sandbox);
+    const { declarations } = found;
+    expect(able(found)).toEqual(['one']);
     expect(declarations.get('one')!.diagnostics).toMatchObject([{ severity: 'warning', code: 'agent_key_unowned', line: 3 }]);
   });
 
@@ -250,6 +253,6 @@ describe('several roots', () => {
     const elsewhere = folderWith(extension('linked'));
     const own = folderWith({ 'extensions/.keep': '' });
     fs.symlinkSync(path.join(elsewhere, 'extensions/linked'), path.join(own, 'extensions/linked'));
-    expect((await discoverIn(own)).order).toEqual(['linked']);
+    expect(able(await discoverIn(own))).toEqual(['linked']);
   });
 });

@@ -7,7 +7,7 @@ import { manifestSchema } from '../../../core/trust/index.ts';
 import { stateFolder } from '@pith/safe-files';
 import { openIndex, sourceDigest } from '../../../core/kernel/index.ts';
 import { folderWith, writeFiles } from '../../places.ts';
-import { discoverIn, extension, indexIn } from './sandbox-folder.ts';
+import { able, discoverIn, extension, indexIn } from './sandbox-folder.ts';
 import { stampsHold } from '../../waiting.ts';
 
 /** The folders whose manifests `work` reads. */
@@ -28,7 +28,6 @@ describe('the persisted index', () => {
     const [second, read] = await manifestsRead(discoverIn(sandbox));
     expect(read).toEqual([]);
     expect([...second.declarations]).toEqual([...first.declarations]);
-    expect(second.order).toEqual(first.order);
     expect(second.failures.get('broken')).toMatchObject({ code: 'id_mismatch' });
   });
 
@@ -79,8 +78,9 @@ describe('the persisted index', () => {
       const { sandbox } = await indexed(extension('one'));
       fs.writeFileSync(path.join(sandbox, 'data/.cache/index.json'), text);
       const index = indexIn(sandbox);
-      const { order, diagnostics } = await discoverIn(sandbox, { index });
-      expect(order).toEqual(['one']);
+      const found = await discoverIn(sandbox, { index });
+      const { diagnostics } = found;
+      expect(able(found)).toEqual(['one']);
       expect(diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('rebuilt') }]);
       expect(await index.save()).toBeNull();
       expect(indexIn(sandbox).diagnostics).toEqual([]);
@@ -102,8 +102,9 @@ describe('the persisted index', () => {
       expect(damaged).not.toBe(text);
       expect(() => void JSON.parse(damaged)).not.toThrow();
       fs.writeFileSync(file, damaged);
-      const { order, declarations, diagnostics } = await discoverIn(sandbox);
-      expect(order).toEqual(['one']);
+      const found = await discoverIn(sandbox);
+      const { declarations, diagnostics } = found;
+      expect(able(found)).toEqual(['one']);
       expect([...declarations]).toEqual([...first.declarations]);
       expect(diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('damaged') }]);
     });
@@ -125,7 +126,7 @@ describe('the persisted index', () => {
     const content = JSON.parse(fs.readFileSync(file, 'utf8')) as { version: string };
     fs.writeFileSync(file, JSON.stringify({ ...content, version: content.version.replace(/node\d+$/, 'node1') }));
     expect(indexIn(sandbox).diagnostics).toMatchObject([{ severity: 'info', message: expect.stringContaining('another version') }]);
-    expect((await discoverIn(sandbox)).order).toEqual(['one']);
+    expect(able(await discoverIn(sandbox))).toEqual(['one']);
   });
 
   it('K3 surfaces hold under their key, and the file is written only when something changed', async () => {
@@ -167,7 +168,7 @@ describe('the persisted index', () => {
   it('K3 a place that cannot be written costs a warning, not the start', async () => {
     const sandbox = folderWith({ ...extension('one'), data: 'a file where the folder should be' });
     const index = indexIn(sandbox);
-    expect((await discoverIn(sandbox, { index })).order).toEqual(['one']);
+    expect(able(await discoverIn(sandbox, { index }))).toEqual(['one']);
     expect(await index.save()).toMatchObject({ severity: 'warning', file: index.file });
   });
 

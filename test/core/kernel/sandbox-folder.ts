@@ -19,6 +19,11 @@ export function discoverIn(sandbox: string, options: Partial<Parameters<typeof d
   });
 }
 
+/** Ids of what nothing keeps from running. */
+export function able({ declarations, failures }: Awaited<ReturnType<typeof discover>>): readonly string[] {
+  return [...declarations.values()].flatMap(({ id, manifest }) => (manifest?.enabled === false || failures.has(id) ? [] : [id]));
+}
+
 export function indexIn(sandbox: string): IndexFile {
   return openIndex(stateFolder(path.join(sandbox, 'data'), '.cache'));
 }

@@ -235,6 +235,16 @@ describe('services', () => {
     expect(sandbox.failures).toEqual([]);
   });
 
+  it('K2 what is depended on is initialised first, whatever its id', async () => {
+    const order: string[] = ((globalThis as { initialised?: string[] }).initialised = []);
+    const begins = (id: string) => toolClass('return 1;', `initialize() { globalThis.initialised.push('${id}'); }`);
+    await sandbox.extension('a', 'tool', begins('a'), 'depends_on: [c]');
+    await sandbox.extension('c', 'tool', begins('c'), 'depends_on: [d]');
+    await sandbox.extension('d', 'tool', begins('d'));
+    await (await sandbox.host()).extensions.activateAll();
+    expect(order).toEqual(['d', 'c', 'a']);
+  });
+
   it('stops services before it is told to stop, dependents first', async () => {
     const order: string[] = ((globalThis as { stopOrder?: string[] }).stopOrder = []);
     const stops = (id: string) => toolClass('return 1;', `stop() { globalThis.stopOrder.push('${id}'); }`);
