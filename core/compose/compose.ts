@@ -24,7 +24,6 @@ import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRow
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { createAgents, createThreadStores, stateOfQuestion, type ThreadStores } from '../agent/index.ts';
-
 export type { Kernel, KernelOptions } from './kernel.ts';
 
 /** How old the last look at the folders may be when a turn begins. */
@@ -139,7 +138,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       get env() {
         return { ...host.setup.stored(), ...env };
       },
-      clock,
       declared: host.providers.models.declared,
       provider: host.providers.models.of,
       override: model,
@@ -220,7 +218,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const kernel: Kernel = {
     sandbox,
     trust: reading.options.trust,
-    state: reading.state,
     get settings() {
       return settingsNow();
     },

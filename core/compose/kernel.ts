@@ -12,7 +12,7 @@ import type {
 import type { DoctorReport } from './doctor.ts';
 import type { Host, Settings, SettingsInput, Tier } from '../kernel/index.ts';
 import type { ModelRouter } from '../models/index.ts';
-import type { StatePlace, Trust } from '../trust/index.ts';
+import type { Trust } from '../trust/index.ts';
 import type { PreviewRequest, PromptPreview, AgentRegistry, ToolUser, OfferedTool, PersonApprovals, Threads } from '../agent/index.ts';
 
 export interface KernelOptions {
@@ -49,7 +49,6 @@ export interface Kernel {
   /** The sandbox that it works in; a restricted one is not that of `trust.opened`. */
   readonly sandbox: string;
   readonly trust: Trust;
-  readonly state: StatePlace;
   readonly settings: Settings;
   readonly events: Events;
   readonly clock: Clock;

@@ -1,13 +1,8 @@
 import { type Clock, type Logger, messageOf } from '../contract/index.ts';
+import type { EventHandlers } from '../kernel/index.ts';
 import type { PlannedSchedule, Publisher, ScheduleRow, ScheduleRows } from './journal.ts';
 
-/** One schedule of a manifest. */
-export interface DeclaredSchedule {
-  readonly extensionId: string;
-  readonly name: string;
-  readonly cron: string;
-  readonly handler: string;
-}
+export type DeclaredSchedule = ReturnType<EventHandlers['schedules']>[number];
 
 export interface SchedulesOptions {
   readonly journal: Pick<Publisher, 'prepare'> & { readonly schedules: ScheduleRows };

@@ -17,7 +17,6 @@ const MAX_DELAY_MS = 60_000;
 /** Said before each wait. */
 export interface Retry {
   readonly type: 'retry';
-  readonly attempt: number;
   readonly delayMs: number;
   readonly error: unknown;
 }
@@ -44,7 +43,7 @@ export async function* readWithRetry(
       signal?.throwIfAborted();
       const delayMs = delivered || attempt > maxRetries ? null : delayOf(readFault(error), attempt, random, clock.now());
       if (delayMs === null) throw error;
-      yield { type: 'retry', attempt, delayMs, error };
+      yield { type: 'retry', delayMs, error };
       await clock.sleep(delayMs, signal);
     }
   }

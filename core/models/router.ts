@@ -1,4 +1,4 @@
-import { type Clock, type LanguageModel, messageOf, PithError } from '../contract/index.ts';
+import { type LanguageModel, messageOf, PithError } from '../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
 import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
@@ -9,7 +9,6 @@ export interface RouterDependencies {
   readonly env: Readonly<Record<string, string | undefined>>;
   declared(): readonly DeclaredModel[];
   provider(extensionId: string): Promise<RoutedProvider>;
-  readonly clock: Clock;
   /** Replaces every model: for tests. */
   readonly override?: ModelParts;
 }

@@ -27,7 +27,7 @@ export interface Declaration {
   /** Its `contract.ts`, which its dependants import. Absent: it has none. */
   readonly contract?: Contract;
   readonly diagnostics: readonly Diagnostic[];
-  /** `[line, column]` in `file` by dotted path, for the parts that later checks speak of: `agent.*`, `config.*`, `provides`, `depends_on`, … */
+  /** `[line, column]` in `file` by dotted path. */
   readonly positions?: Positions;
   /** What it may use of what it depends on defines. Absent: nothing. */
   readonly imports?: Imports;
@@ -89,28 +89,6 @@ export interface FolderRecord {
 export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration'> & {
   readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'readBy' | 'diagnostics' | 'positions'>;
 };
-
-/** The parts of `positions` that later checks speak of. */
-export function keptPositions(positions: Positions): Positions {
-  return Object.fromEntries(Object.entries(positions).filter(([path]) => KEPT.has(path.split('.', 1)[0]!)));
-}
-
-const KEPT = new Set([
-  'id',
-  'agent',
-  'config',
-  'provides',
-  'defines',
-  'events',
-  'depends_on',
-  'entrypoint',
-  'commands',
-  'isolation',
-  'enabled',
-  'secrets',
-  'agent_keys',
-  'models',
-]);
 
 /** The methods that `events.handles` and `schedules` name. */
 export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {

@@ -4,7 +4,7 @@ import { type Diagnostic, messageOf } from '../../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../../trust/index.ts';
 import { isBelow } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agents.ts';
-import { MANIFEST_FILE, keptPositions, type FolderReading } from './declaration.ts';
+import { MANIFEST_FILE, type FolderReading } from './declaration.ts';
 import { isPlainMap } from '../records/plain-data.ts';
 import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
 import { readTextFile } from './source-files.ts';
@@ -117,7 +117,7 @@ function reading(
   const agent = manifest?.agent ?? {};
   const extraAgentKeys = Object.keys(agent).filter((key) => !(KERNEL_AGENT_KEYS as readonly string[]).includes(key));
   return {
-    declaration: { file, manifest, diagnostics, positions: keptPositions(positions) },
+    declaration: { file, manifest, diagnostics, positions },
     extraAgentKeys,
     ownedAgentKeys: owned,
   };

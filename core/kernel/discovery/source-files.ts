@@ -11,8 +11,6 @@ export interface FolderStamp {
   readonly stamps: string;
   /** Relative paths with `/`, sorted. */
   readonly files: readonly string[];
-  /** Relative paths of the folders that were looked into, the empty one first. */
-  readonly folders: readonly string[];
   /** Some file was written so recently that a further write could leave the same stamp. */
   readonly fresh: boolean;
   /** There are more than `MAX_FILES`: the rest was left out, but for what declares something. */
@@ -35,7 +33,6 @@ export function stampFolder(directory: string): FolderStamp {
     root: directory,
     lines: [],
     files: [],
-    folders: [],
     newest: 0n,
     visited: new Set(),
     truncated: false,
@@ -43,8 +40,8 @@ export function stampFolder(directory: string): FolderStamp {
     odd: new Map(),
   };
   visit(walk, directory, '');
-  const { lines, files, folders, truncated, strayLinks, odd } = walk;
-  return { stamps: lines.join('\n'), files, folders, fresh: isFresh(walk.newest), truncated, strayLinks, odd };
+  const { lines, files, truncated, strayLinks, odd } = walk;
+  return { stamps: lines.join('\n'), files, fresh: isFresh(walk.newest), truncated, strayLinks, odd };
 }
 
 /** Coarsest step in which a kernel advances file times, with room to spare. */
@@ -54,7 +51,6 @@ interface Walk {
   readonly root: string;
   readonly lines: string[];
   readonly files: string[];
-  readonly folders: string[];
   newest: bigint;
   /** Device and inode of the folders below the first: a link may lead back to one of them. */
   readonly visited: Set<string>;
@@ -64,7 +60,6 @@ interface Walk {
 }
 
 function visit(walk: Walk, directory: string, prefix: string): void {
-  walk.folders.push(prefix);
   for (const name of fs.readdirSync(directory).sort()) {
     if (walk.files.length >= MAX_FILES && !(prefix === '' && DECLARING.has(name))) {
       walk.truncated = true;

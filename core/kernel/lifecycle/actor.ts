@@ -27,7 +27,9 @@ export interface ActorOptions {
   unavailable(actor: ExtensionActor, why: string | null): PithError;
 }
 
-interface Waiter {
+/** A version that is waited for. */
+interface Coming {
+  readonly version: Promise<Generation>;
   resolve(generation: Generation): void;
   reject(error: PithError): void;
 }
@@ -41,9 +43,8 @@ export class ExtensionActor implements Slot {
   #written: Wanted;
   readonly #mailbox: LifeEvent[] = [];
   #isWorking = false;
-  #waiters: Waiter[] = [];
-  #coming: Promise<Generation> | null = null;
-  #settled: (() => void)[] = [];
+  #coming: Coming | null = null;
+  readonly #settled: (() => void)[] = [];
   readonly #notes = new Map<string, string>();
 
   constructor(options: ActorOptions) {
@@ -101,9 +102,7 @@ export class ExtensionActor implements Slot {
   /** The version that runs next. Rejects `provider_unavailable` when none comes of what is under way. */
   coming(): Promise<Generation> {
     if (this.#state.live) return Promise.resolve(this.#state.live);
-    this.#coming ??= new Promise<Generation>((resolve, reject) => this.#waiters.push({ resolve, reject }));
-    this.#coming.catch(() => undefined); // whoever only asks whether one is coming waits for none
-    return this.#coming;
+    return (this.#coming ??= waited()).version;
   }
 
   /** When nothing is under way. */
@@ -138,18 +137,21 @@ export class ExtensionActor implements Slot {
   #tellWaiters(): void {
     const { live, job, refused } = this.#state;
     if (live !== null || job === null) {
-      const waiters = this.#waiters;
-      this.#waiters = [];
+      const coming = this.#coming;
       this.#coming = null;
-      for (const { resolve, reject } of waiters)
-        if (live) resolve(live);
-        else reject(this.#options.unavailable(this, refused));
+      if (live) coming?.resolve(live);
+      else coming?.reject(this.#options.unavailable(this, refused));
     }
     if (job !== null) return;
-    const settled = this.#settled;
-    this.#settled = [];
-    for (const resolve of settled) resolve();
+    for (const resolve of this.#settled.splice(0)) resolve();
   }
+}
+
+function waited(): Coming {
+  let settle: Omit<Coming, 'version'>;
+  const version = new Promise<Generation>((resolve, reject) => (settle = { resolve, reject }));
+  version.catch(() => undefined); // whoever only asks whether one is coming waits for none
+  return { version, ...settle! };
 }
 
 const MOST_NOTES = 50;

@@ -8,7 +8,10 @@ import { type Declaration, type Discovery, isExtension } from '../discovery/decl
 import { pathText, positionOf } from '@pith/checked-yaml';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
 import { DEFAULT_LIMITS } from '../../trust/index.ts';
-import { deepFreeze, isPlainMap } from '../records/plain-data.ts';
+import { deepFreeze } from '../records/plain-data.ts';
+import { once } from '@pith/promises';
+import { z } from 'zod';
+import { findingsSchema } from '../calls/schemas.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { remoteOf } from './handle.ts';
 
@@ -184,10 +187,37 @@ async function renderBrought(lifecycle: Lifecycle, extensionId: string, prompt: 
 }
 
 const MOST_AGENTS = 1000;
-const ID = /^[a-z][a-z0-9_-]{0,62}$/u;
-const TEXTS = ['name', 'description', 'model', 'instructions'] as const;
-const LISTS = ['usesTools', 'usesSkills', 'delegatesTo'] as const;
-const LIMITS: readonly (keyof AgentSpec['limits'])[] = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'];
+
+/** What `listAgents` answers. What it says of the places of keys counts only where it can be read. */
+const answerSchema = once(() => {
+  const text = z.string();
+  const count = z.int().min(0);
+  const spec = z.looseObject({
+    name: text,
+    description: text,
+    model: text,
+    instructions: text,
+    prompt: text.nullable(),
+    promptFile: text.nullable(),
+    origin: text.nullable(),
+    usesTools: z.array(text),
+    usesSkills: z.array(text),
+    delegatesTo: z.array(text),
+    integrationMode: z.enum(['tool', 'none']),
+    keys: z.record(text, z.unknown()),
+    limits: z.looseObject({ max_turns: count, max_tool_calls: count, max_tokens: count, time_budget_ms: count }).partial().default({}),
+  });
+  const positions = z.record(text, z.tuple([z.number(), z.number()]));
+  return z
+    .object({
+      id: text,
+      spec: spec.nullable(),
+      diagnostics: findingsSchema(),
+      file: text,
+      positions: positions.optional().catch(undefined),
+    })
+    .refine((agent) => agent.spec === null || /^[a-z][a-z0-9_-]{0,62}$/u.test(agent.id));
+});
 
 /**
  * The agents that extensions bring, of two of one id the first, those of what ships first. Loads only providers that name no files, or whose
@@ -235,30 +265,18 @@ async function answerOf(lifecycle: Lifecycle, slot: Slot, files: readonly Declar
 
 /** null: it is none. What it says about where it comes from does not count. */
 function checked(lifecycle: Lifecycle, slot: Slot, value: unknown, files: readonly Declaration[]): FoundAgent | null {
-  const { id, spec, diagnostics, file, positions } = fieldsOf(value);
-  if (typeof id !== 'string' || (spec !== null && !ID.test(id)) || typeof file !== 'string' || !Array.isArray(diagnostics)) return null;
-  const found = spec === null ? null : specOf(lifecycle, slot, { ...fieldsOf(spec), id });
-  const notes = diagnostics.filter(isDiagnostic);
-  if ((found === null) !== (spec === null) || notes.length < diagnostics.length) return null;
+  const { data } = answerSchema().safeParse(value);
+  if (data === undefined) return null;
+  const { id, diagnostics, file, positions } = data;
+  const given = { ...data.spec, id, limits: { ...DEFAULT_LIMITS, ...data.spec?.limits } };
+  const found = data.spec && specOf(lifecycle, slot, toJsonValue(given, 'the agent') as unknown as AgentSpec);
   const prompt = files.find((each) => each.file === file)?.prompt;
-  const whole = found && prompt && found.prompt === null ? { ...found, prompt: prompt.text, promptFile: prompt.file } : found;
-  return deepFreeze({ id, spec: whole, diagnostics: notes, file, ...(arePositions(positions) ? { positions } : {}) });
+  const spec = found && prompt && found.prompt === null ? { ...found, prompt: prompt.text, promptFile: prompt.file } : found;
+  return deepFreeze({ id, spec, diagnostics, file, ...(positions ? { positions } : {}) });
 }
 
-function specOf(lifecycle: Lifecycle, { id: extensionId, declaration }: Slot, value: Readonly<Record<string, unknown>>): AgentSpec | null {
-  const { integrationMode, prompt, promptFile, keys, origin } = value;
-  const limits = { ...DEFAULT_LIMITS, ...fieldsOf(value['limits']) };
-  const isText = (each: unknown) => typeof each === 'string';
-  const areTexts = (each: unknown) => Array.isArray(each) && each.every(isText);
-  const isRight =
-    TEXTS.every((key) => isText(value[key])) &&
-    LISTS.every((key) => areTexts(value[key])) &&
-    LIMITS.every((key) => Number.isInteger(limits[key]) && limits[key] >= 0) &&
-    [prompt, promptFile, origin].every((each) => each === null || isText(each)) &&
-    (integrationMode === 'tool' || integrationMode === 'none') &&
-    isPlainMap(keys);
-  if (!isRight) return null;
-  const { promptBy: _, broughtBy: __, ...spec } = toJsonValue({ ...value, limits }, 'the agent') as unknown as AgentSpec;
+function specOf(lifecycle: Lifecycle, { id: extensionId, declaration }: Slot, given: AgentSpec): AgentSpec {
+  const { promptBy: _, broughtBy: __, ...spec } = given;
   const owned = new Set([...lifecycle.slots.values()].flatMap((slot) => slot.declaration.manifest?.agent_keys ?? []));
   const isForeign = lifecycle.runtime.rights.isForeign(declaration);
   const isLet = declaration.manifest?.permissions.agents.includes(spec.id) ?? false; // a manifest holds no more than a person agreed to
@@ -278,25 +296,4 @@ function unanswered(lifecycle: Lifecycle, { id, file, readBy = '' }: Declaration
   const message = `the extension '${readBy}', which reads it, made no agent of it: ${why}`;
   const note: Diagnostic = { severity: 'error', code: 'provider_unavailable', message, file, cure: `see: pith extensions show ${readBy}` };
   return { id, spec: null, diagnostics: [note], file };
-}
-
-function isDiagnostic(value: unknown): value is Diagnostic {
-  const { severity, code, message, file, line, column, cure } = fieldsOf(value);
-  const isMaybe = (type: string, parts: readonly unknown[]) => parts.every((each) => each === undefined || typeof each === type);
-  const isSeverity = severity === 'error' || severity === 'warning' || severity === 'info';
-  return (
-    isSeverity &&
-    [code, message].every((each) => typeof each === 'string') &&
-    isMaybe('string', [file, cure]) &&
-    isMaybe('number', [line, column])
-  );
-}
-
-function arePositions(value: unknown): value is NonNullable<FoundAgent['positions']> {
-  const isPlace = (each: unknown) => Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'number');
-  return isPlainMap(value) && Object.values(value).every(isPlace);
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isPlainMap(value) ? value : {};
 }

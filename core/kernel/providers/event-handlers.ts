@@ -21,23 +21,63 @@ export interface EventHandlers {
   /** Of extensions that can run now. */
   callable(): ReadonlySet<string>;
   schedules(): readonly ScheduleDeclaration[];
-  /** Rejects with what the handler threw. */
+  /** Loads the extension when needed. Rejects with what the handler threw, `Postponed` while it is not there or when it was replaced meanwhile. */
   call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
 }
 
 export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
+  const { runtime } = lifecycle;
+  const enabled = (): readonly Slot[] => [...lifecycle.slots.values()].filter(({ config }) => config.enabled);
+  const named = (slots: readonly Slot[]): readonly string[] =>
+    slots.flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`));
   return {
-    of: (topic, payload) => handlersOf(lifecycle, topic, payload),
-    declared: () => allHandlers(lifecycle),
-    callable: () => callableHandlers(lifecycle),
+    of(topic, payload) {
+      const found = enabled().flatMap((slot) => handlersIn(slot, topic, payload));
+      return FOR_CHANNELS.has(topic) ? [CHANNELS_HANDLER, ...found] : found;
+    },
+    declared: () => new Set([CHANNELS_HANDLER, ...named(enabled())]),
+    callable: () => new Set(named(enabled().filter((slot) => slot.pending !== null || canRun(lifecycle.stateOf(slot))))),
     schedules: () =>
-      [...lifecycle.slots.values()]
-        .filter(isEnabled)
-        .flatMap(({ id, declaration }) =>
-          (declaration.manifest?.schedules ?? []).map(({ name, cron, handler }) => ({ extensionId: id, name, cron, handler })),
-        ),
-    call: (handler, payload, delivery, signal) => callHandler(lifecycle, handler, payload, delivery, signal),
+      enabled().flatMap(({ id, declaration }) =>
+        (declaration.manifest?.schedules ?? []).map(({ name, cron, handler }) => ({ extensionId: id, name, cron, handler })),
+      ),
+    async call(handler, payload, delivery, signal) {
+      const [extensionId = '', method = ''] = handler.split('/');
+      const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
+        throw new Postponed(runtime.secrets.redactError(error));
+      });
+      const asked = {
+        operation: `handler.${method}`,
+        values: [payload, delivery],
+        timeoutMs: DELIVERY_MS,
+        signal,
+        phase: 'background',
+      } as const;
+      try {
+        await invoke(lifecycle, generation, asked);
+      } catch (error) {
+        recordCall(runtime, { extensionId, phase: 'background', correlationId: delivery.correlationId }, error);
+        const redacted = runtime.secrets.redactError(error);
+        throw generation.calls.isCut ? new Postponed(redacted) : redacted;
+      }
+    },
   };
+}
+
+/** What follows `kernel/`: notices and questions that reach people through channels. */
+export const CHANNELS_HANDLER = 'kernel/channels';
+
+const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof TopicMap>(['notify', 'approval.requested']);
+
+/** How long one delivery may take. */
+const DELIVERY_MS = 600_000;
+
+function handlersIn({ id, declaration: { manifest } }: Slot, topic: string, payload: object): readonly string[] {
+  if (manifest === null) return [];
+  const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));
+  const due = topic === 'schedule.due' ? (payload as TopicMap['schedule.due']) : null;
+  if (due?.extensionId === id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
+  return [...names].map((name) => `${id}/${name}`);
 }
 
 /**
@@ -52,78 +92,4 @@ export class Postponed extends Error {
     super(messageOf(cause), { cause });
     this.name = 'Postponed';
   }
-}
-
-/** How long one delivery may take. */
-const DELIVERY_MS = 600_000;
-
-/** Calls `extension/method`, loading the extension when needed. Rejects with what it threw, `Postponed` while it is not there or when it was replaced meanwhile. */
-async function callHandler(
-  lifecycle: Lifecycle,
-  handler: string,
-  payload: JsonValue,
-  delivery: Omit<Delivery, 'signal'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const [extensionId = '', method = ''] = handler.split('/');
-  const generation = await running(lifecycle, extensionId).catch((error: unknown) => {
-    throw new Postponed(lifecycle.runtime.secrets.redactError(error));
-  });
-  try {
-    const values = [payload, delivery];
-    await invoke(lifecycle, generation, {
-      operation: `handler.${method}`,
-      values,
-      timeoutMs: DELIVERY_MS,
-      signal,
-      phase: 'background',
-    });
-  } catch (error) {
-    recordCall(lifecycle.runtime, { extensionId, phase: 'background', correlationId: delivery.correlationId }, error);
-    const redacted = lifecycle.runtime.secrets.redactError(error);
-    throw generation.calls.isCut ? new Postponed(redacted) : redacted;
-  }
-}
-
-/** Handlers of the extensions that can run now. */
-function callableHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
-  return new Set(
-    [...lifecycle.slots.values()]
-      .filter((slot) => isEnabled(slot) && (slot.pending !== null || canRun(lifecycle.stateOf(slot))))
-      .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`)),
-  );
-}
-
-/** What follows `kernel/`: notices and questions that reach people through channels. */
-export const CHANNELS_HANDLER = 'kernel/channels';
-
-const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof TopicMap>(['notify', 'approval.requested']);
-
-/** `extension/method` of each handler that the manifests of enabled extensions declare for an event, loaded or not. */
-function handlersOf(lifecycle: Lifecycle, topic: string, payload: object): readonly string[] {
-  const found = [...lifecycle.slots.values()].flatMap((slot) => handlersIn(slot, topic, payload));
-  return FOR_CHANNELS.has(topic) ? [CHANNELS_HANDLER, ...found] : found;
-}
-
-/** Every handler that the manifests of enabled extensions declare. */
-function allHandlers(lifecycle: Lifecycle): ReadonlySet<string> {
-  const named = [...lifecycle.slots.values()]
-    .filter(isEnabled)
-    .flatMap(({ id, declaration }) => handlerNames(declaration.manifest).map((name) => `${id}/${name}`));
-  return new Set([CHANNELS_HANDLER, ...named]);
-}
-
-function handlersIn(slot: Slot, topic: string, payload: object): readonly string[] {
-  const { manifest } = slot.declaration;
-  if (manifest === null || !isEnabled(slot)) return [];
-  const names = new Set(manifest.events.handles.filter((each) => each.topic === topic).map(({ handler }) => handler));
-  if (topic === 'schedule.due' && manifest.schedules.length > 0) {
-    const due = payload as TopicMap['schedule.due'];
-    if (due.extensionId === slot.id) for (const { name, handler } of manifest.schedules) if (name === due.name) names.add(handler);
-  }
-  return [...names].map((name) => `${slot.id}/${name}`);
-}
-
-function isEnabled({ config }: Slot): boolean {
-  return config.enabled;
 }

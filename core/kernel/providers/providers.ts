@@ -10,6 +10,7 @@ import {
   type Remote,
 } from '../../contract/index.ts';
 import { FINDINGS } from '../calls/surface.ts';
+import { findingsSchema } from '../calls/schemas.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
 import { callProvider, remoteOf, running } from './handle.ts';
 import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
@@ -189,8 +190,8 @@ export async function extensionFindings(lifecycle: Lifecycle): Promise<readonly 
 
 async function findingsOf(lifecycle: Lifecycle, id: string): Promise<readonly Diagnostic[]> {
   try {
-    const found = await callProvider(lifecycle, id, FINDINGS, []);
-    if (Array.isArray(found) && found.every(isDiagnostic)) return found;
+    const { data } = findingsSchema().safeParse(await callProvider(lifecycle, id, FINDINGS, []));
+    if (data) return data;
     throw new PithError('provider_failed', 'it returned no list of { severity, code, message, file?, line?, column?, cure? }');
   } catch (error) {
     const code = codeOf(error, 'provider_failed');
@@ -198,14 +199,4 @@ async function findingsOf(lifecycle: Lifecycle, id: string): Promise<readonly Di
     const message = `the extension '${id}' cannot say what it finds: ${messageOf(error)}`;
     return [{ severity: 'error', code, message, cure: `correct the source of ${id}` }];
   }
-}
-
-function isDiagnostic(value: unknown): value is Diagnostic {
-  if (typeof value !== 'object' || value === null) return false;
-  const { severity, code, message, file = '', line = 1, column = 1, cure = '' } = value as Readonly<Record<string, unknown>>;
-  return (
-    ['error', 'warning', 'info'].includes(String(severity)) &&
-    [code, message, file, cure].every((text) => typeof text === 'string') &&
-    [line, column].every(Number.isInteger)
-  );
 }

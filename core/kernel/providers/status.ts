@@ -1,7 +1,7 @@
 import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
 import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
 import type { Failure } from '../records/failures.ts';
-import type { Confinement, ProcessTier } from '../lifecycle/tiers.ts';
+import type { ProcessTier } from '../lifecycle/tiers.ts';
 import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
 import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -128,33 +128,21 @@ function pick({ phase, code, message, file, line, cure }: Failure, declaration: 
   return { phase, code, message, file: file ?? declaration.file, ...(line === undefined ? {} : { line }), cure: cure ?? general };
 }
 
-/** What `pith doctor` says of processes that run without the sandbox that the settings want. */
+/** What `pith doctor` says of processes that run without the sandbox that the settings want: one note for all. */
 export async function notesOnSandbox(
   processes: Pick<ProcessTier, 'confinement'> | undefined,
   extensions: readonly ExtensionStatus[],
 ): Promise<readonly Diagnostic[]> {
   try {
-    return sandboxNotes((await processes?.confinement()) ?? null, extensions);
+    const found = (await processes?.confinement()) ?? null;
+    const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);
+    if (found === null || found.available || open.length === 0) return [];
+    const message = `extensions in separate processes (${open.join(', ')}) can read files and use the network as you can, whatever their manifests ask for: ${found.why}`;
+    return [{ severity: 'info', code: 'sandbox_unavailable', message, cure: found.cure }];
   } catch (error) {
     const message = `Pith cannot tell whether bubblewrap works here, so it starts no extension in a process: ${messageOf(error)}`;
     return [
-      {
-        severity: 'error',
-        code: 'process_not_started',
-        message,
-        ...(error instanceof PithError && error.cure ? { cure: error.cure } : {}),
-      },
+      { severity: 'error', code: 'process_not_started', message, ...(error instanceof PithError && error.cure && { cure: error.cure }) },
     ];
   }
-}
-
-/** One note for all extensions that run in processes without a sandbox, though the settings want one. */
-export function sandboxNotes(
-  sandboxing: Confinement | null,
-  extensions: readonly Pick<ExtensionStatus, 'id' | 'tier' | 'state'>[],
-): readonly Diagnostic[] {
-  const open = extensions.filter(({ tier, state }) => tier === 'process' && state !== 'disabled').map(({ id }) => `'${id}'`);
-  if (sandboxing === null || sandboxing.available || open.length === 0) return [];
-  const message = `extensions in separate processes (${open.join(', ')}) can read files and use the network as you can, whatever their manifests ask for: ${sandboxing.why}`;
-  return [{ severity: 'info', code: 'sandbox_unavailable', message, cure: sandboxing.cure }];
 }

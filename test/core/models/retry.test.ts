@@ -42,8 +42,8 @@ describe('readWithRetry', () => {
     expect(parts).toEqual([start, text('ok')]);
     expect(slept).toEqual([500, 1_000]);
     expect(onRetry.mock.calls.map(([retry]) => retry)).toEqual([
-      { type: 'retry', attempt: 1, delayMs: 500, error },
-      { type: 'retry', attempt: 2, delayMs: 1_000, error },
+      { type: 'retry', delayMs: 500, error },
+      { type: 'retry', delayMs: 1_000, error },
     ]);
   });
 

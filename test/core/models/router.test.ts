@@ -2,7 +2,6 @@ import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
 import { createRouter, type RouterDependencies } from '../../../core/models/index.ts';
 import type { DeclaredModel } from '../../../core/kernel/index.ts';
-import { manualClock } from '../store/manual-clock.ts';
 import { modelOf } from './scripted-stream.ts';
 
 const usual = { shipped: true, when_env: [], when_local: false };
@@ -45,7 +44,6 @@ function setup({
     env,
     declared: () => declared,
     provider,
-    clock: manualClock(),
     override,
   });
   return { router, provider, getModel, settings };
