@@ -109,15 +109,20 @@ const LOOKING = Symbol('looking');
 
 /** Pith as it is built, contracts of other extensions, packages as they are found from the extension, else from Pith, and files of the extension itself. */
 function testImports(directory: string, pith: string): Plugin {
-  const built = { pith: 'dist/contract.js', 'pith/testing': 'dist/testing.js' } as const;
+  const builtOf = (name: string): string | null => {
+    if (name === 'pith') return 'dist/contract.js';
+    if (name === 'pith/testing') return 'dist/testing.js';
+    return name.startsWith('@pith/') ? `dist/packages/${name.slice('@pith/'.length)}.js` : null;
+  };
   return {
     name: 'test-imports',
     setup(plugin) {
       plugin.onResolve({ filter: /.*/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
         if (kind === 'entry-point' || pluginData === LOOKING) return undefined;
         if (isBuiltin(path)) return { path, external: true };
-        if (path in built) {
-          const at = join(pith, built[path as keyof typeof built]);
+        const built = builtOf(path);
+        if (built !== null) {
+          const at = join(pith, built);
           return existsSync(at) ? outside(at) : { errors: [{ text: `${at} is missing: run npm run build` }] };
         }
         const other = /^pith\/([a-z][a-z0-9_]*)$/.exec(path)?.[1];

@@ -31,9 +31,11 @@ describe('the tests of an extension', () => {
     ).toEqual([]);
   });
 
-  it('K72 may import the contract of another extension', async () => {
-    const imports = `${HEAD}import { skillsChanged } from 'pith/skill_registry';\n`;
-    expect(await errorsOf(`${imports}test('knows it', () => assert.equal(skillsChanged.id, 'skills.changed'));\n`)).toEqual([]);
+  it('K72 may import packages of Pith and the contract of another extension', async () => {
+    const imports = `${HEAD}import { skillsChanged } from 'pith/skill_registry';\nimport { once } from '@pith/promises';\n`;
+    expect(await errorsOf(`${imports}test('knows it', () => assert.equal(once(() => skillsChanged.id)(), 'skills.changed'));\n`)).toEqual(
+      [],
+    );
   });
 
   it('K72 name what failed', async () => {
