@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { withTable } from './saved-tables.ts';
 import { repository } from './search-data.ts';
 
 /** One figure beside its bounds and what simpler ways reach in the same run. */
@@ -40,16 +41,10 @@ export function markdownOf({ heading, rows }: Table): string {
   return [heading, heading.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-const FROM = '<!-- bench:search -->';
-const TO = '<!-- /bench:search -->';
-
-/** Replaces what stands between the markers in the page of benchmarks. */
+/** Replaces the table on the page of benchmarks. */
 export function writePage(text: string): void {
   const file = path.join(repository, 'docs/benchmarks.md');
-  const page = readFileSync(file, 'utf8');
-  const [begin, end] = [page.indexOf(FROM), page.indexOf(TO)];
-  if (begin < 0 || end < begin) throw new Error(`${file} has no ${FROM} … ${TO}`);
-  writeFileSync(file, `${page.slice(0, begin + FROM.length)}\n\n${text}\n\n${page.slice(end)}`);
+  writeFileSync(file, withTable(readFileSync(file, 'utf8'), 'search', text));
 }
 
 export function machine(): string {

@@ -6,9 +6,9 @@ import { catalogTokens, type CatalogTokens } from './search-catalog.ts';
 import { givenNeeds, missingData, poolOf, realSkills } from './search-data.ts';
 import { askTools, toolQuestions } from './search-metatool.ts';
 import { askNeeds, percent, RATINGS_HEADING, ratingsOf, withInterval, type Found } from './search-needs.ts';
-import { fullText, pith, substring } from './search-rankers.ts';
+import { fullText, pith, rankerOf, substring } from './search-rankers.ts';
+import { liveBytes } from './measure.ts';
 import { figuresTable, machine, markdownOf, writePage, type Figure } from './search-report.ts';
-import { built, SCALE_HEADING } from './search-scale.ts';
 import { mean, quantile } from './search-statistics.ts';
 
 /** Bounds of the figures that have some. */
@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   const measurements = await measure();
   const figures = figuresTable(figuresOf(measurements));
   const ratings = { heading: RATINGS_HEADING, rows: measurements.found.flatMap(ratingsOf) };
-  const scale = { heading: SCALE_HEADING, rows: measurements.scale };
+  const scale = { heading: ['skills', 'built in', 'memory'], rows: measurements.scale };
   const page = [machine(), ...[figures, ratings, scale].map(markdownOf)].join('\n\n');
   console.log(page);
   if (process.argv.includes('--save')) writePage(page);
@@ -52,8 +52,12 @@ async function measure(): Promise<Measurements> {
   const pools = [100, 1000, 10_000].map((size) => () => poolOf(skills, needs, size));
   for (const make of [...pools, () => poolOf(skills, needs, 10_000, 'invented')]) {
     const pool = make();
-    const { ranker, line } = built(pool);
-    scale.push(line);
+    const before = liveBytes();
+    const started = performance.now();
+    const ranker = rankerOf(pool.documents);
+    ranker.rank('prepare', { k: 1 });
+    const took = performance.now() - started;
+    scale.push([pool.label, `${took.toFixed(0)} ms`, `${((liveBytes() - before) / 2 ** 20).toFixed(1)} MB`]);
     for (const searcher of [pith(ranker), substring(pool.documents), fullText(pool.documents)]) {
       found.push(await askNeeds(searcher, pool, needs));
       searcher.close?.();

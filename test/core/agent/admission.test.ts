@@ -28,34 +28,6 @@ describe('admission of agents', () => {
     await world.stop();
   });
 
-  it('K2 a declared provider that has failed, is blocked or switched off leaves the agent degraded, in one line', async () => {
-    for (const state of ['failed', 'blocked', 'disabled'] as const) {
-      const world = await createWorld({
-        agents: [agent('main', { usesTools: ['broken', 'whole'] })],
-        extensions: { broken: { state, tools: { a: {} } }, whole: { tools: { b: {} } } },
-        script: [{ text: 'hello' }, { text: 'again' }],
-      });
-      const status = await world.registry.resolve('main');
-      expect(status).toMatchObject({ state: 'degraded', notes: [{ severity: 'warning', code: 'provider_unavailable' }] });
-      expect(status.notes[0]?.message).toBe(`the tools of 'broken' are missing: the extension is ${state}`);
-      const first = await world.run('hi');
-      expect(first.end).toMatchObject({ reason: 'done', text: 'hello' });
-      expect(noticesOf(first.events)).toEqual(['provider_unavailable']);
-      expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['b']);
-      expect(noticesOf((await world.run('and?')).events)).toEqual([]); // said once per thread
-      await world.stop();
-    }
-  });
-
-  it('K43 delegates_to "*" is every declared agent but itself', async () => {
-    const boss = agent('boss', { delegatesTo: ['*'] });
-    const world = await createWorld({ agents: [agent('two'), boss, agent('one')] });
-    expect(await world.registry.resolve('boss')).toMatchObject({ state: 'active', notes: [] });
-    expect((await world.registry.callees(boss)).map(({ id }) => id)).toEqual(['one', 'two']);
-    expect((await world.registry.callees(agent('one', { delegatesTo: ['two'] }))).map(({ id }) => id)).toEqual(['two']);
-    expect(await world.registry.callees(agent('one'))).toEqual([]);
-  });
-
   it('K2 is admitted again by itself when the extension comes', async () => {
     const world = await createWorld({ agents: [agent('main', { usesTools: ['late'] })] });
     expect(await world.registry.resolve('main')).toMatchObject({ state: 'degraded' });

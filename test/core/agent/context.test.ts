@@ -3,14 +3,6 @@ import { type TurnInfo } from '../../../core/contract/index.ts';
 import { agent, createWorld } from './world.ts';
 
 describe('context of a turn', () => {
-  it('K5 providers are looked up per turn', async () => {
-    const world = await createWorld({ script: [{ text: 'a' }, { text: 'b' }] });
-    await world.run('one');
-    world.extensions.declared.set('late', { context: { priority: 1, get: () => 'LATE' } });
-    await world.run('two');
-    expect(world.model.requests.map(({ system }) => system)).toEqual(['', 'LATE']);
-  });
-
   it('DESIGN 3.4 system parts follow the instructions by priority, then id, whatever finishes first', async () => {
     const later = (text: string) => () => new Promise<string>((resolve) => setImmediate(() => resolve(text)));
     const world = await createWorld({

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { agent, createWorld } from './world.ts';
 import { PROMPT_VALUES } from '../../fixtures/prompt-variables.ts';
 import { checkPrompt } from '../../../core/agent/index.ts';
 import { renderPrompt } from '../../../core/kernel/index.ts';
@@ -53,17 +52,6 @@ describe('prompt templates', () => {
     expect(await codes('{{ date | uper }}')).toEqual([['prompt_invalid', 1]]);
     expect(await codes('a\n{% include "/etc/passwd" %}')).toEqual([['prompt_invalid', 2]]);
     expect(await codes('{% extends "x" %}')).toEqual([['prompt_invalid', 1]]);
-  });
-
-  it('K41 an agent with such a prompt fails when it starts, not when it answers', async () => {
-    const world = await createWorld({
-      agents: [agent('main', { prompt: 'You are {{ agnt.name }}', promptFile: '/sandbox/agents/main/prompt.jinja2' })],
-    });
-    const { end } = await world.run('hi');
-    expect(end).toMatchObject({ reason: 'error', error: { code: 'agent_failed' } });
-    expect(end.error?.message).toContain("'agnt' is not known");
-    expect(end.error?.message).toContain('/sandbox/agents/main/prompt.jinja2:1');
-    expect(world.model.requests).toHaveLength(0);
   });
 
   it('K41 says file and line when rendering fails', async () => {

@@ -48,14 +48,8 @@ function start(file: string, ...argv: string[]) {
 }
 
 describe('the process of a command', () => {
-  it('SIGINT aborts the command, stops the kernel and exits 130', async () => {
-    const { child, ended, prints } = start(program, 'wait');
-    await prints('waiting');
-    child.kill('SIGINT');
-    expect(await ended).toEqual({ code: 130, killedBy: null, out: 'waiting\n', err: 'stopped\n' });
-  });
-
   it.each([
+    ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('B9: %s aborts the command, stops the kernel and exits %i', async (signal, code) => {
