@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkAgent } from '../../../core/agent/index.ts';
 import { agent, createWorld, noticesOf } from './world.ts';
@@ -14,7 +16,7 @@ describe('admission of agents', () => {
     const extensions = { core_tools: { tools: { read: {} } } };
     const world = await createWorld({ agents, extensions, skills: { good: 'GOOD' }, script: [{ text: 'hello' }] });
     const found = (await world.registry.list())[1];
-    const file = '/sandbox/agents/main/manifest.yaml';
+    const file = path.join(world.sandbox, 'agents/main/manifest.yaml');
     expect(found).toMatchObject({
       state: 'degraded',
       notes: [{ severity: 'warning', code, file, message: expect.stringContaining(hint) }],
@@ -25,14 +27,12 @@ describe('admission of agents', () => {
     expect(world.model.requests[0]?.tools.map(({ name }) => name)).toEqual(['read']);
     const router = { check: () => undefined };
     expect(await checkAgent(world.registry, router as never, agent('made', given))).toMatchObject([{ severity: 'error', code }]);
-    await world.stop();
   });
 
   it('K2 is admitted again by itself when the extension comes', async () => {
     const world = await createWorld({ agents: [agent('main', { usesTools: ['late'] })] });
     expect(await world.registry.resolve('main')).toMatchObject({ state: 'degraded' });
-    world.extensions.declared.set('late', { tools: { t: {} } });
-    world.events.publish('extension.activated', { extensionId: 'late', generation: 1 });
+    await world.declare('late', { tools: { t: {} } });
     expect(await world.registry.resolve('main')).toMatchObject({ state: 'active', notes: [] });
     expect(world.recorded.of('agent.changed').map(({ state }) => state)).toEqual(['degraded', 'active']);
   });
@@ -48,14 +48,16 @@ describe('admission of agents', () => {
 
   it('K40 findings of keys that extensions own fail the agent', async () => {
     const world = await createWorld();
-    world.extensions.keyFindings = [{ severity: 'error', code: 'config_invalid', message: 'agent.skills.mode: unknown' }];
+    const notes = [{ severity: 'error', code: 'config_invalid', message: 'agent.skills.mode: unknown' }];
+    Object.assign(world.kernel.host.agents, { checkKeys: async () => ({ notes, keys: {} }) });
     await expect(world.registry.resolve('main')).rejects.toMatchObject({ code: 'agent_failed' });
   });
 
   it('K2 a removed declaration is announced and unknown from then on', async () => {
     const world = await createWorld({ agents: [agent('main'), agent('gone')] });
     await world.registry.list();
-    world.declarations.splice(1, 1);
+    rmSync(path.join(world.sandbox, 'agents/gone'), { recursive: true });
+    await world.kernel.host.extensions.refresh();
     await expect(world.registry.resolve('gone')).rejects.toMatchObject({ code: 'agent_unknown' });
     expect(world.recorded.of('agent.changed')).toEqual([{ agentId: 'gone', state: 'removed' }]);
   });
@@ -68,7 +70,7 @@ it('K44 a tool that is missing because its extension failed is told as such, to 
     script: [{ calls: [{ name: 'roll', input: {} }] }, { text: 'ok' }],
   });
   const why = /no tool 'roll'.*'mine' failed, and its tools are missing: see 'pith doctor'/u;
-  await expect(world.agents.callTool('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
+  await expect(world.kernel.callTool('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
     code: 'tool_unknown',
     message: expect.stringMatching(why),
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
-import type { FakeExtension } from './fake-extensions.ts';
-import { agent, createWorld, type World } from './world.ts';
+import { agent, createWorld, type FakeExtension, type World } from './world.ts';
 import type { CallRecord, Charge, TurnRecord } from '../../../core/agent/index.ts';
 
 const schema = {
@@ -61,7 +60,7 @@ describe('agents as tools', () => {
     expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({ name: 'baker', input: { agent_id: 'baker' } });
     expect(JSON.stringify(await world.history())).toContain('"stranger"');
-    expect(await world.agents.callTool('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
+    expect(await world.kernel.callTool('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
     expect(seen.at(-1)).toEqual({ task: 'rolls', agent_id: 'baker' });
   });
 
@@ -93,7 +92,7 @@ describe('what a called turn may do', () => {
         tools: {
           ask: {
             run: async (_input, { turn, signal }) => {
-              const events = world.agents.run({ agent: child, input: 'task', threadId: 'child', parent: turn }, signal);
+              const events = world.kernel.runTurn({ agent: child, input: 'task', threadId: 'child', parent: turn }, signal);
               for await (const event of events) void event;
             },
           },
@@ -127,7 +126,7 @@ describe('what a turn has used through others', () => {
     const charged: unknown[] = [];
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
       const request = { agent: 'child', input: 'task', threadId: `${turn.threadId}/child`, parent: turn };
-      for await (const event of world.agents.run(request, signal)) {
+      for await (const event of world.kernel.runTurn(request, signal)) {
         if (event.type === 'step-end')
           charged.push([await world.threads.delegated(turn.id), (await world.threads.unfinished('thread'))?.turn.usage]);
       }
@@ -153,7 +152,7 @@ describe('what a turn has used through others', () => {
   it('K42 fan-out and steps are not given back by a restart', async () => {
     const reasons: unknown[] = [];
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
-      for await (const event of world.agents.run({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
+      for await (const event of world.kernel.runTurn({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
         if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
     };
     const world: World = await createWorld({

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
 import { createSqliteApprovals } from '../../../core/agent/index.ts';
-import { openStore } from '../../../core/store/index.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
 import { lastingFence } from '../store/temporary-store.ts';
 
@@ -63,7 +62,7 @@ describe('a call that needs approval', () => {
       const { world, ran, approvals, resume, tools } = await asking([call('risky', { n: 1 }), { text: 'done' }]);
       await world.run('go');
       await approvals.answer((await approvals.list())[0]!.id, { answer, by: 'ann' });
-      world.extensions.declared.set('ext', { tools, source: 'something else' });
+      await world.declare('ext', { tools });
       const { events, end } = await resume();
       expect(end.reason).toBe('awaiting_approval');
       expect(ran).toEqual([]);
@@ -118,7 +117,8 @@ describe('a call that needs approval', () => {
   });
 
   it('K50 questions are kept for 30 days, and an always for good', async () => {
-    const { world, approvals } = await asking([call('risky', { n: 1 })]);
+    const { world } = await asking([call('risky', { n: 1 })]);
+    const approvals = createSqliteApprovals(world.store, world.clock);
     await world.run('go');
     const [old] = await approvals.list();
     await approvals.answer(old!.id, { answer: 'no', by: 'ann' });
@@ -173,8 +173,8 @@ describe('a call that needs approval', () => {
   it('K50 always: that tool asks no more in that thread, and what else it asks there is answered; other threads and tools ask', async () => {
     const twice = { calls: [1, 2].map((n) => ({ name: 'risky', input: { n } })) };
     const script = [twice, call('risky', { n: 3 }), { text: 'done' }, call('risky'), call('dear')];
-    const { world, ran, approvals, resume } = await asking(script, { askAlways: ['ext/dear'] });
-    world.extensions.declared.get('ext')!.tools!['dear'] = {};
+    const { world, ran, approvals, resume, tools } = await asking(script, { askAlways: ['ext/dear'] });
+    Object.assign(tools, { dear: {} });
     await world.run('go');
     const [first, second] = await approvals.list();
     await approvals.answer(first!.id, { answer: 'always', by: 'ann' });
@@ -214,7 +214,7 @@ describe('a call that needs approval', () => {
       code: 'not_allowed',
       message: expect.stringContaining("'ext/careful' cannot be approved always"),
     });
-    const other = createSqliteApprovals(openStore(world.file, world.clock), world.clock);
+    const other = createSqliteApprovals(world.store, world.clock);
     await expect(other.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({
       code: 'not_allowed',
     });
@@ -252,7 +252,7 @@ describe('a call that needs approval', () => {
     await approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'ann' });
     expect((await resume()).end.reason).toBe('done');
     expect(ran).toEqual([{ n: 1 }, { n: 2 }]);
-    world.extensions.declared.set('ext', { tools: { ...tools, risky: { ...tools.risky, description: 'Does something else.' } } });
+    await world.declare('ext', { tools: { ...tools, risky: { ...tools.risky, description: 'Does something else.' } } });
     expect((await world.run('again')).end.reason).toBe('awaiting_approval');
     expect(await approvals.list()).toMatchObject([{ input: { n: 3 } }]);
   });

@@ -76,10 +76,10 @@ describe('compaction of a thread', () => {
     const world = await createWorld({ script: [talk('one'), talk('two'), { text: 'SHORT' }] });
     await world.run(words(500));
     await world.run('short');
-    const { tokensBefore, tokensAfter } = await world.agents.compact('thread');
+    const { tokensBefore, tokensAfter } = await world.kernel.compact('thread');
     expect(tokensAfter).toBeLessThan(tokensBefore / 2);
     expect(JSON.stringify(await world.history())).toContain('SHORT');
-    await expect(world.agents.compact('nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
+    await expect(world.kernel.compact('nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
   });
 
   it('K46 tells which results that asked to be kept still stand whole', async () => {
@@ -92,13 +92,12 @@ describe('compaction of a thread', () => {
     });
     await world.run('go');
     await world.run('again');
-    await world.agents.compact('thread');
+    await world.kernel.compact('thread');
     expect(world.recorded.of('thread.compacted')).toMatchObject([{ turnId: null, kept: [], dropped: [retain] }]);
   });
 
   it('a conversation that nobody shortens goes on until it is full, and then ends with the cure', async () => {
-    const world = await createWorld({ contextWindow: 1000, script: [talk('one'), talk('two'), talk('three')] });
-    world.extensions.compactor = null;
+    const world = await createWorld({ contextWindow: 1000, compact: null, script: [talk('one'), talk('two'), talk('three')] });
     await world.run(words(500));
     expect((await world.run(words(350))).end.reason).toBe('done');
     const { end } = await world.run(words(700));
@@ -106,7 +105,7 @@ describe('compaction of a thread', () => {
       reason: 'error',
       error: { code: 'model_context_too_long', message: expect.stringMatching(/provides 'compaction'; switch on/) },
     });
-    await expect(world.agents.compact('thread')).rejects.toMatchObject({ code: 'provider_unavailable' });
+    await expect(world.kernel.compact('thread')).rejects.toMatchObject({ code: 'provider_unavailable' });
   });
 
   it.each<[string, CompactionProvider['compact']]>([
@@ -116,14 +115,14 @@ describe('compaction of a thread', () => {
       async ({ messages }) => ({ replaced: messages.length - 1, messages: messages.slice(0, 1), summary: null }),
     ],
     ['replaces more than there is', async () => ({ replaced: 99, messages: [], summary: null })],
-  ])('an extension that %s costs a notice and no message', async (_, compactor) => {
+  ])('an extension that %s costs a notice and no message', async (_, compact) => {
     const world = await createWorld({
       contextWindow: 1000,
+      compact,
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { t: {} } } },
       script: [{ calls: [{ name: 't', input: {} }], usage: { inputTokens: 850, outputTokens: 10 } }, talk('done')],
     });
-    world.extensions.compactor = compactor;
     const { end, events } = await world.run('go');
     expect(end).toMatchObject({ reason: 'done', text: 'done' });
     expect(noticesOf(events)).toEqual(['provider_failed']);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, ToolCall, TurnInfo, TurnRequest } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
+import { until } from '../../waiting.ts';
 import { agent, calls, createWorld, type End, type World } from './world.ts';
 
 const ask = (...children: readonly JsonValue[]): ScriptedStep => ({
@@ -20,7 +21,7 @@ async function delegating(
   const run = async (input: JsonValue, { turn, signal }: ToolCall) => {
     const request = { agent: 'child', threadId: `child-${(count += 1)}`, input: 'task', parent: turn, ...(input as object) } as TurnRequest;
     let end: End | undefined;
-    for await (const event of world.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
+    for await (const event of world.kernel.runTurn(request, signal)) if (event.type === 'turn-end') end = event;
     ends.push(end as End);
     return `${end?.reason}: ${end?.text}`;
   };
@@ -69,7 +70,7 @@ describe('a turn that another turn calls', () => {
     while (world.model.requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
     await world.clock.advance(5001);
     expect((await turn).end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('time_budget_ms (5000)') } });
-    expect(ends).toHaveLength(1);
+    await until(() => ends.length === 1);
     expect(await world.threads.unfinished('child-1')).toBeNull();
   });
 

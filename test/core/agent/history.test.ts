@@ -13,7 +13,7 @@ describe('a question without an answer', () => {
   it('K45 stays in the store and is not sent with the next one', async () => {
     const world = await createWorld({ script: [{ error: refused }, { text: 'fine' }] });
     expect((await world.run('lost')).end.reason).toBe('error');
-    expect(textsOf((await world.agents.preview({ agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual([
+    expect(textsOf((await world.kernel.preview({ agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual([
       'user: second',
     ]);
     expect((await world.run('second')).end.reason).toBe('done');
@@ -28,7 +28,8 @@ describe('a question without an answer', () => {
     while (world.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     silent.abort();
     expect((await first).end.reason).toBe('aborted');
-    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'cut' })) if (event.type === 'text-delta') break;
+    for await (const event of world.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'cut' }))
+      if (event.type === 'text-delta') break;
     await world.run('third');
     const sent = textsOf(world.model.requests[2]?.messages);
     expect(sent).not.toContain('user: lost');
@@ -42,7 +43,7 @@ describe('a question without an answer', () => {
     await world.run('lost');
     await world.run('second');
     await world.run('third');
-    await world.agents.compact('thread');
+    await world.kernel.compact('thread');
     expect(world.model.requests).toHaveLength(4);
     expect(JSON.stringify(world.model.requests[3]?.messages)).not.toContain('lost');
   });

@@ -35,7 +35,7 @@ describe('limits', () => {
     expect(end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('max_tool_calls (1)') } });
     const codes = new Map(events.flatMap((event) => (event.type === 'tool-result' ? [[event.id, event.error?.code ?? 'ran']] : [])));
     expect([codes.get('call-1-0'), codes.get('call-1-1')]).toEqual(['ran', 'limit_reached']);
-    expect(world.extensions.calls).toHaveLength(1);
+    expect(world.calls).toHaveLength(1);
   });
 
   it('K42 max_tokens counts what the provider reports', async () => {
@@ -67,7 +67,7 @@ describe('limits', () => {
   it('K42 time_budget_ms ends a model that does not stop, and keeps what it said', async () => {
     const world = await limited({ time_budget_ms: 5000 }, [{ text: 'Thinking', hang: true }]);
     let end: unknown;
-    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'go' })) {
+    for await (const event of world.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'go' })) {
       if (event.type === 'text-delta') await world.clock.advance(5001);
       end = event;
     }

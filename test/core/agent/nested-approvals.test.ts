@@ -9,13 +9,13 @@ const risky = (n: number): ScriptedStep => ({ calls: [{ name: 'risky', input: { 
 /** `main` delegates to `helper`, as a delegating extension does: a thread and a key of its own for each call. */
 async function delegating(
   script: readonly ScriptedStep[],
-  { effect = 'idempotent' as NonNullable<Tool['effect']>, swallows = false, file = undefined as string | undefined } = {},
+  { effect = 'idempotent' as NonNullable<Tool['effect']>, swallows = false, sandbox = undefined as string | undefined } = {},
 ) {
   const ran: JsonValue[] = [];
   const run = async (_input: JsonValue, { turn, signal, idempotencyKey: key }: ToolCall) => {
     let end: End | undefined;
     const request = { agent: 'helper', threadId: `${turn.threadId}/${key}`, input: 'help', parent: turn, key };
-    for await (const event of world.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
+    for await (const event of world.kernel.runTurn(request, signal)) if (event.type === 'turn-end') end = event;
     if (end?.reason === 'awaiting_approval' && !swallows) return toolError('awaiting_approval', 'the helper waits for a person');
     return `${end?.reason}: ${end?.text}`;
   };
@@ -28,7 +28,7 @@ async function delegating(
       },
     },
   };
-  const world: World = await createWorld({ agents, extensions, script, file });
+  const world: World = await createWorld({ agents, extensions, script, sandbox });
   return { world, ran, approvals: world.approvals, resume: () => world.collect({ resume: true }) };
 }
 
@@ -52,7 +52,7 @@ describe('a question of an agent that another one called', () => {
     const after = await resume();
     expect(after.end).toMatchObject({ reason: 'done', text: 'all done' });
     expect(ran).toEqual(['side', { n: 1 }]);
-    const keys = world.extensions.calls.filter(({ tool }) => tool === 'boss/delegate').map(({ key }) => key);
+    const keys = world.calls.filter(({ tool }) => tool === 'boss/delegate').map(({ key }) => key);
     expect(keys).toHaveLength(2);
     expect(new Set(keys).size).toBe(1);
     expect(JSON.stringify(world.model.requests.at(-1)?.messages)).toContain('done: helped');
@@ -62,7 +62,7 @@ describe('a question of an agent that another one called', () => {
   it('K50 continues in another process after the first was killed', async () => {
     const first = await delegating([delegate, risky(1)]);
     await first.world.run('go');
-    const second = await delegating([{ text: 'helped' }, { text: 'all done' }], { file: first.world.file });
+    const second = await delegating([{ text: 'helped' }, { text: 'all done' }], { sandbox: first.world.sandbox });
     await second.approvals.answer((await second.approvals.list())[0]!.id, { answer: 'once', by: 'ann' });
     expect((await second.resume()).end).toMatchObject({ reason: 'done', text: 'all done' });
     expect([first.ran, second.ran]).toEqual([[], [{ n: 1 }]]);

@@ -1,16 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
-import type { FakeTool } from './fake-extensions.ts';
-import { agent, createWorld } from './world.ts';
+import { agent, createWorld as worldOf, type FakeTool, type WorldOptions } from './world.ts';
 
 const extensions = {
-  deputy: { foreign: true, tools: { own: { run: () => 'mine' } }, context: { priority: 10, get: () => 'what deputy knows' } },
+  deputy: { tools: { own: { run: () => 'mine' } }, context: { priority: 10, get: () => 'what deputy knows' } },
   shelf: {
     tools: { take: { run: () => 'taken' }, burn: { needsApproval: 'always' as const } },
     context: { priority: 20, get: () => 'private' },
   },
 };
 const agents = [agent('main', { usesTools: ['*'] }), agent('greedy', { usesTools: ['*'], model: 'deputy/m' })];
+/** `deputy` is nobody's whom the person trusts. */
+async function createWorld(options: WorldOptions) {
+  const world = await worldOf(options);
+  Object.assign(world.kernel.host.extensions, { isForeign: (id: string) => id === 'deputy' });
+  Object.assign(world.kernel.router, { providerOf: (ref: string) => (ref.includes('/') ? ref.split('/', 1)[0] : null) });
+  return world;
+}
 const call = (name: string) => ({ calls: [{ name, input: {} }] });
 
 describe('turns of extensions outside the kernel', () => {
@@ -35,10 +41,10 @@ describe('turns of extensions outside the kernel', () => {
   it('T14 F6: what a turn comes from is never loosened by a turn below it', async () => {
     const world = await createWorld({ agents, extensions, script: [call('own'), { text: 'below' }, { text: 'above' }] });
     const run: FakeTool['run'] = async (_, { turn }) => {
-      for await (const each of world.agents.run({ agent: 'main', input: 'x', threadId: `${turn.threadId}/x`, parent: turn })) void each;
+      for await (const each of world.kernel.runTurn({ agent: 'main', input: 'x', threadId: `${turn.threadId}/x`, parent: turn })) void each;
       return 'ran';
     };
-    world.extensions.declared.set('deputy', { ...extensions.deputy, tools: { own: { run } } });
+    await world.declare('deputy', { ...extensions.deputy, tools: { own: { run } } });
     await world.run('hi', { origin: { extensionId: 'deputy', agents: [] }, threadId: 'deputy:1' });
     expect(world.model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['own'], ['own'], ['own']]);
     expect((await world.threads.last('deputy:1/x'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);

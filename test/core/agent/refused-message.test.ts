@@ -10,13 +10,19 @@ const agents = [
 ];
 const risky = { calls: [{ name: 'risky', input: { n: 1 } }] };
 
+const kept_back = new PithError('skill_not_offered', "skill 'kept_back' is untrusted");
+
 /** A thread whose turn waits for a person. */
 async function waiting(extensions: WorldOptions['extensions'] = {}): Promise<World> {
   const tools = { risky: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'did it' } };
-  const world = await createWorld({ agents, skills: {}, extensions: { ext: { tools }, ...extensions }, script: [risky, { text: 'done' }] });
-  world.extensions.refused.set('kept_back', new PithError('skill_not_offered', "skill 'kept_back' is untrusted"));
-  const { resolve } = world.models;
-  Object.assign(world.models, {
+  const world = await createWorld({
+    agents,
+    skills: { kept_back },
+    extensions: { ext: { tools }, ...extensions },
+    script: [risky, { text: 'done' }],
+  });
+  const { resolve } = world.kernel.router;
+  Object.assign(world.kernel.router, {
     resolve: async (ref: string) => {
       if (ref.startsWith('nowhere/')) throw new PithError('model_unknown', `model '${ref}' is unknown`);
       return resolve(ref);

@@ -87,7 +87,7 @@ describe('a turn that a killed process left', () => {
     const world = await killed(plan, [{ text: 'All done.' }]);
     const { end, events } = await world.collect({ resume: true });
     expect(end).toMatchObject({ reason: 'done', text: 'All done.', usage: { inputTokens: 17, outputTokens: 8 } });
-    expect(world.extensions.calls.map(({ tool, key }) => [tool, key])).toEqual([
+    expect(world.calls.map(({ tool, key }) => [tool, key])).toEqual([
       ['ext/put', 'T/0/1'],
       ['ext/read', 'T/0/2'],
       ['ext/same', 'T/0/3'],
@@ -120,7 +120,7 @@ describe('a turn that a killed process left', () => {
       {},
     );
     await world.collect({ resume: true });
-    expect(world.extensions.calls).toEqual([]);
+    expect(world.calls).toEqual([]);
     expect(world.model.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
@@ -140,7 +140,7 @@ describe('a turn that a killed process left', () => {
     const world = await killed(plan, [{ text: 'new answer' }]);
     const { end } = await world.run('something else');
     expect(end.text).toBe('new answer');
-    expect(world.extensions.calls).toEqual([]);
+    expect(world.calls).toEqual([]);
     const sent = world.model.requests[0]?.messages ?? [];
     expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     const answers = sent[2];
@@ -156,7 +156,7 @@ describe('a turn that a killed process left', () => {
 
   it('K45 is continued with the model that is asked for now, and with nothing else that its policy did not allow', async () => {
     const world = await killed(null, [{ calls: [{ name: 'read', input: {} }] }, { text: 'done' }]);
-    const resolve = vi.spyOn(world.models, 'resolve');
+    const resolve = vi.spyOn(world.kernel.router, 'resolve');
     const { end } = await world.collect({ resume: true, policy: { model: 'other/model', limits: { max_turns: 1 } } });
     expect(end).toMatchObject({ reason: 'done', text: 'done' });
     expect(resolve.mock.calls).toEqual([['other/model']]);
@@ -172,15 +172,13 @@ describe('a turn that a killed process left', () => {
   });
 
   it('K45 a call has the same key on every attempt, and a write is known as started before it runs', async () => {
-    const world = await createWorld({ agents: [spec], extensions, script: [{ calls: [{ name: 'put', input: {} }] }, { text: 'ok' }] });
     let state: unknown;
-    world.extensions.declared.get('ext')!.tools!.put = {
-      effect: 'write',
-      run: async () => void (state = (await world.threads.unfinished('thread'))?.calls[0]?.state),
-    };
+    const put = { effect: 'write' as const, run: async () => void (state = (await world.threads.unfinished('thread'))?.calls[0]?.state) };
+    const script = [{ calls: [{ name: 'put', input: {} }] }, { text: 'ok' }];
+    const world: World = await createWorld({ agents: [spec], extensions: { ext: { tools: { put } } }, script });
     const { events } = await world.run('go');
     expect(state).toBe('started');
     const turn = events[0]?.type === 'turn-start' ? events[0].turn : '';
-    expect(world.extensions.calls[0]?.key).toBe(`${turn}/0/0`);
+    expect(world.calls[0]?.key).toBe(`${turn}/0/0`);
   });
 });

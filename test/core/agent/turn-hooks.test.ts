@@ -109,13 +109,13 @@ describe('a provider of turns', () => {
     const extensions = { ext: { tools: { work: {} } }, other: { tools: { rest: {} } } };
     const first = await createWorld({ agents, extensions, script: [call('work'), { text: 'never', hang: true }] });
     const stop = new AbortController();
-    const events = first.agents.run({ agent: 'main', threadId: 'thread', input: 'do it' }, stop.signal)[Symbol.asyncIterator]();
+    const events = first.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'do it' }, stop.signal)[Symbol.asyncIterator]();
     for (;;) if ((await events.next()).value?.type === 'text-delta') break;
-    expect(first.extensions.hooks).toEqual([['begin', 'ext', []]]);
+    expect(first.hooks).toEqual([['begin', 'ext', []]]);
     first.store.write((statement) => void statement('DELETE FROM leases')).catch(() => undefined);
-    const second = await createWorld({ agents, extensions, script: [call('work'), { text: 'done now' }], file: first.file });
+    const second = await createWorld({ agents, extensions, script: [call('work'), { text: 'done now' }], sandbox: first.sandbox });
     expect((await second.collect({ resume: true })).text).toBe('done now');
-    expect(second.extensions.hooks).toEqual([
+    expect(second.hooks).toEqual([
       ['begin', 'ext', []],
       ['done', 'ext', []],
     ]);

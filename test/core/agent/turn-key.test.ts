@@ -33,14 +33,14 @@ describe('a turn with a key', () => {
     const { runs, ext } = extensions();
     const first = await createWorld({ agents, extensions: { ext }, script: [work, { text: 'never', hang: true }] });
     const stop = new AbortController();
-    const events = first.agents.run({ agent: 'main', threadId: 'thread', input: 'do it', key }, stop.signal)[Symbol.asyncIterator]();
+    const events = first.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'do it', key }, stop.signal)[Symbol.asyncIterator]();
     for (;;) {
       const { value } = await events.next();
       if (value?.type === 'text-delta') break;
     }
     // Another process over the same file, as after kill -9: the first one's lease runs out.
     first.store.write((statement) => void statement('DELETE FROM leases')).catch(() => undefined);
-    const second = await createWorld({ agents, extensions: { ext }, script: [{ text: 'done now' }], file: first.file });
+    const second = await createWorld({ agents, extensions: { ext }, script: [{ text: 'done now' }], sandbox: first.sandbox });
     const { end, events: seen } = await second.run('do it', { key });
     expect(end).toMatchObject({ reason: 'done', text: 'done now' });
     expect(runs).toEqual(['work']);

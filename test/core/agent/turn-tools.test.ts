@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-import { PithError, type ToolProvider, type TurnInfo } from '../../../core/contract/index.ts';
+import { PithError, type TurnInfo } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
-import type { FakeExtension } from './fake-extensions.ts';
-import { agent, createWorld, type World, type WorldOptions } from './world.ts';
+import { passed } from '../../waiting.ts';
+import { agent, type BroughtTool, createWorld, type FakeExtension, type World, type WorldOptions } from './world.ts';
 
-const brought = (id: string): Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number] => ({ brought: `set:${id}` });
+const brought = (id: string): BroughtTool => ({ brought: `set:${id}` });
 const call = (name: string): ScriptedStep => ({ calls: [{ name, input: {} }] });
 const names = (world: World) => world.model.requests.map(({ tools }) => tools.map(({ name }) => name));
 const messages = (events: readonly { readonly type: string }[]) =>
@@ -12,9 +12,9 @@ const messages = (events: readonly { readonly type: string }[]) =>
 
 /** `ext` has `load` and, for those who name it, `hidden`; what it brings to a turn is `brings`. */
 async function bringing(
-  brings: (turn: TurnInfo) => readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][],
+  brings: (turn: TurnInfo) => readonly BroughtTool[],
   script: WorldOptions['script'],
-  more: Partial<WorldOptions> = {},
+  more: Partial<WorldOptions> & { readonly extensions?: Record<string, Set> } = {},
 ) {
   const asked: TurnInfo[] = [];
   const ext: FakeExtension = {
@@ -22,10 +22,35 @@ async function bringing(
     turnTools: (turn) => (asked.push(turn), brings(turn)),
   };
   const hello: FakeExtension = { tools: { greet: { run: () => 'Hello!' } } };
-  const extensions = { ext, 'set:hello': hello, ...more.extensions };
+  const all: Record<string, Set> = { ext, 'set:hello': hello, ...more.extensions };
+  const sets = Object.keys(all).filter((id) => id.startsWith('set:'));
+  const inside = (id: string) => (sets.includes(id) ? `set_${sets.indexOf(id)}` : id);
+  const extensions = Object.fromEntries(Object.entries(all).map(([id, each]) => [inside(id), each]));
   const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], ...more, extensions, script });
+  // What is brought stands in this process too, under another id: where it runs is not the subject.
+  const { brought: bringer, extensions: facts, providers } = world.kernel.host;
+  const { of, call, needsApproval, refusal, present } = providers.tools;
+  const { state, sourceOf } = facts;
+  for (const [port, members] of [
+    [providers.tools, { of, call, needsApproval, refusal, present }],
+    [facts, { state, sourceOf }],
+  ] as const)
+    for (const [name, member] of Object.entries(members))
+      Object.assign(port, {
+        [name]: (id: string, ...rest: readonly unknown[]) => (member as (...all: unknown[]) => unknown)(inside(id), ...rest),
+      });
+  for (const id of sets) await of(inside(id)); // loads it
+  const open = async (_: string, extensionId: string) => {
+    if (!sets.includes(extensionId)) throw new PithError('provider_unavailable', `'${extensionId}' cannot be loaded: it is broken`);
+    await all[extensionId]!.opening;
+    return { extensionId, tools: await of(inside(extensionId)), notes: [] };
+  };
+  Object.assign(bringer, { open });
   return { world, asked, ext };
 }
+
+/** What is brought is open when this resolves. */
+type Set = FakeExtension & { readonly opening?: Promise<unknown> };
 
 describe('DESIGN 3.3 the tools of one turn', () => {
   it('stand behind those of uses_tools, described as the turn needs them, and can be called', async () => {
@@ -123,7 +148,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     ext.tools = { load: { run: () => void (loads += 1) } };
     await world.run('hi');
     expect(names(world).at(-1)).toEqual(['load', 'greet', 'more__greet']);
-    expect(world.extensions.calls.at(-1)?.tool).toBe('set:hello/greet');
+    expect(world.calls.at(-1)?.tool).toBe('set_0/greet');
   });
 
   it('what fails costs its own tools and a notice', async () => {
@@ -157,14 +182,10 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     });
     const first = world.run('hi');
     await vi.waitFor(() => expect(asked).toHaveLength(1));
-    await new Promise((resolve) => setImmediate(resolve));
-    await world.clock.advance(3000);
-    expect(messages((await first).events)).toEqual([expect.stringMatching(/'set:slow' are missing: it is still being opened/)]);
-    const second = world.run('again');
-    await vi.waitFor(() => expect(asked).toHaveLength(2));
-    await new Promise((resolve) => setImmediate(resolve));
-    await world.clock.advance(0); // it has waited long enough before
-    await second;
+    expect(messages((await passed(world.clock, first)).events)).toEqual([
+      expect.stringMatching(/'set:slow' are missing: it is still being opened/),
+    ]);
+    await passed(world.clock, world.run('again'), 0); // it has waited long enough before
     expect(names(world)).toEqual([
       ['load', 'other', 'greet'],
       ['load', 'other', 'greet'],
@@ -194,14 +215,13 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('are asked for anew when a turn is continued, also for a question about one of them', async () => {
     const extensions = {
       'set:hello': {
-        source: 'v1',
         tools: { greet: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'Hello!' } },
       },
     };
     const { world } = await bringing(() => [brought('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
     const [question] = await world.approvals.list();
-    expect(question).toMatchObject({ tool: 'set:hello/greet', source: 'v1' });
+    expect(question).toMatchObject({ tool: 'set:hello/greet', source: expect.any(String) });
     await world.approvals.answer(question!.id, { answer: 'once', by: 'local' });
     const { events, end } = await world.collect({ resume: true });
     expect(end).toMatchObject({ reason: 'done', text: 'ok' });
@@ -220,21 +240,21 @@ describe('DESIGN 3.3 the tools of one turn', () => {
     ids.unshift('early');
     await world.approvals.answer((await world.approvals.list())[0]!.id, { answer: 'once', by: 'local' });
     await world.collect({ resume: true });
-    expect(world.extensions.calls.map(({ tool }) => tool)).toEqual(['set:hello/greet']);
+    expect(world.calls.map(({ tool }) => tool)).toEqual(['set_0/greet']);
   });
 
   it('stand in previews, and can be listed and called by hand', async () => {
     const { world } = await bringing(() => [brought('hello')], []);
-    expect((await world.agents.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
-    expect((await world.agents.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
+    expect((await world.kernel.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
+    expect((await world.kernel.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
     const signal = new AbortController().signal;
-    expect(await world.agents.callTool('main', 'set:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
+    expect(await world.kernel.callTool('main', 'set:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
   });
 
   it('K61 an agent made at run time gets those of its caller, and no others', async () => {
     const run: (call: { readonly turn: TurnInfo; readonly signal: AbortSignal }) => Promise<string> = async ({ turn, signal }) => {
       const child = agent('child', { usesTools: ['ext', 'set:hello/greet', 'set:more'], origin: null });
-      for await (const _ of world.agents.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
+      for await (const _ of world.kernel.runTurn({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
       return 'done';
     };
     const extensions = { 'set:more': { tools: { other: {} } } };

@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { type JsonValue, type ModelPart, type ToolCall, toolResult } from '../../../core/contract/index.ts';
 import { agent, calls, createWorld, noticesOf, type World } from './world.ts';
-import { createAgents, type ThreadQueue, type ThreadWriter } from '../../../core/agent/index.ts';
+import type { ThreadWriter } from '../../../core/agent/index.ts';
 
 const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
 
@@ -115,7 +117,7 @@ describe('one turn', () => {
     expect(sent?.role === 'tool' && sent.content[1]).toMatchObject({
       output: { type: 'error-json', value: { error: { code: 'tool_input_invalid' } } },
     });
-    expect(world.extensions.calls).toMatchObject([{ tool: 'ext/other', input: {} }]);
+    expect(world.calls).toMatchObject([{ tool: 'ext/other', input: {} }]);
   });
 
   it('T19 F27: arguments nested 200,000 deep are refused before anything walks them, and the turn goes on', async () => {
@@ -143,7 +145,7 @@ describe('one turn', () => {
       ]),
     );
     expect(end).toMatchObject({ reason: 'done', text: 'sorry' });
-    expect(world.extensions.calls).toEqual([]);
+    expect(world.calls).toEqual([]);
   });
 
   it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
@@ -261,7 +263,7 @@ describe('ending a turn early', () => {
     const world = await createWorld({ script: [{ text: 'Half of', hang: true }, { text: 'next' }] });
     const stop = new AbortController();
     const events = [];
-    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal)) {
+    for await (const event of world.turn({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal)) {
       events.push(event);
       if (event.type === 'text-delta' && event.text === 'of') stop.abort();
     }
@@ -299,17 +301,17 @@ describe('ending a turn early', () => {
 
   it('DESIGN 3.4 who stops reading ends the turn and lets the next one in', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
-    for await (const event of world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
+    for await (const event of world.turn({ agent: 'main', threadId: 'thread', input: 'hi' })) if (event.type === 'text-delta') break;
     expect(await world.threads.unfinished('thread')).toBeNull();
     expect((await world.run('on')).text).toBe('next');
   });
 
   it('DESIGN 3.4 who leaves while a model hangs ends the turn at once', async () => {
     const world = await createWorld({ script: [{ text: 'Half', hang: true }, { text: 'next' }] });
-    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' });
     for (let event = await turn.next(); event.value?.type !== 'text-delta';) event = await turn.next();
     const pending = turn.next();
-    await turn.return();
+    await turn.return(undefined);
     expect(await pending).toMatchObject({ done: expect.any(Boolean) });
     expect(await turn.next()).toEqual({ done: true, value: undefined });
     expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
@@ -319,7 +321,7 @@ describe('ending a turn early', () => {
   it('DESIGN 3.4 a turn that nobody reads on ends when it is stopped, and whoever reads later hears how', async () => {
     const stop = new AbortController();
     const world = await createWorld({ script: [{ text: 'Half', hang: true }] });
-    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
+    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' }, stop.signal);
     await turn.next();
     stop.abort();
     await vi.waitFor(() => expect(world.store.all(`SELECT * FROM leases WHERE name <> 'test'`)).toEqual([]));
@@ -337,7 +339,7 @@ describe('ending a turn early', () => {
       extensions: tools({ quick: {}, slow: { run } }),
       script: [{ calls: ['quick', 'slow'].map((name) => ({ name, input: {} })) }],
     });
-    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' });
     for await (const event of turn) if (event.type === 'tool-result') break;
     expect(heard).toEqual([true]);
     expect(world.store.all('SELECT state FROM turns')).toEqual([{ state: 'aborted' }]);
@@ -353,13 +355,12 @@ describe('ending a turn early', () => {
         for (; given < 1_000; given += 1) yield { type: 'text-delta', id: '1', delta: 'a' };
       })(),
     });
-    const model = { ref: 'a/b', why: '', contextWindow: null, model: { ...world.model.model, doStream } };
-    Object.assign(world.models, { resolve: async () => model });
-    const turn = world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' });
+    Object.assign(world.model.model, { doStream });
+    const turn = world.turn({ agent: 'main', threadId: 'thread', input: 'hi' });
     for (let read = 0; read < 10; read += 1) await turn.next();
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(given).toBeLessThan(20);
-    await turn.return();
+    await turn.return(undefined);
   });
 
   it('DESIGN 3.4 runs in the context in which it was asked for, whoever reads it', async () => {
@@ -373,7 +374,7 @@ describe('ending a turn early', () => {
         () => (seen.push(context.getStore()), { text: 'b' }),
       ],
     });
-    const turn = context.run('asker', () => world.agents.run({ agent: 'main', threadId: 'thread', input: 'hi' }));
+    const turn = context.run('asker', () => world.turn({ agent: 'main', threadId: 'thread', input: 'hi' }));
     await context.run('reader', async () => {
       for await (const _ of turn) expect(context.getStore()).toBe('reader');
     });
@@ -406,20 +407,12 @@ describe('ending a turn early', () => {
 
   it('K45 a thread that cannot be given back does not end its turn twice', async () => {
     const world = await createWorld({ script: [{ text: 'done' }] });
-    const told: unknown[] = [];
-    const queue: ThreadQueue = {
-      ...world.queue,
-      async acquire(threadId, signal) {
-        const hold = await world.queue.acquire(threadId, signal);
-        return { ...hold, release: () => hold.release().then(() => Promise.reject(new Error('the lease stays'))) };
-      },
-    };
-    const unreleased = (threadId: string, error: unknown) => void told.push(threadId, error);
-    const agents = createAgents({ ...world.setup, stores: () => ({ ...world.setup.stores(), queue }), unreleased });
-    const events = [];
-    for await (const event of agents.run({ agent: 'main', threadId: 'thread', input: 'hi' })) events.push(event);
+    const stays = `CREATE TRIGGER stays BEFORE DELETE ON leases BEGIN SELECT RAISE(ABORT, 'the lease stays'); END`;
+    await world.store.write((statement) => void statement(stays));
+    const { events } = await world.run('hi');
     expect(events.filter(({ type }) => type === 'turn-end')).toMatchObject([{ reason: 'done', text: 'done' }]);
-    expect(told).toEqual(['thread', new Error('the lease stays')]);
+    await world.kernel.stop();
+    expect(readFileSync(path.join(world.sandbox, 'data/logs/pith.log'), 'utf8')).toContain("thread 'thread' was not given back");
   });
 });
 

@@ -1,135 +1,222 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** Turns on the real kernel, whose extensions are what a test says: their code stands in the test. */
+import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type AgentDeclaration, createEvents, type OriginalRequest } from '../../../core/kernel/index.ts';
-import { DEFAULT_LIMITS } from '../../../core/trust/index.ts';
-import type { AgentSpec, Clock, TurnEvent } from '../../../core/contract/index.ts';
-import { createSqliteJournal } from '../../../core/durable/index.ts';
-import { createLeases, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
-import { fakeClock, type FakeClock, recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
 import {
-  type AgentsOptions,
-  createAgents,
-  createSqliteApprovals,
-  createSqliteThreads,
-  createThreadQueue,
-} from '../../../core/agent/index.ts';
-import { fakeExtensions, type FakeExtension } from './fake-extensions.ts';
-import { lastingFence } from '../store/temporary-store.ts';
+  type AgentSpec,
+  type ApprovalQuestion,
+  type Clock,
+  type CompactionProvider,
+  type ContextParts,
+  defineTool,
+  type JsonValue,
+  type Message,
+  PithError,
+  type ToolCall,
+  type ToolProvider,
+  type TurnEvent,
+  type TurnInfo,
+  z,
+} from '../../../core/contract/index.ts';
+import type { OriginalRequest, ToolDescriptor } from '../../../core/kernel/index.ts';
+import { DEFAULT_LIMITS } from '../../../core/trust/index.ts';
+import { openStore } from '../../../core/store/index.ts';
+import { nearest } from '@pith/plain-text';
+import { fakeClock, type FakeClock, recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
+import { folderWith, kernelOf, writeFiles } from '../../places.ts';
+import { lastingFence } from '../store/temporary-store.ts';
 
 export function agent(id: string, parts: Partial<AgentSpec> = {}): AgentSpec {
   return agentSpec({ id, origin: `/sandbox/agents/${id}/manifest.yaml`, ...parts, limits: { ...DEFAULT_LIMITS, ...parts.limits } });
 }
 
-export function declaration(spec: AgentSpec): AgentDeclaration {
-  return { id: spec.id, spec, diagnostics: [], file: spec.origin ?? '' };
-}
-
 /** Calls without input. */
 export const calls = (...names: readonly string[]) => names.map((name) => ({ name, input: {} }));
+
+export type BroughtTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
+
+export interface FakeTool extends Partial<Omit<ToolDescriptor, 'name'>> {
+  readonly run?: (input: JsonValue, call: ToolCall) => unknown;
+  /** For `needsApproval: 'maybe'`. */
+  readonly asks?: (input: JsonValue) => boolean | string | ApprovalQuestion;
+}
+
+/** What an extension has. Its tools may be changed until they are asked for. */
+export interface FakeExtension {
+  state?: 'failed';
+  tools?: Record<string, FakeTool>;
+  turnTools?(turn: TurnInfo): readonly BroughtTool[] | Promise<readonly BroughtTool[]>;
+  context?: {
+    readonly priority: number;
+    readonly placement?: 'system' | 'turn';
+    get(prompt: string, turn: TurnInfo): Promise<string | ContextParts | null> | ContextParts | string | null;
+  };
+}
 
 export interface WorldOptions {
   readonly agents?: readonly AgentSpec[];
   readonly extensions?: Record<string, FakeExtension>;
-  readonly skills?: Record<string, string>;
+  /** Bodies by id. A body that is an error is refused with it. */
+  readonly skills?: Record<string, string | PithError>;
   readonly script?: readonly ScriptedStep[];
   readonly contextWindow?: number;
   /** Tools that the settings want approved always. */
   readonly askAlways?: readonly string[];
   /** Default: time stands still until `advance`. */
   readonly clock?: Clock;
-  /** Another world's store: the same disk, a new process. */
-  readonly file?: string;
+  /** Null: no extension shortens conversations. Default: all before the last question is summarised. */
+  readonly compact?: CompactionProvider['compact'] | null;
+  /** Another world's: the same disk, a new process. */
+  readonly sandbox?: string;
 }
 
 export type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
-/** Turns with the real registry, store and queue; only the model, the clock and the extensions are made up. */
-export async function createWorld(options: WorldOptions = {}) {
-  const clock = (options.clock ?? fakeClock()) as FakeClock;
-  const folder = options.file === undefined ? await mkdtemp(join(tmpdir(), 'pith-agents-')) : null;
-  const file = options.file ?? join(folder as string, 'pith.db');
-  const store = openStore(file, clock);
-  const events = createEvents({
-    onListenerError(_topic, error) {
-      throw error;
-    },
-    journal: () => journal,
-  });
-  const journal = createSqliteJournal({ store, clock, handlers: () => [], written: events.announce });
-  const recorded = recordEvents(events);
-  const extensions = fakeExtensions(options.extensions, options.skills);
-  const declarations = (options.agents ?? [agent('main')]).map(declaration);
-  const model = scriptedModel(options.script, { contextWindow: options.contextWindow ?? null });
-  const threads = createSqliteThreads(store, clock);
-  const approvals = createSqliteApprovals(store, clock);
-  const queue = createThreadQueue(createLeases(sqliteLeaseRows(store, clock), clock), clock);
-  const models: AgentsOptions['models'] = {
-    resolve: async () => ({ ref: 'scripted/scripted', why: 'test', model: model.model, contextWindow: model.contextWindow }),
-    isAlias: (name) => name === 'default',
-    providerOf: (ref) => (ref.includes('/') ? (ref.split('/', 1)[0] as string) : null),
-    check: () => undefined,
-  };
-  const setup: AgentsOptions = {
-    host: { ...extensions, agents: { ...extensions.agents, declared: () => declarations } },
-    models,
-    stores: () => ({ threads, approvals, queue }),
-    events,
-    clock,
-    sandboxDir: '/sandbox',
-    askAlways: () => options.askAlways ?? [],
-  };
-  const agents = createAgents(setup);
+const summariseAll: CompactionProvider['compact'] = async ({ messages }) => {
+  const replaced = messages.findLastIndex(({ message, isSummary }) => message.role === 'user' && !isSummary);
+  if (replaced < 1) return null;
+  const text = JSON.stringify(messages.slice(0, replaced).map(({ message }) => message));
+  const prompt: Message[] = [
+    { role: 'system', content: 'Shorten this.' },
+    { role: 'user', content: [{ type: 'text', text }] },
+  ];
+  const summary: Message = { role: 'user', content: [{ type: 'text', text: 'Before:' }] };
+  return { replaced, messages: [{ message: summary, retain: {} }], summary: { ask: { prompt }, otherwise: 'EXTRACT' } };
+};
 
-  async function collect(
-    request: Partial<OriginalRequest>,
-    signal?: AbortSignal,
-  ): Promise<{ events: TurnEvent[]; end: End; text: string }> {
+/** Makes the extension of a sandbox; its entrypoint asks here. */
+const makers = ((globalThis as { testWorlds?: Map<string, (id: string) => object> }).testWorlds ??= new Map());
+
+export async function createWorld(options: WorldOptions = {}) {
+  const { agents = [agent('main')], skills, compact = summariseAll, askAlways = [], script, contextWindow = null } = options;
+  const clock = (options.clock ?? fakeClock()) as FakeClock;
+  const declared = new Map(Object.entries(options.extensions ?? {}));
+  const toolCalls: { readonly tool: string; readonly input: JsonValue; readonly key: string }[] = [];
+  const hooks: (readonly [what: string, extensionId: string, held: readonly string[]])[] = [];
+  const sandbox = options.sandbox ?? path.join(folderWith(), 'sandbox');
+
+  const partsOf = (id: string): object => {
+    if (id === 'compactor') return { compact };
+    if (id === 'skills') return skillProvider(skills ?? {});
+    const { tools = {}, turnTools, context } = declared.get(id) ?? {};
+    const heldBy = ({ held }: TurnInfo) => held.map(({ key }) => key);
+    return {
+      getTools: () =>
+        Object.entries(tools).map(([tool, made]) => toolOf(tool, made, (call) => toolCalls.push({ ...call, tool: `${id}/${tool}` }))),
+      ...(turnTools && { getTurnTools: async (turn: TurnInfo) => turnTools(turn) }),
+      ...(context && {
+        contextPriority: context.priority,
+        placement: context.placement ?? 'system',
+        getContext: async (prompt: string, turn: TurnInfo) => context.get(prompt, turn),
+      }),
+      beginTurn: async (turn: TurnInfo) => void hooks.push(['begin', id, heldBy(turn)]),
+      endTurn: async (turn: TurnInfo, reason: string) => void hooks.push([reason, id, heldBy(turn)]),
+    };
+  };
+  makers.set(sandbox, partsOf);
+  const write = (id: string, provides: readonly string[], before = '') => {
+    const main = `${before}\nexport default class { constructor() { return globalThis.testWorlds.get('${sandbox}')('${id}'); } }\n`;
+    const manifest = JSON.stringify({ id, entrypoint: 'main.ts', provides });
+    writeFiles(sandbox, { [`extensions/${id}/manifest.yaml`]: manifest, [`extensions/${id}/main.ts`]: main });
+  };
+  const declare = (id: string, { context, state }: FakeExtension, note = '') =>
+    write(id, ['tool', 'turn', ...(context ? ['context'] : [])], state === 'failed' ? "throw new Error('it is broken');" : note);
+  for (const [id, each] of declared) declare(id, each);
+  if (compact !== null) write('compactor', ['compaction']);
+  if (skills !== undefined) write('skills', ['skill']);
+  for (const each of agents) writeFiles(sandbox, manifestOf(each));
+
+  const model = scriptedModel(script, { contextWindow });
+  const { kernel } = await kernelOf({
+    sandbox,
+    clock,
+    shipped: false,
+    model: { ...model, expectFinished: () => undefined },
+    flags: { default_agent: 'main', approvals: { tools: [...askAlways] } },
+  });
+  const recorded = recordEvents(kernel.events);
+  if ([...declared.values()].some(({ state }) => state !== undefined)) await kernel.host.extensions.activateAll();
+  const { threads, approvals } = kernel;
+  const store = openStore(path.join(sandbox, 'data/pith.db'), clock);
+  onTestFinished(() => store.close());
+
+  async function collect(request: Partial<OriginalRequest>, signal?: AbortSignal) {
     const seen: TurnEvent[] = [];
-    for await (const event of agents.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
+    for await (const event of kernel.runTurn({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
     const end = seen.at(-1) as End;
     return { events: seen, end, text: end.text };
   }
 
-  let closed = false;
-  const stop = async () => {
-    if (closed) return;
-    closed = true;
-    agents.stop();
-    await store.close();
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
-  };
-  onTestFinished(stop);
-
   return {
     clock,
-    file,
+    sandbox,
     store,
-    events,
+    kernel,
     recorded,
-    extensions,
-    declarations,
+    calls: toolCalls,
+    hooks,
     model,
-    registry: agents.registry,
     threads,
+    approvals,
     /** Writes what a turn of a program that has died left behind. */
     writer: threads.writer(await lastingFence(store, clock)),
-    approvals,
-    queue,
-    models,
-    agents,
-    /** What `agents` were made of, for others over the same store. */
-    setup,
+    registry: kernel.agents,
     collect,
-    stop,
+    turn: (...asked: Parameters<typeof kernel.runTurn>) => kernel.runTurn(...asked) as AsyncGenerator<TurnEvent, void, void>,
     run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
     history: async (threadId = 'thread') => ((await threads.load(threadId))?.messages ?? []).map(({ message }) => message),
+    /** Has this extension from now on, also in the place of another. */
+    async declare(id: string, extension: FakeExtension) {
+      declared.set(id, extension);
+      declare(id, extension, `// ${Math.random()}`);
+      await kernel.host.extensions.refresh();
+    },
   };
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
+
+function toolOf(name: string, tool: FakeTool, called: (call: { input: JsonValue; key: string }) => void) {
+  const { needsApproval = 'never', run: _, asks: _asks, ...more } = tool;
+  return defineTool({
+    name,
+    description: `The tool ${name}.`,
+    inputSchema: { type: 'object' },
+    effect: 'read',
+    ...more,
+    needsApproval: needsApproval === 'maybe' ? (input: unknown) => tool.asks?.(input as JsonValue) ?? false : needsApproval === 'always',
+    input: z.any(),
+    async execute(input: JsonValue, call) {
+      called({ input, key: call.idempotencyKey });
+      return (await tool.run?.(input, call)) ?? 'ok';
+    },
+  });
+}
+
+function skillProvider(skills: Readonly<Record<string, string | PithError>>): object {
+  return {
+    async getSkillContent(id: string) {
+      const body = skills[id];
+      if (body instanceof PithError) throw body;
+      if (body === undefined)
+        throw new PithError('skill_not_found', `no skill '${id}'; nearest: ${nearest(id, Object.keys(skills)).join(', ')}`);
+      return { id, name: id, version: null, sha256: `sha-${id}-${body.length}`, body };
+    },
+    listSkills: async () => [],
+    validateSkill: async () => [],
+  };
+}
+
+/** The files that declare an agent. */
+function manifestOf(spec: AgentSpec): Record<string, string> {
+  const { id, name, description, model, integrationMode: integration_mode, instructions, prompt, usesTools: uses_tools } = spec;
+  const { usesSkills: uses_skills, delegatesTo: delegates_to, limits } = spec;
+  const parts = { description, model, integration_mode, instructions, uses_tools, uses_skills, delegates_to, limits };
+  return {
+    [`agents/${id}/manifest.yaml`]: JSON.stringify({ id, name, agent: parts }),
+    ...(prompt !== null && { [`agents/${id}/prompt.jinja2`]: prompt }),
+  };
+}
 
 export function noticesOf(events: readonly TurnEvent[]): readonly string[] {
   return events.flatMap((event) => (event.type === 'notice' ? [event.code] : []));
