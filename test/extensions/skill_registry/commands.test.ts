@@ -337,3 +337,32 @@ it('T19: nothing that a file holds or somebody typed moves the cursor', async ()
   expect(told).toBe('/a\\x1b[1A/b:1: warning: is\\x1b]0;title\\x07 odd');
   for (const text of [io.text(), told]) expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
+
+it('S82 S62 explain says for an agent of the mode triggers which tier a text has, what hits, the rank and why', async () => {
+  const skill = (id: string, more = '') => ({ [`sandbox/skills/${id}/SKILL.md`]: skillText({ name: id, more }) });
+  const box = await skillSandbox({
+    ...skill('pdf-forms', 'triggers: { keywords: [pdf, fill in], verbs: [extract], patterns: ["page \\\\d+"] }\n'),
+    ...skill('pages', 'triggers: { keywords: [pdf] }\n'),
+    ...skill('poems'),
+  });
+  const agents = [
+    agentOf({ id: 'quick', usesTools: [], keys: { skills: { mode: 'triggers', max_skills: 1 } } }),
+    agentOf({ id: 'shut', usesTools: [], keys: { skills: { mode: 'triggers', deny: ['pages'] } } }),
+    agentOf({ id: 'reader' }),
+  ];
+  const explain = async (id: string, agent: string, text: string) =>
+    (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, agents })).text;
+  const report = async (id: string, agent: string, text: string) =>
+    (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, agents, json: true })).json;
+  const text = 'Extracting page 3 of this PDF';
+  expect(await report('pdf-forms', 'quick', text)).toMatchObject({
+    triggers: { tier: 3, brought: true, rank: 1, of: 2, maxSkills: 1, hits: ['verb extract', 'keyword pdf', 'pattern page \\d+'] },
+  });
+  const first = await explain('pdf-forms', 'quick', text);
+  expect(first).toContain('is of tier 3, the message matches skills');
+  expect(first).toContain('it has verb extract, keyword pdf, pattern page \\d+, and brings its text\ntriggers: rank 1 of 2; at most 1');
+  expect(await explain('pages', 'quick', text)).toContain('it has keyword pdf; others come before it\ntriggers: rank 2 of 2');
+  expect(await explain('poems', 'quick', 'what can you do?')).toContain('is of tier 2, the message asks what there is');
+  expect(await explain('pages', 'shut', text)).toContain('the text has none of this skill');
+  expect(await report('pages', 'reader', text)).not.toHaveProperty('triggers');
+});

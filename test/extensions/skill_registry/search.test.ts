@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { Bm25fRanker, PARAMETERS } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
 import type { SearchDocument } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { synonymsOf } from '../../../sandbox/extensions/skill_registry/search/synonyms.ts';
 import { eachTerm } from '../../../sandbox/extensions/skill_registry/search/tokens.ts';
 
 function document(id: string, values: Partial<SearchDocument> = {}): SearchDocument {
@@ -259,4 +261,50 @@ describe('the default ranker', () => {
     expect(all).toHaveLength(200);
     for (const k of [1, 10, 59, 60, 61, 150]) expect(ids(ranker, 'meeting notes', k)).toEqual(all.slice(0, k));
   });
+});
+
+const SYNONYMS = new URL('../../../sandbox/extensions/skill_registry/search/synonyms.ts', import.meta.url);
+
+it('R2 every term of a group means the others of it, although only groups that begin like an asked term are read', () => {
+  const [, table = ''] = /const GROUPS = `([^`]+)`/.exec(readFileSync(SYNONYMS, 'utf8')) ?? [];
+  const expected = new Map<string, Set<string>>();
+  for (const group of table.split(/[\n;]/)) {
+    const terms: string[] = [];
+    eachTerm(group, (term) => terms.push(term));
+    for (const term of terms) expected.set(term, new Set([...(expected.get(term) ?? []), ...terms.filter((other) => other !== term)]));
+  }
+  expect(expected.size).toBeGreaterThan(600);
+  for (const [term, others] of expected) expect([term, ...synonymsOf(term)]).toEqual([term, ...others]);
+  expect(synonymsOf('databasewhatever')).toEqual([]);
+  expect(synonymsOf('')).toEqual([]);
+});
+
+const WORDS = ['ships', 'rivers', 'engines', 'gardens', 'letters', 'bridges', 'winters'];
+
+function planOf(number: number, version: number): SearchDocument {
+  const word = (step: number) => WORDS[(number * step + version) % WORDS.length]!;
+  const id = `plan-${number}`;
+  const body = `${word(3)} and ${word(5)} of edition${version}`;
+  return { id, version: String(version), name: id, tags: [word(2)], description: `Plans ${word(1)} with ${word(4)}.`, examples: [], body };
+}
+
+it('R1 ranks after thousands of changes as one that knows only what is left, while numbers of removed skills are given again', () => {
+  const changed = new Bm25fRanker();
+  const left = new Map<number, number>();
+  for (let step = 0; step < 6000; step++) {
+    const number = (step * 7919) % 400;
+    if (step % 5 === 4) {
+      changed.remove(`plan-${number}`);
+      left.delete(number);
+    } else {
+      changed.upsert(planOf(number, step));
+      left.set(number, step);
+    }
+    if (step % 500 !== 499) continue;
+    const fresh = new Bm25fRanker();
+    for (const [one, version] of left) fresh.upsert(planOf(one, version));
+    for (const query of ['ships', 'rivers with gardens', `letters of edition${step - 1}`, 'plan-17', 'edition3']) {
+      for (const weak of [false, true]) expect(changed.rank(query, { k: 50, weak })).toEqual(fresh.rank(query, { k: 50, weak }));
+    }
+  }
 });

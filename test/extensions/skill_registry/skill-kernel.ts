@@ -25,6 +25,25 @@ export const agent = (id: string, ...lines: readonly string[]) => ({
 
 export const call = (name: string, input: JsonValue): ScriptedReply => ({ calls: [{ name, input }] });
 
+/** An extension whose ranker knows nothing but the alphabet, backwards. `upsert`: what it does with each document first; `rank`: with a query. */
+export const rankerExtension = (upsert = '', rank = '', more = '') => ({
+  'extensions/my_ranker/manifest.yaml':
+    'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.ranker]\ndepends_on: [skill_registry]\n',
+  'extensions/my_ranker/main.ts': `import { RankerProvider } from 'pith/skill_registry';
+export default class MyRanker {
+  static protocols = [RankerProvider];
+  ids = new Set();
+  async upsert(documents) { for (const { id, examples } of documents) { ${upsert} this.ids.add(id); } }
+  async remove(ids) { for (const id of ids) this.ids.delete(id); }
+  async rank(query) {
+    if (query.includes('explode')) throw new Error('BOOM');
+    ${rank}
+    return [...this.ids].sort().reverse()${more}.map((id) => ({ id, score: 1, why: ['backwards'] }));
+  }
+}
+`,
+});
+
 export interface SkillKernel {
   readonly pith: TestKernel;
   readonly model: ScriptedModel;

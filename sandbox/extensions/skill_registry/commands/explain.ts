@@ -46,9 +46,9 @@ export function explain(context: CommandContext, registry: SkillRegistry, search
         ...placeOf(skill, snapshot),
         trusted: trustOf(skill, registry),
         catalog,
-        ...toolsetsPart(skill, context),
+        toolsets: toolsetReport(skill, context.dataDirectory) ?? undefined,
         scripts: scriptsOf(skill, agent, context.id),
-        ...allowedPart(skill),
+        allowedTools: allowedToolsOf(skill),
         ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
         ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { search, snapshot, signal }) } : {}),
         learned: await learnedCount(context, skill),
@@ -65,24 +65,14 @@ interface Report {
   readonly shadows: readonly string[];
   readonly others: readonly { readonly source: string; readonly path: string; readonly state: string; readonly reason: string | null }[];
   readonly trusted: string;
-  readonly toolsets?: ToolsetReport;
+  readonly toolsets: ToolsetReport | undefined;
   readonly catalog: CatalogReport;
   readonly triggers?: TriggerReport;
-  readonly scripts: readonly ScriptReport[];
-  readonly allowedTools?: AllowedToolsReport;
+  readonly scripts: ReturnType<typeof scriptsOf>;
+  readonly allowedTools: ReturnType<typeof allowedToolsOf>;
   readonly ranking?: RankingReport;
   /** Texts for which it was loaded that help to find it. */
   readonly learned: number;
-}
-
-function allowedPart(skill: Skill): Pick<Report, 'allowedTools'> {
-  const allowed = allowedToolsOf(skill);
-  return allowed === undefined ? {} : { allowedTools: allowed };
-}
-
-function toolsetsPart(skill: Skill, { dataDirectory }: CommandContext): Pick<Report, 'toolsets'> {
-  const toolsets = toolsetReport(skill, dataDirectory);
-  return toolsets === null ? {} : { toolsets };
 }
 
 function placeOf(skill: Skill, snapshot: Snapshot) {
@@ -140,35 +130,20 @@ function* linesOf(
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }
 
-interface AllowedToolsReport {
-  readonly [key: string]: readonly string[];
-  /** What `run_skill` grants where the agent has it, and `read_skill` shows as advice. */
-  readonly names: readonly string[];
-  /** What restricts arguments, which nothing here can hold a call to. */
-  readonly grantNothing: readonly string[];
-}
-
-/** What `allowed-tools` comes to; undefined for a skill without it. Whether a name is there depends on who runs the skill. */
-function allowedToolsOf({ allowedTools }: Skill): AllowedToolsReport | undefined {
+/** `names`: what `run_skill` grants where the agent has it, and `read_skill` shows as advice; the rest restricts arguments, which nothing here can hold a call to. */
+function allowedToolsOf({ allowedTools }: Skill) {
   if (allowedTools === null) return undefined;
   return { names: allowedTools.filter((entry) => !isPattern(entry)), grantNothing: allowedTools.filter(isPattern) };
 }
 
-function* allowedToolsLines({ names, grantNothing }: AllowedToolsReport): Iterable<string> {
+function* allowedToolsLines({ names, grantNothing }: NonNullable<Report['allowedTools']>): Iterable<string> {
   if (names.length > 0 || grantNothing.length === 0)
     yield `allowed tools: ${names.join(', ') || 'none'} (run_skill holds to them, read_skill shows them as advice)`;
   for (const entry of grantNothing) yield `allowed tool ${entry}: grants nothing, because patterns over arguments are not supported`;
 }
 
-interface ScriptReport {
-  readonly [key: string]: string;
-  readonly path: string;
-  /** Whether it can be run, or why not. */
-  readonly runs: string;
-}
-
-/** The scripts that a skill names, and who can run them. */
-function scriptsOf(skill: Skill, agent: AgentSpec | null, extensionId: string): readonly ScriptReport[] {
+/** The scripts that a skill names, and whether they can be run, or why not. */
+function scriptsOf(skill: Skill, agent: AgentSpec | null, extensionId: string) {
   const tool = `${extensionId}/run_skill_script`;
   const byAgent =
     agent === null ? `by agents that name ${tool}` : agent.usesTools.includes(tool) ? 'yes' : `no, the agent does not name ${tool}`;

@@ -27,7 +27,10 @@ export function stats(context: StatsContext): Command {
       { name: 'yes', short: 'y', type: 'boolean', description: 'do not ask before it is removed' },
     ],
     async run(input, io, signal) {
-      if (input.options['forget'] === true) return needsPerson(forgetting(context)).run(input, io, signal);
+      if (input.options['forget'] === true) {
+        const { forget } = await import('./forget.ts');
+        return needsPerson({ ...stats(context), run: () => forget(context, input, io) }).run(input, io, signal);
+      }
       const {
         arguments: { id },
         options,
@@ -54,17 +57,6 @@ export function stats(context: StatsContext): Command {
           );
         printOne(known, { ...one, learned: learned.count(known), isLearning }, turns, period, context.database, filter, io);
       } else printAll(skills, { learnedOf: (id) => learned.count(id), used: isLearning, turns, period, all: options['all'] === true }, io);
-    },
-  };
-}
-
-/** The same command where it removes. */
-function forgetting(context: StatsContext): Command {
-  return {
-    ...stats(context),
-    async run(input, io) {
-      const { forget } = await import('./forget.ts');
-      return forget(context, input, io);
     },
   };
 }

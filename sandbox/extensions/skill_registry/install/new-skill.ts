@@ -4,19 +4,13 @@ import { PithError, type CommandContext, type CommandIO } from 'pith';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { exists } from './commit.ts';
 import { isInstallableId } from './entry.ts';
-import { alone, withOperation } from './operation.ts';
+import { changeAlone, type Operation } from './operation.ts';
 import { templateOf } from './skill-template.ts';
 import { targetOf } from './target.ts';
 
-export interface NewRequest {
-  readonly id: string;
-  readonly description: string | undefined;
-  readonly source: string;
-}
-
 /** Writes a skill to begin with. The id is held to the specification before anything is touched. */
 export async function newSkill(
-  { id, description, source }: NewRequest,
+  { id, description, source }: { readonly id: string; readonly description: string | undefined; readonly source: string },
   context: CommandContext,
   io: CommandIO,
   signal: AbortSignal,
@@ -37,32 +31,21 @@ export async function newSkill(
             : (problem.cure ?? 'correct it'),
       },
     );
-  return withOperation(
-    target,
-    context.clock,
-    async (operation) => {
-      const staged = path.join(operation.directory, id);
-      await mkdir(staged);
-      await writeFile(path.join(staged, 'SKILL.md'), text, { flag: 'wx' });
-      const place = path.join(operation.skills, id);
-      await alone(
-        operation,
-        context.clock,
-        async () => {
-          if (await exists(place))
-            throw new PithError('skill_exists', `${target.label} has '${id}' already`, { where: place, cure: 'choose another id' });
-          await rename(staged, place);
-        },
-        signal,
-      );
-      const folder = path.join(target.skills, id);
-      io.json({ ok: true, id, folder, files: ['SKILL.md'], source: target.source });
-      io.print(`Made ${path.join(folder, 'SKILL.md')}`);
-      if (!io.quiet) for (const line of nextSteps(id)) io.print(line);
-      return 0;
-    },
-    signal,
-  );
+  const make = async (operation: Operation): Promise<number> => {
+    const staged = path.join(operation.directory, id);
+    await mkdir(staged);
+    await writeFile(path.join(staged, 'SKILL.md'), text, { flag: 'wx' });
+    const place = path.join(operation.skills, id);
+    if (await exists(place))
+      throw new PithError('skill_exists', `${target.label} has '${id}' already`, { where: place, cure: 'choose another id' });
+    await rename(staged, place);
+    const folder = path.join(target.skills, id);
+    io.json({ ok: true, id, folder, files: ['SKILL.md'], source: target.source });
+    io.print(`Made ${path.join(folder, 'SKILL.md')}`);
+    if (!io.quiet) for (const line of nextSteps(id)) io.print(line);
+    return 0;
+  };
+  return changeAlone(target, context.clock, make, signal);
 }
 
 function nextSteps(id: string): readonly string[] {

@@ -70,6 +70,11 @@ export function alone<T>({ skills }: Pick<Operation, 'skills'>, clock: Clock, wo
   return exclusively({ file: path.join(skills, '.busy'), staging: stateFolder(skills, STAGING), busy }, clock, work, signal);
 }
 
+/** Both, for a change that nobody is asked about in between. */
+export function changeAlone<T>(target: Target, clock: Clock, work: (operation: Operation) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  return withOperation(target, clock, (operation) => alone(operation, clock, () => work(operation), signal), signal);
+}
+
 /**
  * Ends what killed processes began: what was confirmed is completed, what was not is removed. What has begun and is confirmed nowhere we know
  * stays as it is: another data folder may know of it, and a folder that somebody planted leads to nothing.

@@ -10,17 +10,12 @@ import { treeDigest } from '../tree/folder-tree.ts';
 import type { Skill } from '../skill.ts';
 import { commit, exists } from './commit.ts';
 import { type LockEntry, readLock } from './lock-file.ts';
-import { alone, withOperation } from './operation.ts';
+import { changeAlone, type Operation } from './operation.ts';
 import { type Target, targetsOf } from './target.ts';
-
-export interface RemoveRequest {
-  readonly id: string;
-  readonly yes: boolean;
-}
 
 /** Takes a skill away that lies where skills are installed. The id is looked up, never joined to a path. Resolves with the exit code. */
 export async function removeSkill(
-  { id, yes }: RemoveRequest,
+  { id, yes }: { readonly id: string; readonly yes: boolean },
   context: CommandContext,
   io: CommandIO,
   signal: AbortSignal,
@@ -45,29 +40,18 @@ export async function removeSkill(
     io.json(report(false));
     return 1;
   }
-  return withOperation(
-    target,
-    context.clock,
-    async (operation) => {
-      await alone(
-        operation,
-        context.clock,
-        async () => {
-          if (!(await exists(path.join(operation.skills, folder))))
-            throw new PithError('skill_not_found', `'${skill.id}' is gone already`, {
-              where: skill.directory,
-              cure: 'see pith skills list --all',
-            });
-          await commit(operation, [{ folder, id: entry === null ? '' : skill.id, from: null, entry: null }]);
-        },
-        signal,
-      );
-      io.print(`Removed ${skill.id} from ${target.label}.`);
-      io.json(report(true));
-      return 0;
-    },
-    signal,
-  );
+  const remove = async (operation: Operation): Promise<number> => {
+    if (!(await exists(path.join(operation.skills, folder))))
+      throw new PithError('skill_not_found', `'${skill.id}' is gone already`, {
+        where: skill.directory,
+        cure: 'see pith skills list --all',
+      });
+    await commit(operation, [{ folder, id: entry === null ? '' : skill.id, from: null, entry: null }]);
+    io.print(`Removed ${skill.id} from ${target.label}.`);
+    io.json(report(true));
+    return 0;
+  };
+  return changeAlone(target, context.clock, remove, signal);
 }
 
 /** Drops the entry of a skill whose folder somebody took away by hand. Throws `skill_not_found` where there is none. */
@@ -81,12 +65,7 @@ async function forget(
   for (const target of targets) {
     if (!(await readLock(target.lockFile)).has(id)) continue;
     const change = { folder: '', id, from: null, entry: null };
-    await withOperation(
-      target,
-      context.clock,
-      (operation) => alone(operation, context.clock, () => commit(operation, [change]), signal),
-      signal,
-    );
+    await changeAlone(target, context.clock, (operation) => commit(operation, [change]), signal);
     io.print(`${id} was gone already; its entry in ${target.lockFile} is dropped.`);
     io.json({ id, removed: true, source: target.source, path: null, installed: true });
     return 0;

@@ -150,16 +150,11 @@ async function prune({ database, clock, keepDays }: Omit<LedgerWriterPorts, 'log
 
 async function shorten(database: ExtensionContext['database'], table: string, before: number, most: number): Promise<void> {
   const newest = Number(database.get(`SELECT max(seq) AS seq FROM ${table}`)?.['seq'] ?? 0);
-  while ((await deleteOldest(database, table, before, newest - most)) === AT_ONCE);
-}
-
-async function deleteOldest(database: ExtensionContext['database'], table: string, before: number, through: number): Promise<number> {
   const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
-  let deleted = 0;
-  await database.write((statement) => {
-    deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, through).changes;
-  });
-  return deleted;
+  for (let deleted = AT_ONCE; deleted === AT_ONCE;)
+    await database.write((statement) => {
+      deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, newest - most).changes;
+    });
 }
 
 /** The turn up to which rows must go so that the exposures of the rest fit; null when all do. */

@@ -1,5 +1,6 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import type { Events, ToolResult, TopicMap, TurnInfo } from 'pith';
+import { oncePromised } from '@pith/promises';
 import { skillUsed } from '../contract.ts';
 import { packed } from './exposure.ts';
 import { dropEntry, keptEntry, newestTurn, readThread, turnEntry, useEntry } from './ledger-rows.ts';
@@ -183,8 +184,8 @@ function isDocument(use: SkillUse): use is SkillLoad {
 /** Where the API of OpenTelemetry keeps what a program registered: looked at first, so that nothing is loaded for nobody. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
-let api: Promise<typeof OpenTelemetry> | undefined;
 let loaded: typeof OpenTelemetry | undefined;
+const loadApi = oncePromised(async () => (loaded = (await import('@opentelemetry/api')).default as unknown as typeof OpenTelemetry));
 
 /** Says on the active span, that of the tool call or of the turn, which skills were used: texts for one, lists for several. */
 function tellSpan(uses: readonly SkillUse[], nameOf: (skillId: string) => string): void {
@@ -205,11 +206,6 @@ function prepareSpans(): void {
 
 function isCollected(): boolean {
   return (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace !== undefined;
-}
-
-async function loadApi(): Promise<typeof OpenTelemetry> {
-  api ??= import('@opentelemetry/api').then(({ default: found }) => found as unknown as typeof OpenTelemetry);
-  return (loaded = await api);
 }
 
 function oneOrAll(values: readonly string[]): string | string[] {

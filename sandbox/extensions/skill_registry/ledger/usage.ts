@@ -127,20 +127,19 @@ function add(usage: SkillUsage, { state, how, count, at }: SqlRow): void {
   else usage.lastUsed = Math.max(usage.lastUsed ?? 0, Number(at));
 }
 
-/** Turns of agents that somebody made: that of a `run_skill` counts as what its caller did. */
+/** Not those of agents that nobody made: a turn of `run_skill` counts as what its caller did. */
 function turnsWhere(filter: UsageFilter): [string, (string | number)[]] {
-  const [where, values] = whereOf(filter);
-  return [`${where} AND NOT ${IS_WORKER}`, values];
+  return whereOf(filter, IS_WORKER);
 }
 
 /** What was done with skills, each once: what a worker carries was told of its caller. */
 function usesWhere(filter: UsageFilter): [string, (string | number)[]] {
-  const [where, values] = whereOf(filter);
-  return [`${where} AND NOT (how IS 'uses_skills' AND ${IS_WORKER})`, values];
+  return whereOf(filter, `(how IS 'uses_skills' AND ${IS_WORKER})`);
 }
 
-function whereOf({ since, agent }: UsageFilter): [string, (string | number)[]] {
-  return agent === undefined ? ['at >= ?', [since]] : ['at >= ? AND agent = ?', [since, agent]];
+function whereOf({ since, agent }: UsageFilter, not: string): [string, (string | number)[]] {
+  const where = `at >= ? AND NOT ${not}`;
+  return agent === undefined ? [where, [since]] : [`${where} AND agent = ?`, [since, agent]];
 }
 
 /** The one state of a skill in a turn: the last thing that was done with it, else what it was before. */

@@ -9,7 +9,7 @@ import type { Skill, Snapshot } from '../skill.ts';
 import type { EmbeddingClient } from './embedding-client.ts';
 import { SkillVectors } from './skill-vectors.ts';
 import { vectorsIn } from './vector-file.ts';
-import { digestOf, ENOUGH_CASES, figuresText, findingOf, isWorse, type Measure, Measures } from './verdict.ts';
+import { digestOf, ENOUGH_CASES, figuresText, findingOf, isWorse, keepMeasure, type Measure, measureOf } from './verdict.ts';
 
 export interface MeaningOptions {
   readonly client: EmbeddingClient;
@@ -29,23 +29,19 @@ export class Meaning {
   readonly skills: SkillVectors;
   readonly queries: QueryVectors;
   readonly #options: MeaningOptions;
-  readonly #measures: Measures;
   readonly #end = new AbortController();
   #snapshot: Snapshot | null = null;
   #count = 0;
   #measure: Measure | null = null;
-  #measuring: Promise<void>;
+  #measuring: Promise<void> = Promise.resolve();
 
   constructor(options: MeaningOptions) {
-    const { client, model, dataDirectory, clock, logger } = options;
+    const { client, model, dataDirectory, clock } = options;
     this.#options = options;
     this.model = model;
     this.skills = new SkillVectors({ ...options, folder: vectorsIn(dataDirectory), onComplete: () => this.#examine() });
     this.queries = new QueryVectors(client, clock);
-    this.#measures = new Measures(dataDirectory, logger);
-    this.#measuring = this.#measures.of(model).then((measure) => {
-      this.#measure = measure;
-    });
+    this.#measure = measureOf(model, options);
   }
 
   /** False while there is nothing to compare, and for a model that made the order worse. */
@@ -117,7 +113,7 @@ export class Meaning {
     if (measure === null) return; // queries had no vectors: the next time
     const was = this.#measure;
     this.#measure = measure;
-    await this.#measures.keep(this.model, measure);
+    await keepMeasure(this.model, measure, this.#options);
     if (isWorse(measure) && rule === 'measured' && (was === null || !isWorse(was)))
       logger.warn(`${figuresText(this.model, measure)}: it is not used; skills.embedding: always takes it nevertheless`);
   }
@@ -128,7 +124,7 @@ export async function meaningFindings(
   model: string,
   { dataDirectory, logger, rule, snapshot }: Pick<MeaningOptions, 'dataDirectory' | 'logger' | 'rule'> & { readonly snapshot: Snapshot },
 ): Promise<readonly Diagnostic[]> {
-  return findingOf(model, await new Measures(dataDirectory, logger).of(model), exampleCases(snapshot).length, rule);
+  return findingOf(model, measureOf(model, { dataDirectory, logger }), exampleCases(snapshot).length, rule);
 }
 
 /** What the frontmatter of all offered skills says people say. */

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { type Diagnostic, type Logger, messageOf } from 'pith';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { type Diagnostic, messageOf } from 'pith';
+import { stateFolder } from '@pith/safe-files';
 import type { EvalCase } from '../evaluation/evaluate.ts';
 import type { EmbeddingFailure } from './embedding-client.ts';
+import type { MeaningOptions } from './meaning.ts';
 
 /** What measuring a model on the examples of the skills came to. */
 export interface Measure {
@@ -58,40 +59,32 @@ export function failureFinding({ model, purpose, message, cure, at }: EmbeddingF
   return { severity: 'warning', code: 'embedding_failed', message: told, cure: cure ?? 'Check extensions.embedding in pith.yaml' };
 }
 
-/** `embedding-measures.json` in a data folder: the last measure of each model. */
-export class Measures {
-  readonly #folder: StateFolder;
-  readonly #logger: Logger;
+type Place = Pick<MeaningOptions, 'dataDirectory' | 'logger'>;
 
-  constructor(dataDirectory: string, logger: Logger) {
-    this.#folder = stateFolder(dataDirectory);
-    this.#logger = logger;
+/** The last measure of a model; null where it was not measured. */
+export function measureOf(model: string, place: Place): Measure | null {
+  return measuresIn(place).get(model) ?? null;
+}
+
+export async function keepMeasure(model: string, measure: Measure, { dataDirectory, logger }: Place): Promise<void> {
+  const known = measuresIn({ dataDirectory, logger });
+  known.delete(model);
+  known.set(model, measure);
+  try {
+    const text = `${JSON.stringify(Object.fromEntries([...known].slice(-MOST_MODELS)), null, 2)}\n`;
+    await stateFolder(dataDirectory).write(FILE, text);
+  } catch (error) {
+    logger.warn(`the figures of the embedding model cannot be kept in ${dataDirectory}: ${messageOf(error)}`);
   }
+}
 
-  /** null where it was not measured. Never rejects. */
-  async of(model: string): Promise<Measure | null> {
-    return this.#read().get(model) ?? null;
-  }
-
-  async keep(model: string, measure: Measure): Promise<void> {
-    const known = this.#read();
-    known.delete(model);
-    known.set(model, measure);
-    try {
-      await this.#folder.write(FILE, `${JSON.stringify(Object.fromEntries([...known].slice(-MOST_MODELS)), null, 2)}\n`);
-    } catch (error) {
-      this.#logger.warn(`the figures of the embedding model cannot be kept in ${this.#folder.path}: ${messageOf(error)}`);
-    }
-  }
-
-  #read(): Map<string, Measure> {
-    try {
-      const given = JSON.parse(String(this.#folder.read(FILE, MOST_BYTES) ?? '{}')) as Readonly<Record<string, unknown>>;
-      return new Map(Object.entries(given).flatMap(([model, measure]) => (isMeasure(measure) ? [[model, measure] as const] : [])));
-    } catch (error) {
-      this.#logger.warn(`${path.join(this.#folder.path, FILE)} cannot be used and is rebuilt: ${messageOf(error)}`);
-      return new Map();
-    }
+function measuresIn({ dataDirectory, logger }: Place): Map<string, Measure> {
+  try {
+    const given = JSON.parse(String(stateFolder(dataDirectory).read(FILE, MOST_BYTES) ?? '{}')) as Readonly<Record<string, unknown>>;
+    return new Map(Object.entries(given).flatMap(([model, measure]) => (isMeasure(measure) ? [[model, measure] as const] : [])));
+  } catch (error) {
+    logger.warn(`${path.join(dataDirectory, FILE)} cannot be used and is rebuilt: ${messageOf(error)}`);
+    return new Map();
   }
 }
 

@@ -3,33 +3,22 @@ import { printable, printableLine } from '@pith/plain-text';
 import type { ConfinedOutcome } from '@pith/held-process';
 import type { Skill } from '../skill.ts';
 
-/** What channels get of a result about one skill. */
-type SkillMetadata = {
-  readonly skill_id: string;
-  readonly skill_name: string;
-  readonly directory: string;
-  readonly path?: string;
-  readonly to?: string;
-};
-
+/** With what channels get of a result about one skill. */
 export function skillResult(
   output: string,
-  skill: Skill,
-  options: {
+  { id, name, directory }: Skill,
+  {
+    title,
+    retain,
+    ...more
+  }: {
     readonly title: string;
     readonly path?: string;
     readonly to?: string;
     readonly retain?: NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
   },
 ): ToolResult {
-  const { title, path, to, retain } = options;
-  const metadata: SkillMetadata = {
-    skill_id: skill.id,
-    skill_name: skill.name,
-    directory: skill.directory,
-    ...(path === undefined ? {} : { path }),
-    ...(to === undefined ? {} : { to }),
-  };
+  const metadata = { skill_id: id, skill_name: name, directory, ...more };
   return toolResult(output, { title, metadata, ...(retain === undefined ? {} : { retain }) });
 }
 

@@ -25,7 +25,6 @@ export const DIRECTORY_LIMIT = 20_000;
 /** Work between two yields: a stat counts 1. About 3 ms, and several such pieces of work may run by turns. */
 const SLICE = 800;
 const READ_COST = 8;
-const SKIPPED: ReadonlySet<string> = new Set(['node_modules']);
 
 /** What is found in a default source that does not exist. */
 export const NOTHING: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
@@ -213,7 +212,7 @@ function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   let hasFiles = false;
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const { name } = entry;
-    if (name.startsWith('.') || SKIPPED.has(name)) continue;
+    if (name.startsWith('.') || name === 'node_modules') continue;
     if (entry.isDirectory()) children.push(name);
     else {
       hasFiles = true;

@@ -25,14 +25,6 @@ const RETRY_MS = 30_000;
 const MOST_WORDS = 20;
 const LONGEST_WORD = 60;
 
-/** What an asker may see of a snapshot, and how many skills it may not see. */
-interface Scope {
-  readonly snapshot: Snapshot;
-  readonly among: ((id: string) => boolean) | undefined;
-  readonly allowed: ReadonlySet<string>;
-  readonly extra: number;
-}
-
 /** A ranker of another extension: told of every skill in the background, asked when it knows them all, and believed in nothing. */
 export class OtherRanker {
   readonly id: string;
@@ -47,7 +39,6 @@ export class OtherRanker {
   #lives = 0;
   #notBefore = -Infinity;
   #complained = false;
-  #scope: Scope | null = null;
   #late = false;
 
   constructor(options: OtherRankerOptions) {
@@ -87,7 +78,9 @@ export class OtherRanker {
     if (provider === null) return this.#complain('it cannot be reached');
     const snapshot = this.#knows;
     if (snapshot === null || this.#late) return null;
-    const { allowed, extra } = this.#scopeOf(snapshot, among);
+    const offered = [...snapshot.skills.values()].filter(({ state }) => state === 'offered').map(({ id }) => id);
+    const allowed = new Set(among === undefined ? offered : offered.filter(among));
+    const extra = offered.length - allowed.size;
     const options = {
       ...(extra > MOST_EXTRA ? { k, among: [...allowed] } : { k: k + extra }),
       ...(agentId === undefined ? {} : { agentId }),
@@ -122,19 +115,6 @@ export class OtherRanker {
   async close(): Promise<void> {
     this.#end.abort();
     await this.settled();
-  }
-
-  /** One turn asks several times for the same skills. */
-  #scopeOf(snapshot: Snapshot, among: Scope['among']): Scope {
-    if (this.#scope !== null && this.#scope.snapshot === snapshot && this.#scope.among === among) return this.#scope;
-    const allowed = new Set<string>();
-    let extra = 0;
-    for (const { id, state } of snapshot.skills.values()) {
-      if (state !== 'offered') continue;
-      if (among === undefined || among(id)) allowed.add(id);
-      else extra++;
-    }
-    return (this.#scope = { snapshot, among, allowed, extra });
   }
 
   /** Said once, until it answers again. */

@@ -1,4 +1,4 @@
-import type { Logger, ToolProvider, TurnInfo } from 'pith';
+import type { ExtensionContext, ToolProvider, TurnInfo } from 'pith';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { SkillScope } from '../catalog/scope.ts';
 import type { SkillLedger } from '../ledger/ledger.ts';
@@ -57,24 +57,17 @@ export interface ToolsetOutcome {
 const MOST = 500;
 
 /** Keeps the outcomes by skill, for `pith skills explain`, which loads nothing. Only a cache: a file that is damaged is rewritten. */
-export class ToolsetOutcomes {
-  readonly #folder: StateFolder;
-
-  constructor(dataDirectory: string) {
-    this.#folder = stateFolder(dataDirectory);
-  }
-
-  loaded({ toolsetId, tools, problems }: ToolsetLoaded, at: number, logger: Logger): void {
-    const all = read(this.#folder);
-    const former = all.get(toolsetId);
-    if (former && JSON.stringify([former.tools, former.problems]) === JSON.stringify([tools, problems])) return;
-    all.delete(toolsetId);
-    all.set(toolsetId, { at, tools, problems });
-    try {
-      this.#folder.writeNow(FILE, JSON.stringify([...all].slice(-MOST)));
-    } catch (error) {
-      logger.warn('what came of a toolset cannot be written down', { toolsetId, reason: String(error) });
-    }
+export function keepOutcome({ dataDirectory, clock, logger }: ExtensionContext, { toolsetId, tools, problems }: ToolsetLoaded): void {
+  const folder = stateFolder(dataDirectory);
+  const all = read(folder);
+  const former = all.get(toolsetId);
+  if (former && JSON.stringify([former.tools, former.problems]) === JSON.stringify([tools, problems])) return;
+  all.delete(toolsetId);
+  all.set(toolsetId, { at: clock.now(), tools, problems });
+  try {
+    folder.writeNow(FILE, JSON.stringify([...all].slice(-MOST)));
+  } catch (error) {
+    logger.warn('what came of a toolset cannot be written down', { toolsetId, reason: String(error) });
   }
 }
 

@@ -4,7 +4,7 @@ import { BroughtExtensions, codeOf, type Diagnostic, type ExtensionContext, mess
 import { isBelow } from '@pith/safe-files';
 import { toolsetLoaded, type ToolsetLoaded } from '../contract.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { hasToolset, skillsWithToolsets, TOOLSET, ToolsetOutcomes } from './skill-toolset.ts';
+import { hasToolset, skillsWithToolsets, keepOutcome, TOOLSET } from './skill-toolset.ts';
 
 /** A toolset for which nobody has asked for so long is closed; its process has ended long before. */
 const CLOSED_AFTER_MS = 30 * 60_000;
@@ -21,7 +21,6 @@ export interface Waiting {
 export class Toolsets {
   readonly #context: ExtensionContext;
   readonly #current: () => Promise<Snapshot>;
-  readonly #outcomes: ToolsetOutcomes;
   /** When each that is open was asked for, by the skill's id. */
   readonly #open = new Map<string, number>();
   readonly #told = new Map<string, string>();
@@ -30,7 +29,6 @@ export class Toolsets {
   constructor(context: ExtensionContext, current: () => Promise<Snapshot>) {
     this.#context = context;
     this.#current = current;
-    this.#outcomes = new ToolsetOutcomes(context.dataDirectory);
   }
 
   /** Those that were not opened because nothing would hold them, by the skill's id. */
@@ -118,9 +116,8 @@ export class Toolsets {
     const text = JSON.stringify(outcome);
     if (this.#told.get(outcome.toolsetId) === text) return;
     this.#told.set(outcome.toolsetId, text);
-    const { clock, events, logger } = this.#context;
-    this.#outcomes.loaded(outcome, clock.now(), logger);
-    void events.publish(toolsetLoaded, outcome);
+    keepOutcome(this.#context, outcome);
+    void this.#context.events.publish(toolsetLoaded, outcome);
   }
 
   #sweep(now: number): void {

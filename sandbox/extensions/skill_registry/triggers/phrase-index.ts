@@ -51,11 +51,9 @@ export class PhraseIndex<Value> {
   readonly #buckets = new Map<string, Bucket<Value>>();
 
   add(phrase: string, value: Value): void {
-    const prepared = prepare(phrase);
-    if (prepared !== null) this.addPrepared(prepared, value);
-  }
-
-  addPrepared({ text, key }: PreparedPhrase, value: Value): void {
+    const text = fold(phrase);
+    if (text === '') return;
+    const key = text.slice(0, endOfUnit(text, 0));
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) this.#buckets.set(key, (bucket = { lengths: [], values: new Map() }));
     if (!bucket.lengths.includes(text.length)) bucket.lengths.push(text.length);
@@ -80,18 +78,6 @@ export class PhraseIndex<Value> {
       at = kind === HANGUL ? endOfRun(text, at, HANGUL) : end;
     }
   }
-}
-
-/** A phrase as the index keeps it: folded, and its first unit. */
-export interface PreparedPhrase {
-  readonly text: string;
-  readonly key: string;
-}
-
-/** null for a phrase without any character but spaces. */
-export function prepare(phrase: string): PreparedPhrase | null {
-  const text = fold(phrase);
-  return text === '' ? null : { text, key: text.slice(0, endOfUnit(text, 0)) };
 }
 
 interface Bucket<Value> {

@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { inPieces } from '../tree/folder-tree.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { fold, kindAt, PhraseIndex, prepare, type PreparedPhrase, SPACE, SYMBOL } from './phrase-index.ts';
+import { fold, kindAt, PhraseIndex, SPACE, SYMBOL } from './phrase-index.ts';
 import type { PatternCache } from './pattern-cache.ts';
 
 /** What of a message speaks for one skill. */
@@ -62,7 +62,7 @@ export class TriggerIndex {
     for (const skill of offered) {
       if (done++ % AT_ONCE === AT_ONCE - 1) yield;
       const { id, name } = skill;
-      for (const { phrase, entry } of phrasesOf(skill)) this.#phrases.addPrepared(phrase, entry);
+      for (const { phrase, entry } of phrasesOf(skill)) this.#phrases.add(phrase, entry);
       if (aliases.get(name) === id) this.#phrases.add(name, { id, kind: 'name', hit: `name ${id}` });
     }
   }
@@ -104,41 +104,13 @@ interface Entry {
   readonly hit: string;
 }
 
-/** Of skills that other snapshots have too. */
-const known = new WeakMap<Skill, readonly { readonly phrase: PreparedPhrase; readonly entry: Entry }[]>();
-
 /** The id and all keywords and forms of verbs. */
-function phrasesOf(skill: Skill): readonly { readonly phrase: PreparedPhrase; readonly entry: Entry }[] {
-  const made = known.get(skill) ?? [...eachPhrase(skill)];
-  known.set(skill, made);
-  return made;
-}
-
-function* eachPhrase({ id, triggers }: Skill): Iterable<{ phrase: PreparedPhrase; entry: Entry }> {
-  const phrase = prepare(id);
-  if (phrase !== null) yield { phrase, entry: { id, kind: 'name', hit: `name ${id}` } };
-  for (const keyword of triggers?.keywords ?? []) {
-    const prepared = prepare(keyword);
-    if (prepared === null) continue;
-    yield { phrase: prepared, entry: { id, kind: prepared.text.includes(' ') ? 'phrase' : 'word', hit: `keyword ${keyword}` } };
-  }
-  for (const verb of triggers?.verbs ?? []) {
-    const entry: Entry = { id, kind: 'word', hit: `verb ${verb}` };
-    for (const form of preparedForms(verb)) yield { phrase: form, entry };
-  }
-}
-
-/** Few verbs are many skills'. */
-const forms = new Map<string, readonly PreparedPhrase[]>();
-const MOST_VERBS = 10_000;
-
-function preparedForms(verb: string): readonly PreparedPhrase[] {
-  let made = forms.get(verb);
-  if (made === undefined) {
-    if (forms.size >= MOST_VERBS) forms.clear();
-    forms.set(verb, (made = verbForms(verb).flatMap((form) => prepare(form) ?? [])));
-  }
-  return made;
+function* phrasesOf({ id, triggers }: Skill): Iterable<{ readonly phrase: string; readonly entry: Entry }> {
+  yield { phrase: id, entry: { id, kind: 'name', hit: `name ${id}` } };
+  for (const keyword of triggers?.keywords ?? [])
+    yield { phrase: keyword, entry: { id, kind: fold(keyword).includes(' ') ? 'phrase' : 'word', hit: `keyword ${keyword}` } };
+  for (const verb of triggers?.verbs ?? [])
+    for (const phrase of verbForms(verb)) yield { phrase, entry: { id, kind: 'word', hit: `verb ${verb}` } };
 }
 
 interface Found {

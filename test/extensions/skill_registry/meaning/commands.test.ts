@@ -1,6 +1,7 @@
 import { testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
+import { rankerExtension } from '../skill-kernel.ts';
 import { skillText } from '../skill-sandbox.ts';
 
 const skill = (id: string, description: string) => ({ [`skills/${id}/SKILL.md`]: skillText({ name: id, description }) });
@@ -9,23 +10,7 @@ const SKILLS = {
   ...skill('paper-money', 'Sorts invoices into folders.'),
   ...skill('tongues', 'Translation of documents.'),
 };
-/** Knows nothing but the alphabet, backwards. */
-const RANKER = {
-  'extensions/my_ranker/manifest.yaml':
-    'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.ranker]\ndepends_on: [skill_registry]\n',
-  'extensions/my_ranker/main.ts': `import { RankerProvider } from 'pith/skill_registry';
-export default class MyRanker {
-  static protocols = [RankerProvider];
-  ids = new Set();
-  async upsert(documents) { for (const { id } of documents) this.ids.add(id); }
-  async remove(ids) { for (const id of ids) this.ids.delete(id); }
-  async rank(query) {
-    if (query.includes('explode')) throw new Error('BOOM');
-    return [...this.ids].sort().reverse().map((id) => ({ id, score: 1, why: ['backwards'] }));
-  }
-}
-`,
-};
+const RANKER = rankerExtension();
 
 describe('commands ask the same ranker as a turn does, the first time that they are typed', () => {
   let server: EmbeddingsServer;

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
+import { rankerExtension } from '../skill-kernel.ts';
 import { until } from '../../../waiting.ts';
 
 const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heath', 'islet', 'jetty', 'knoll', 'ledge'];
@@ -17,28 +18,11 @@ const SKILLS = Object.assign(
   ),
 ) as Record<string, string>;
 
-const RANKER = {
-  'extensions/my_ranker/manifest.yaml':
-    'id: my_ranker\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.ranker]\ndepends_on: [skill_registry]\n',
-  'extensions/my_ranker/main.ts': `import { RankerProvider, type RankerDocument } from 'pith/skill_registry';
-export default class MyRanker implements RankerProvider {
-  static protocols = [RankerProvider];
-  readonly #ids = new Set<string>();
-  async upsert(documents: readonly RankerDocument[]) {
-    for (const { id, examples } of documents) {
-      if (examples.length !== 2) throw new Error('it is shown a skill without an example of its own');
-      this.#ids.add(id);
-    }
-  }
-  async remove(ids: readonly string[]) { for (const id of ids) this.#ids.delete(id); }
-  async rank(query: string) {
-    if (query.includes('explode')) throw new Error('BOOM');
-    if (query.includes('nan')) return [{ id: 'delta-skill', score: Number.NaN, why: [] }];
-    return [...this.#ids].sort().reverse().map((id) => ({ id, score: 1, why: ['backwards'] })).concat([{ id: 'nobody', score: 1, why: [] }]);
-  }
-}
-`,
-};
+const RANKER = rankerExtension(
+  "if (examples.length !== 2) throw new Error('it is shown a skill without an example of its own');",
+  "if (query.includes('nan')) return [{ id: 'delta-skill', score: Number.NaN, why: [] }];",
+  ".concat('nobody')",
+);
 
 describe.each([{ tier: 'in_process' as const }, { tier: 'process' as const }])('with an extension of its own ($tier)', ({ tier }) => {
   let pith: TestKernel;

@@ -2,6 +2,11 @@ import { PithError, type Logger, type Remote } from 'pith';
 import type { RankerDocument, RankerOptions, RankerProvider } from 'pith/skill_registry';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import type { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
+import { QueryVectors } from '../../../../sandbox/extensions/skill_registry/meaning/meaning.ts';
+import type { SearchBackends } from '../../../../sandbox/extensions/skill_registry/search/search-backends.ts';
+import type { SkillIndex } from '../../../../sandbox/extensions/skill_registry/search/skill-index.ts';
+import { SkillSearch } from '../../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 import { OtherRanker } from '../../../../sandbox/extensions/skill_registry/search/other-ranker.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';
 
@@ -107,16 +112,13 @@ describe('R1 a ranker of another extension', () => {
     await other.close();
   });
 
-  it('is asked for a few more where few are hidden, and is told who may be seen only where many are; a turn looks once', async () => {
+  it('is asked for a few more where few are hidden, and is told who may be seen only where many are', async () => {
     const { other, asked } = ranker(() => [good('s-0'), good('s-299')]);
     other.sync(snapshotOf(Array.from({ length: 300 }, (_, at) => skillOf(`s-${at}`))));
     await other.settled();
-    let looked = 0;
-    const scope = (hidden: number) => (id: string) => (looked++, Number(id.slice(2)) >= hidden);
-    const few = scope(2);
-    for (const text of ['a', 'b', 'c']) expect(await other.rank(text, { k: 5, among: few, patienceMs: 250 })).toEqual([good('s-299')]);
-    expect(looked).toBe(300);
-    expect(asked.map(({ options }) => options)).toEqual([{ k: 7 }, { k: 7 }, { k: 7 }]);
+    const scope = (hidden: number) => (id: string) => Number(id.slice(2)) >= hidden;
+    expect(await other.rank('a', { k: 5, among: scope(2), patienceMs: 250 })).toEqual([good('s-299')]);
+    expect(asked.at(-1)!.options).toEqual({ k: 7 });
     expect(await other.rank('d', { k: 5, among: scope(298), patienceMs: 250 })).toEqual([good('s-299')]);
     expect(asked.at(-1)!.options).toEqual({ k: 5, among: ['s-298', 's-299'] });
     await other.close();
@@ -130,4 +132,49 @@ describe('R1 a ranker of another extension', () => {
     expect(await other.rank('x', { k: 5, patienceMs: 250 })).toBeNull();
     await other.close();
   });
+});
+
+const snapshot = snapshotOf([skillOf('alpha')]);
+const answer = (why: string) => [{ id: 'alpha', score: 1, why: [why] }];
+const index = { rank: () => ({ ranked: answer('words'), ready: true, by: 'lexical' }) } as unknown as SkillIndex;
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Who answers a turn, when what stands beside the words takes so long. */
+async function answeredBy(clock: ReturnType<typeof fakeClock>, backends: Partial<SearchBackends>, ms: number): Promise<string> {
+  const search = new SkillSearch(index, backends as SearchBackends);
+  const asked = search.rank(snapshot, 'x', { k: 5, patienceMs: 0 });
+  for (let at = 0; at < ms; at++) await clock.advance(1);
+  await clock.advance(1000);
+  return (await asked).by;
+}
+
+it.each([
+  [149, 'fused'],
+  [151, 'lexical'],
+])('R4 the vector of a query that comes after %i ms: %s', async (ms, by) => {
+  const clock = fakeClock();
+  const embed = async () => {
+    await clock.sleep(ms);
+    return [Float32Array.from([1])];
+  };
+  const queries = new QueryVectors({ restMs: 0, embed } as unknown as EmbeddingClient, clock);
+  const meaning = { count: 1, queries, fuse: () => answer('meaning') } as unknown as ReturnType<SearchBackends['meaning']>;
+  expect(await answeredBy(clock, { ranker: () => null, meaning: () => meaning }, ms)).toBe(by);
+});
+
+it.each([
+  [249, 'mine'],
+  [251, 'lexical'],
+])('R1 a turn waits for another ranker, which answers after %i ms: %s', async (ms, by) => {
+  const clock = fakeClock();
+  const rank = async () => {
+    await clock.sleep(ms);
+    return answer('mine');
+  };
+  const remote = { upsert: async () => {}, remove: async () => {}, rank } as unknown as Remote<RankerProvider>;
+  const learned = { of: () => [] };
+  const ranker = new OtherRanker({ id: 'mine', find: () => remote, readBody: async () => '', learned, clock, logger });
+  ranker.sync(snapshot);
+  await ranker.settled();
+  expect(await answeredBy(clock, { ranker: () => ranker, meaning: () => null }, ms)).toBe(by);
 });

@@ -1,10 +1,8 @@
 import { BroughtExtensions, type ExtensionContext, type JsonValue, Places } from 'pith';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Toolsets } from '../../../../sandbox/extensions/skill_registry/toolsets/toolsets.ts';
 import { allow } from '../../../../sandbox/extensions/skill_registry/commands/allow.ts';
+import { folderWith } from '../../../places.ts';
 import { skillOf, snapshotOf } from '../skill-values.ts';
 
 const unheld = { why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
@@ -16,9 +14,8 @@ describe('the toolset of a skill where nothing confines', () => {
   let opened: string[];
   let toolsets: Toolsets;
   let dataDirectory: string;
-  afterEach(() => rm(dataDirectory, { recursive: true }));
-  beforeEach(async () => {
-    dataDirectory = await mkdtemp(path.join(await realpath(os.tmpdir()), 'pith-toolsets-'));
+  beforeEach(() => {
+    dataDirectory = folderWith();
     [digest, held, opened] = ['d1', unheld, []];
     const kept = new Map<string, JsonValue>();
     const answers: Readonly<Record<string, object>> = {
