@@ -151,10 +151,14 @@ async function prune({ database, clock, keepDays }: Omit<LedgerWriterPorts, 'log
 async function shorten(database: ExtensionContext['database'], table: string, before: number, most: number): Promise<void> {
   const newest = Number(database.get(`SELECT max(seq) AS seq FROM ${table}`)?.['seq'] ?? 0);
   const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
-  for (let deleted = AT_ONCE; deleted === AT_ONCE;)
+  const deleteOldest = async (): Promise<number> => {
+    let deleted = 0;
     await database.write((statement) => {
       deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, newest - most).changes;
     });
+    return deleted;
+  };
+  while ((await deleteOldest()) === AT_ONCE);
 }
 
 /** The turn up to which rows must go so that the exposures of the rest fit; null when all do. */
