@@ -1,4 +1,4 @@
-import type { AgentSpec, Clock, Diagnostic, Events, JsonValue, ToolResult } from '../contract/index.ts';
+import type { AgentSpec, Diagnostic, JsonValue, ToolResult } from '../contract/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { OriginalRequest } from '../kernel/index.ts';
 import { createBoundSkills } from './prompt/instructions.ts';
@@ -9,26 +9,19 @@ import type { Threads } from './threads/thread.ts';
 import type { OfferedTool } from './tools/tools.ts';
 import { compactByHand } from './turn/compaction.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
-import type { AgentHost, TurnDependencies } from './turn/running-turn.ts';
+import type { TurnDependencies } from './turn/running-turn.ts';
 import { createToolCaller, type ToolUser } from './turn/tool-caller.ts';
 import { createTurns, type TurnEvents } from './turn/turn.ts';
 
 /** What a kernel gives to run agents: extensions, a model, and where threads are kept. */
-export interface AgentsOptions {
-  readonly host: AgentHost;
+export interface AgentsOptions extends Pick<TurnDependencies, 'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased'> {
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'check'>;
   /** Opened when something needs them. */
   stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
-  readonly events: Events;
-  readonly clock: Clock;
-  /** Absolute; prompts print it. */
-  readonly sandboxDir: string;
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways?(): readonly string[];
   /** Awaited before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   prepare?(): Promise<void>;
-  /** Called when a thread could not be given back after its turn had ended. */
-  unreleased?(threadId: string, error: unknown): void;
 }
 
 /** The agents of a kernel, and the one way to run them. */

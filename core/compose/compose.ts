@@ -44,18 +44,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const listenerFailures = createListenerFailures();
   const events = createEvents({ ...listenerFailures, journal: () => get(JOURNAL) });
 
-  const { home = userHome(), flags, switches, shipped, workingDirectory, trust, accepts } = options;
-  const reading = await readSandbox({
-    sandbox: options.sandbox,
-    trust,
-    accepts,
-    env,
-    home: home ?? undefined,
-    flags,
-    switches,
-    shipped,
-    workingDirectory,
-  });
+  const { home = userHome() } = options;
+  const reading = await readSandbox({ ...options, env, home: home ?? undefined });
   const { settings, index } = reading;
   const { sandbox } = reading.options;
   const scope = createScope(clock);

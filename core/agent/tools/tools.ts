@@ -191,9 +191,13 @@ type UnnamedTool = Omit<OfferedTool, 'modelName'> & {
 
 /**
  * A name is that of the one tool that wants it. Of several the one that ships has it, where there is one alone; the others get their
- * extension's id in front. `reserved`: names that ship and may come during the turn.
+ * extension's id in front. `reserved`: names that ship and may come during the turn. `offered`: tools that they join, whose names stay.
  */
-export function named(tools: readonly UnnamedTool[], reserved: ReadonlySet<string> = new Set()): readonly OfferedTool[] {
+export function named(
+  tools: readonly UnnamedTool[],
+  reserved: ReadonlySet<string> = new Set(),
+  offered: readonly OfferedTool[] = [],
+): readonly OfferedTool[] {
   const wanted = new Map<string, UnnamedTool[]>();
   for (const tool of tools) wanted.set(wishOf(tool), [...(wanted.get(wishOf(tool)) ?? []), tool]);
   const hasItself = (tool: UnnamedTool): boolean => {
@@ -202,29 +206,14 @@ export function named(tools: readonly UnnamedTool[], reserved: ReadonlySet<strin
     return rivals.length === 0 && !reserved.has(wishOf(tool));
   };
   const plain = new Set(tools.filter(hasItself).map(wishOf));
-  const taken = new Set<string>();
-  return tools.map((tool) => {
-    const { wish: _, keeps: __, ...offered } = tool;
-    const isPlain = hasItself(tool);
-    const wish = isPlain ? wishOf(tool) : prefixed(tool);
-    const modelName = taken.has(wish) || (!isPlain && plain.has(wish)) ? hashed(longName(tool), identityOf(tool)) : wish;
-    taken.add(modelName);
-    return { modelName, ...offered };
-  });
-}
-
-/** Names for tools that join `offered`, whose names stay: their own, or one with the id in front where that is taken or wanted twice. */
-function namedBeside(
-  offered: readonly OfferedTool[],
-  added: readonly UnnamedTool[],
-  reserved: ReadonlySet<string>,
-): readonly OfferedTool[] {
   const taken = new Set(offered.map(({ modelName }) => modelName));
-  return named(added, reserved).map((tool) => {
-    const wish = taken.has(tool.modelName) ? prefixed(tool) : tool.modelName;
-    const modelName = taken.has(wish) ? hashed(longName(tool), identityOf(tool)) : wish;
+  return tools.map((tool) => {
+    const { wish: _, keeps: __, ...given } = tool;
+    const own = hasItself(tool) ? wishOf(tool) : null;
+    const isFree = (name: string) => !taken.has(name) && (name === own || !plain.has(name));
+    const modelName = [own ?? prefixed(tool), prefixed(tool)].find(isFree) ?? hashed(longName(tool), identityOf(tool));
     taken.add(modelName);
-    return { ...tool, modelName };
+    return { modelName, ...given };
   });
 }
 
@@ -342,7 +331,7 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
   return {
-    tools: [...offered, ...namedBeside(offered, [...added.values()], question.reserved)],
+    tools: [...offered, ...named([...added.values()], question.reserved, offered)],
     notices: answers.flatMap(({ notices }) => notices),
     late: providers.filter((_, index) => answers[index]?.late),
   };

@@ -5,8 +5,6 @@ import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from 
 import { makeFolders } from '@pith/safe-files';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../kernel/index.ts';
-import { newProject } from './new-project.ts';
-import { NEW_SANDBOX } from './new-sandbox.ts';
 import { colours } from './text.ts';
 
 /** Makes `DIR/sandbox` (or DIR itself, when that is its name) and what npm and editors need beside it. Refuses, before writing anything, when a file is in the way. */
@@ -98,3 +96,179 @@ async function write(file: string, text: string): Promise<void> {
   makeFolders(dirname(file));
   await writeFile(file, text, { flag: 'wx' });
 }
+
+export interface NewProject {
+  /** What is missing beside the sandbox so that npm and editors find Pith, by path in the project. */
+  readonly files: ReadonlyMap<string, string>;
+  /** What must be run there once before `command` works; null: nothing. */
+  readonly install: string | null;
+  /** How Pith is started there. */
+  readonly command: string;
+}
+
+/** The project around a new sandbox. What exists already is left as it is; Pith's own project needs nothing. */
+export function newProject(project: string, installation = packageRoot()): NewProject {
+  if (npmPrefix(project) === installation) return { files: new Map(), install: null, command: commandName(project, installation) };
+  const hasPackage = existsSync(join(project, 'package.json'));
+  const missing = [
+    ...(hasPackage
+      ? []
+      : ([
+          ['package.json', packageText(project, installation)],
+          ['.gitignore', 'node_modules/\n'],
+        ] as const)),
+    ['tsconfig.json', TSCONFIG] as const,
+  ].filter(([path]) => !existsSync(join(project, path)));
+  const ready = existsSync(join(project, 'node_modules', '.bin', 'pith'));
+  const install = ready ? null : hasPackage ? `npm install ${installation}` : 'npm install';
+  return { files: new Map(missing), install, command: 'npx pith' };
+}
+
+/** How a person who stands in `folder` starts Pith: `npx pith` where npm finds it, else by the path of the program. */
+export function commandName(folder: string, installation = packageRoot()): string {
+  const prefix = npmPrefix(folder);
+  if (prefix !== null && (prefix === installation || existsSync(join(prefix, 'node_modules', '.bin', 'pith')))) return 'npx pith';
+  const program = join(installation, 'bin', 'pith');
+  const way = relative(folder, program);
+  const path = way.length < program.length ? way : program;
+  return `node ${/[^\w./~@+-]/u.test(path) ? `'${path}'` : path}`;
+}
+
+/** The folder that npm works in from here: the nearest upwards with a package.json or installed packages. */
+function npmPrefix(folder: string): string | null {
+  if (existsSync(join(folder, 'package.json')) || existsSync(join(folder, 'node_modules'))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? null : npmPrefix(parent);
+}
+
+function packageText(project: string, installation: string): string {
+  const name = basename(project)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/gu, '-')
+    .replaceAll(/^-+|-+$/gu, '');
+  const near = relative(project, installation);
+  const place = near.length < installation.length ? near : installation;
+  return `${JSON.stringify(
+    {
+      name: name === '' || name === 'pith' ? 'my-pith-project' : name,
+      private: true,
+      type: 'module',
+      dependencies: { pith: `file:${place}` },
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** For editors and `tsc`; Pith itself needs none. */
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "ES2022",
+    "module": "NodeNext",
+    "strict": true,
+    "noUncheckedIndexedAccess": true,
+    "noEmit": true,
+    "allowImportingTsExtensions": true,
+    "skipLibCheck": true,
+    "paths": {
+      "@pith/*": ["./node_modules/pith/dist/packages/*.d.ts"],
+      "pith/*": ["./sandbox/extensions/*/contract.ts", "./node_modules/pith/sandbox/extensions/*/contract.ts"]
+    }
+  },
+  "include": ["sandbox/extensions", "test"]
+}
+`;
+
+/** The files of a new sandbox by path. Each is an example that a person can read and change. */
+export const NEW_SANDBOX: ReadonlyMap<string, string> = new Map([
+  [
+    'pith.yaml',
+    `# Settings of this sandbox. A line that begins with # says what could stand there.
+
+# The agent that answers when none is named.
+default_agent: assistant
+
+# Models are named provider/model. Without any of this Pith takes what it finds: ANTHROPIC_API_KEY, OPENAI_API_KEY,
+# OPENAI_BASE_URL, a local server; else a small model that works without a network.
+# models:
+#   default: anthropic/claude-sonnet-4-5
+
+# skills:
+#   enabled: true
+#   disabled: []
+
+# Settings of one extension, by its id.
+# extensions:
+#   hello_tool:
+#     enabled: false
+`,
+  ],
+  ['.gitignore', 'data/\n.staging/\n'],
+  [
+    'agents/assistant/manifest.yaml',
+    `id: assistant
+name: Assistant
+version: 1.0.0
+description: Answers questions and knows the skills of this sandbox.
+agent:
+  description: Answers questions and knows the skills of this sandbox.
+  # An alias (default, fast, standard, thinking) or provider/model.
+  model: default
+  # Extension ids, extension/tool for one tool, or "*" for the tools of every extension.
+  uses_tools: ["*"]
+  # Skills whose text always stands in the instructions.
+  uses_skills: []
+`,
+  ],
+  [
+    'agents/assistant/prompt.jinja2',
+    `You are {{ agent.name }}, a helpful assistant.
+
+- Look at the available skills before you begin something that takes more than one step.
+- Say what you did, briefly, and where an answer comes from.
+`,
+  ],
+  [
+    'skills/hello/SKILL.md',
+    `---
+name: hello
+description: How to greet somebody properly. Use when asked to greet, welcome or say hello to a person.
+---
+
+# Greeting somebody
+
+1. Call the tool \`hello\` with the person's name.
+2. Repeat its greeting word for word.
+3. Ask one friendly question about what they are working on.
+`,
+  ],
+  [
+    'extensions/hello_tool/manifest.yaml',
+    `id: hello_tool
+name: Hello
+version: 1.0.0
+description: Greets a person by name.
+entrypoint: main.ts
+provides: [tool]
+`,
+  ],
+  [
+    'extensions/hello_tool/main.ts',
+    `import { defineTool, z, type ToolProvider } from 'pith';
+
+export default class HelloTool implements ToolProvider {
+  getTools() {
+    return [
+      defineTool({
+        name: 'hello',
+        description: 'Makes a greeting for a person.',
+        input: z.object({ name: z.string().min(1).meta({ description: 'Whom to greet', examples: ['Ada'] }) }),
+        effect: 'read',
+        execute: ({ name }) => \`Hello, \${name}! Welcome to Pith.\`,
+      }),
+    ];
+  }
+}
+`,
+  ],
+]);
