@@ -107,11 +107,8 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
   const group = groupOf(typed, commands);
   const below = commandsBelow(group, commands).map(({ path }) => path);
   if (group.length === typed.length && below.length > 0) {
-    throw new PithError(
-      'usage',
-      `choose a subcommand of '${group.join(' ')}': ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`,
-      { cure: `see: pith ${group.join(' ')} --help` },
-    );
+    const message = `choose a subcommand of '${group.join(' ')}': ${below.map((path) => path.slice(group.join(' ').length + 1)).join(', ')}`;
+    throw new PithError('usage', message, { cure: `see: pith ${group.join(' ')} --help` });
   }
   const word = typed[group.length] ?? '';
   const siblings = new Set(

@@ -65,14 +65,8 @@ function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<Pr
 function refuseTooLong(text: string, placed: readonly Placed[], file: string | null): void {
   const length = placed.reduce((sum, each) => sum + (text.split(each.token).length - 1) * each.text.length, text.length);
   if (length <= MOST_PLACED) return;
-  throw new PithError(
-    'prompt_invalid',
-    `the prompt with the bodies of skills in it has ${length} characters, and ${MOST_PLACED} is the most`,
-    {
-      where: file ?? undefined,
-      cure: 'print each skill once',
-    },
-  );
+  const message = `the prompt with the bodies of skills in it has ${length} characters, and ${MOST_PLACED} is the most`;
+  throw new PithError('prompt_invalid', message, { where: file ?? undefined, cure: 'print each skill once' });
 }
 
 /** Splits at every token before any body is inserted, so that nothing in a body is ever taken for a token. */

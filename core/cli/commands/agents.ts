@@ -61,14 +61,8 @@ export async function findAgent(kernel: Kernel, id: string): Promise<AgentStatus
   const agents = await kernel.agents.list();
   const found = agents.find((agent) => agent.id === id);
   if (found) return found;
-  throw new PithError(
-    'agent_unknown',
-    `no agent '${id}': nothing declares it${didYouMean(
-      id,
-      agents.map((agent) => agent.id),
-    )}`,
-    { cure: 'see: pith agents list' },
-  );
+  const ids = agents.map((agent) => agent.id);
+  throw new PithError('agent_unknown', `no agent '${id}': nothing declares it${didYouMean(id, ids)}`, { cure: 'see: pith agents list' });
 }
 
 function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string) {

@@ -93,18 +93,11 @@ export async function reloadExtension(kernel: Kernel, input: CommandInput, io: C
 function findExtension(kernel: Kernel, id: string): ExtensionStatus {
   const found = kernel.host.extensions.show(id);
   if (found) return found;
-  const extensions = kernel.host.extensions.list();
-  throw new PithError(
-    'not_found',
-    `no extension '${id}': nothing declares it${didYouMean(
-      id,
-      extensions.map((extension) => extension.id),
-    )}`,
-    {
-      cure:
-        kernel.trust.level === 'restricted' ? 'the sandbox is restricted: see what it brings with pith trust' : 'see: pith extensions list',
-    },
-  );
+  const ids = kernel.host.extensions.list().map((extension) => extension.id);
+  const isRestricted = kernel.trust.level === 'restricted';
+  throw new PithError('not_found', `no extension '${id}': nothing declares it${didYouMean(id, ids)}`, {
+    cure: isRestricted ? 'the sandbox is restricted: see what it brings with pith trust' : 'see: pith extensions list',
+  });
 }
 
 function jsonOf(extension: ExtensionStatus) {

@@ -70,12 +70,8 @@ function check(tool: Tool | undefined, known: ReadonlyMap<string, Tool>): void {
   if (known.has(name))
     throw new Problem('initialize', 'tool_name_invalid', `two tools are named '${name}'`, { cure: 'rename one of them' });
   if (!isSchema(tool?.input) || typeof tool.execute !== 'function') {
-    throw new Problem(
-      'initialize',
-      'provides_mismatch',
-      `tool '${name}' lacks ${isSchema(tool?.input) ? 'execute(input, call)' : 'input: a zod schema'}`,
-      { cure: 'make tools with defineTool' },
-    );
+    const message = `tool '${name}' lacks ${isSchema(tool?.input) ? 'execute(input, call)' : 'input: a zod schema'}`;
+    throw new Problem('initialize', 'provides_mismatch', message, { cure: 'make tools with defineTool' });
   }
 }
 

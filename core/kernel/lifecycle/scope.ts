@@ -5,7 +5,6 @@ type Release = () => void | Promise<void>;
 
 /** Owns what was acquired: released newest first, once, whatever fails on the way. */
 export interface Scope {
-  readonly signal: AbortSignal;
   readonly closed: boolean;
   /** Runs `release` at once when the scope has been closed already. */
   own(release: Release): void;
@@ -15,11 +14,9 @@ export interface Scope {
 
 export function createScope(clock: Clock, limitMs = 5000): Scope {
   const releases: Release[] = [];
-  const controller = new AbortController();
   let closing: Promise<readonly Error[]> | undefined;
 
   const scope: Scope = {
-    signal: controller.signal,
     get closed() {
       return closing !== undefined;
     },
@@ -34,7 +31,6 @@ export function createScope(clock: Clock, limitMs = 5000): Scope {
   };
 
   async function closeAll(): Promise<readonly Error[]> {
-    controller.abort(new PithError('stopped', 'stopped'));
     const errors: Error[] = [];
     for (let release = releases.pop(); release; release = releases.pop()) errors.push(...(await runRelease(release, clock, limitMs)));
     return errors;

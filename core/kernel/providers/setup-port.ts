@@ -81,17 +81,11 @@ export function createSetupPort(
     async setSecret(name, given) {
       const known = port.secrets();
       const found = known.find((secret) => secret.name === name);
+      const names = known.map((each) => each.name);
       if (found === undefined)
-        throw new PithError(
-          'not_declared',
-          `no extension asks for a secret '${name}'${didYouMean(
-            name,
-            known.map((each) => each.name),
-          )}`,
-          {
-            cure: 'see: pith secrets list',
-          },
-        );
+        throw new PithError('not_declared', `no extension asks for a secret '${name}'${didYouMean(name, names)}`, {
+          cure: 'see: pith secrets list',
+        });
       if (file === undefined)
         throw new PithError('settings_invalid', 'secrets cannot be kept: this Pith knows no home folder', {
           cure: `set ${name} in the environment`,
@@ -197,11 +191,6 @@ function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish
     !/(?:^|\.)(?:__proto__|$)/u.test(dotted)
   )
     return;
-  throw new PithError(
-    'not_allowed',
-    `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it' : 'it belongs to something else'}`,
-    {
-      cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand',
-    },
-  );
+  const message = `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it' : 'it belongs to something else'}`;
+  throw new PithError('not_allowed', message, { cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand' });
 }
