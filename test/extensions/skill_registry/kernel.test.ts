@@ -1,4 +1,4 @@
-import { readFile, utimes } from 'node:fs/promises';
+import { readFile, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, type FakeClock, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
@@ -26,6 +26,18 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   }
   const turn = (input: string, ...steps: ScriptedStep[]) => world.chat(input, steps);
   const resultOf: SkillKernel['resultOf'] = (tool, input) => world.resultOf(tool, input);
+
+  it('S20 S25 gives an agent the three read tools, and refuses settings that it does not know', async () => {
+    await start({
+      ...skill('alpha'),
+      'pith.yaml': 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, pol_seconds: 3 }\n',
+    });
+    const tools = (await pith.kernel.toolsOf('reader')).map(({ descriptor }) => [descriptor.name, descriptor.effect]);
+    expect(tools).toEqual(['list_skills', 'read_skill', 'read_skill_resource'].map((name) => [name, 'read']));
+    const { extensions } = await pith.kernel.doctor();
+    const notes = extensions.find(({ id }) => id === 'skill_registry')?.notes;
+    expect(notes).toMatchObject([{ code: 'config_invalid', message: expect.stringContaining("'poll_seconds'") }]);
+  });
 
   it('S22 shows the very next turn what was added, rewritten with the same size and time, and removed', async () => {
     await start({ ...skill('alpha'), ...skill('beta') });
@@ -111,7 +123,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('S41 cuts nothing silently: a long body comes in numbered parts that make up the whole', async () => {
-    const body = Array.from({ length: 2000 }, (_, at) => `Line ${at} of a long text that goes on and on.\n`).join('');
+    const body = Array.from({ length: 2000 }, (_, at) => `Line ${at} of a long text 🦀 that goes on and on.\n`).join('');
     await start(skill('long', { body }));
     const parts: string[] = [];
     for (let part = 1, count = 1; part <= count; part++) {
@@ -121,6 +133,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     }
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.join('')).toBe(body);
+    expect(parts.join('\n')).not.toMatch(/\p{Cs}/u); // no character was cut in two
     expect(await resultOf('read_skill', { skill_id: 'long', part: parts.length + 1 })).toContain('part_not_found');
   });
 
@@ -186,6 +199,19 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(refused).toContain('resource_not_found');
     for (const file of ['../../secret.txt', '/etc/passwd', '..%2f..%2fsecret.txt', 'references/../../../secret.txt', 'references', ''])
       expect(await read(file), file).toBe(refused);
+  });
+
+  it('S44 reads in the folder of a skill that is itself a trusted link', async () => {
+    const trusted = 'skills: { sources: { replace: [sandbox/skills] }, trusted_links: [sandbox/shared] }\n';
+    await start({
+      'shared/alpha/SKILL.md': skillText({ name: 'alpha' }),
+      'shared/alpha/notes.md': 'NOTES',
+      'pith.yaml': `default_agent: reader\n${trusted}`,
+      'skills/beta/SKILL.md': skillText({ name: 'beta' }),
+    });
+    await symlink(path.join(pith.sandbox, 'shared/alpha'), path.join(pith.sandbox, 'skills/alpha'));
+    await clock.advance(10_000);
+    expect(await resultOf('read_skill_resource', { skill_id: 'alpha', path: 'notes.md' })).toBe('NOTES');
   });
 
   it('S91 a terminal gets one line a result, and channels its metadata, which the model is not sent', async () => {
