@@ -108,13 +108,13 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const { sandbox } = await line.target();
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))
     io.error(`sandbox: ${sandbox} (there is none here)`);
-  if (declared.needs === 'started') return converse(kernel, command, input, io, signal); // last: wrong use starts no service
+  if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
   (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
 /** Runs a command on a kernel that works, with what is wrong said before it, and what turned out to be wrong after it. */
-async function converse(kernel: Kernel, command: Command, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => input.options[name] !== undefined);
   await untilAborted(isShort ? kernel.startUsed() : kernel.start(), signal);
   const { Problems } = await import('./terminal/problems.ts');

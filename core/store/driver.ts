@@ -17,13 +17,7 @@ export interface DriverStatement {
 }
 
 /** SQLite's authorizer: asked for each access while a statement is compiled. 0 allows, 1 denies. */
-export type Authorize = (
-  action: number,
-  first: string | null,
-  second: string | null,
-  database: string | null,
-  trigger: string | null,
-) => number;
+export type Authorize = (action: number, first: string | null, second: string | null, database: string | null) => number;
 
 export interface Driver {
   readonly open: (file: string, timeoutMs: number) => DriverDatabase;

@@ -57,7 +57,7 @@ export function tableAccess(extensionId: string): Access {
   let last = '';
   return {
     authorize(action, first, second, database) {
-      if (isAllowed(prefix, action, first, second, database)) return 0;
+      if (isAllowed(prefix, { action, first, second, database })) return 0;
       last = first === null || first === '' ? (second ?? 'this statement') : ON_SECOND.has(action) ? (second ?? first) : first;
       return 1;
     },
@@ -79,7 +79,15 @@ export function createDatabase(store: Store, extensionId: string): Database {
   };
 }
 
-function isAllowed(prefix: string, action: number, first: string | null, second: string | null, database: string | null): boolean {
+/** As SQLite's authorizer names it. */
+interface Asked {
+  readonly action: number;
+  readonly first: string | null;
+  readonly second: string | null;
+  readonly database: string | null;
+}
+
+function isAllowed(prefix: string, { action, first, second, database }: Asked): boolean {
   if (action === ACTION.select || action === ACTION.recursive) return true;
   if (action === ACTION.function) return !FUNCTIONS_DENIED.has((second ?? '').toLowerCase());
   if (action === ACTION.pragma) return PRAGMAS.has((first ?? '').toLowerCase());

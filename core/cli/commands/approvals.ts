@@ -36,13 +36,13 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
 }
 
 export async function approve(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
-  return answer(kernel, input, io, { answer: input.options['always'] === true ? 'always' : 'once', by: LOCAL_USER }, signal);
+  return answer({ kernel, io, signal }, idOf(input), { answer: input.options['always'] === true ? 'always' : 'once', by: LOCAL_USER });
 }
 
 export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { reason } = input.options;
   const said = typeof reason === 'string' && reason.trim() !== '' ? { reason } : {};
-  return answer(kernel, input, io, { answer: 'no', by: LOCAL_USER, ...said }, signal);
+  return answer({ kernel, io, signal }, idOf(input), { answer: 'no', by: LOCAL_USER, ...said });
 }
 
 /** Waits for an answer, whoever gives it. */
@@ -54,13 +54,19 @@ export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: Com
   io.print(saidLine(answered));
 }
 
-async function answer(kernel: Kernel, input: CommandInput, io: CommandIO, reply: ApprovalReply, signal: AbortSignal): Promise<number> {
-  const { approvals } = kernel;
-  const asked = await approvals.get(idOf(input));
+interface Place {
+  readonly kernel: Kernel;
+  readonly io: CommandIO;
+  readonly signal: AbortSignal;
+}
+
+async function answer(place: Place, id: string, reply: ApprovalReply): Promise<number> {
+  const { approvals } = place.kernel;
+  const asked = await approvals.get(id);
   const isAwaited = asked !== null && (await approvals.isAwaited(asked.rootThreadId));
-  const answered = await approvals.answer(idOf(input), reply);
-  io.print(saidLine(answered));
-  return goOn(kernel, answered, isAwaited, io, signal);
+  const answered = await approvals.answer(id, reply);
+  place.io.print(saidLine(answered));
+  return goOn(place, answered, isAwaited);
 }
 
 function saidLine({ id, tool, answer, reason, by }: Approval): string {
@@ -92,7 +98,8 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
  * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing what is said.
  * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
  */
-async function goOn(kernel: Kernel, approval: Approval, isAwaited: boolean, io: CommandIO, signal: AbortSignal): Promise<number> {
+async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promise<number> {
+  const { kernel, io, signal } = place;
   const { rootThreadId: threadId, channelId } = approval;
   const tell = (continued: Continued, end: End | null = null) =>
     io.json({ ...(approvalJson(approval) as object), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
@@ -109,13 +116,13 @@ async function goOn(kernel: Kernel, approval: Approval, isAwaited: boolean, io: 
     io.print(`The conversation ${threadId} goes on where it is open`);
     return (tell('elsewhere'), 0);
   }
-  const end = await goOnHere(kernel, threadId, approval.path[0]?.agentId ?? kernel.settings.default_agent, io, signal);
+  const end = await goOnHere(place, threadId, approval.path[0]?.agentId ?? kernel.settings.default_agent);
   tell('here', end);
   if (end?.reason === 'aborted') return 130;
   return end === null || end.reason === 'error' || end.reason === 'awaiting_approval' ? 1 : 0;
 }
 
-async function goOnHere(kernel: Kernel, threadId: string, agent: string, io: CommandIO, signal: AbortSignal): Promise<End | null> {
+async function goOnHere({ kernel, io, signal }: Place, threadId: string, agent: string): Promise<End | null> {
   let end: End | null = null;
   for await (const event of kernel.runTurn({ agent, threadId, resume: true }, signal)) {
     if (event.type === 'tool-result' && !io.quiet)

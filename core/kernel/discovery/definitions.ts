@@ -103,7 +103,8 @@ function findingsOf({ id, file, positions }: Declaration, manifest: Manifest, kn
     const { line, column } = positionOf(positions ?? {}, key.split('.')) ?? { line: 1, column: 1 };
     found.push({ severity, code, message, file, line, column, cure });
   };
-  const unknown = (key: string, code: string, kind: Kind, name: string, more: Iterable<string> = []): void => {
+  const unknown = (kind: Kind, name: string, key: string, more: Iterable<string> = []): void => {
+    const code = kind === 'protocols' ? 'manifest_invalid' : 'name_unknown';
     const what = kind === 'protocols' ? 'protocol' : 'topic';
     const owner = owners[kind].get(name);
     const names = [...more, ...owners[kind].keys()];
@@ -124,15 +125,15 @@ function findingsOf({ id, file, positions }: Declaration, manifest: Manifest, kn
   const protocols = { ...imports.protocols, ...defines.protocols };
   provides.forEach((name, index) => {
     if (!KERNEL_PROTOCOLS.has(name) && !Object.hasOwn(protocols, name))
-      unknown(`provides.${index}`, 'manifest_invalid', 'protocols', name, KERNEL_PROTOCOLS.keys());
+      unknown('protocols', name, `provides.${index}`, KERNEL_PROTOCOLS.keys());
   });
   const topics = new Map([...KERNEL_TOPICS, ...Object.entries({ ...imports.topics, ...defines.topics })]);
   events.publishes.forEach((name, index) => {
-    if (!topics.has(name)) unknown(`events.publishes.${index}`, 'name_unknown', 'topics', name);
+    if (!topics.has(name)) unknown('topics', name, `events.publishes.${index}`);
   });
   events.handles.forEach(({ topic }, index) => {
     const key = `events.handles.${index}.topic`;
-    if (!topics.has(topic)) unknown(key, 'name_unknown', 'topics', topic);
+    if (!topics.has(topic)) unknown('topics', topic, key);
     else if (!topics.get(topic)?.durable)
       add(key, 'name_unknown', `'${topic}' is no durable topic`, "listen to it with 'events.handle' of the context");
   });

@@ -16,10 +16,11 @@ const MAX_MANIFEST_BYTES = 64 * 1024;
 export async function readManifestFile(directory: string): Promise<FolderReading> {
   const file = path.join(directory, MANIFEST_FILE);
   const text = readOr(file);
-  if (typeof text !== 'string') return reading(file, null, [text], {}, null);
+  if (typeof text !== 'string') return reading({ file, manifest: null, diagnostics: [text], positions: {} }, null);
   const document = await parseYaml(text, { file, code: 'manifest_invalid' });
   const owned = ownedKeysOf(document.value);
-  if (document.diagnostics.some(isError)) return reading(file, null, document.diagnostics, document.positions, owned);
+  if (document.diagnostics.some(isError))
+    return reading({ file, manifest: null, diagnostics: document.diagnostics, positions: document.positions }, owned);
 
   const schema = manifestSchema();
   const { data, issues } = parseLeniently(schema, document.value ?? {});
@@ -30,7 +31,7 @@ export async function readManifestFile(directory: string): Promise<FolderReading
   const isEmpty = data?.entrypoint === undefined && data?.agent === undefined && issues.length > 0;
   const manifest = isEmpty || checks.some(isError) ? null : data;
   const diagnostics = [...document.diagnostics, ...(manifest === null ? found : found.map(asIgnored)), ...checks];
-  return reading(file, manifest, diagnostics, document.positions, owned);
+  return reading({ file, manifest, diagnostics, positions: document.positions }, owned);
 }
 
 function isError(diagnostic: Diagnostic): boolean {
@@ -107,20 +108,10 @@ function ownedKeysOf(value: unknown): readonly string[] | null {
   return Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [];
 }
 
-function reading(
-  file: string,
-  manifest: Manifest | null,
-  diagnostics: readonly Diagnostic[],
-  positions: Positions,
-  owned: readonly string[] | null,
-): FolderReading {
-  const agent = manifest?.agent ?? {};
+function reading(declaration: FolderReading['declaration'], owned: readonly string[] | null): FolderReading {
+  const agent = declaration.manifest?.agent ?? {};
   const extraAgentKeys = Object.keys(agent).filter((key) => !(KERNEL_AGENT_KEYS as readonly string[]).includes(key));
-  return {
-    declaration: { file, manifest, diagnostics, positions },
-    extraAgentKeys,
-    ownedAgentKeys: owned,
-  };
+  return { declaration, extraAgentKeys, ownedAgentKeys: owned };
 }
 
 type Add = (key: string, code: string, message: string, cure: string) => void;

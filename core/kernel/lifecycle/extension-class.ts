@@ -44,7 +44,7 @@ export async function importClass(
   const entry = declaration.manifest?.entrypoint;
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
-  const { module, shipped } = await importEntry(runtime, declaration, entry, generation, owner);
+  const { module, shipped } = await importEntry(runtime, declaration, { entry, generation }, owner);
   const Class = module['default'];
   if (!isClass(Class)) {
     throw new Problem('import', 'import_failed', `${entry} has no class as its default export`, {
@@ -69,7 +69,7 @@ export async function importCommands(
   entry: string,
 ): Promise<CommandEntry> {
   const owner = runtime.owner(declaration.id, 'import');
-  const { module } = await importEntry(runtime, declaration, entry, 1, owner);
+  const { module } = await importEntry(runtime, declaration, { entry, generation: 1 }, owner);
   const make = module['default'];
   if (typeof make !== 'function')
     throw new Problem('import', 'import_failed', `${entry} has no function as its default export`, {
@@ -83,8 +83,7 @@ export async function importCommands(
 async function importEntry(
   { loader, loaded }: Pick<Runtime, 'loader' | 'loaded'>,
   declaration: Declaration,
-  entry: string,
-  generation: number,
+  { entry, generation }: { readonly entry: string; readonly generation: number },
   owner: Owner,
 ) {
   const made = await loader.bundle(declaration, entry);
@@ -93,7 +92,7 @@ async function importEntry(
     const module = await runAs(owner, () => loader.import(made.file, generation));
     return { module, shipped: made.shipped };
   } catch (error) {
-    // A package that moved since the bundle was made is found again by making it anew.
+    // A package that moved since the bundle was made is found by making the bundle again.
     if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await loader.forget(made);
     const refused = codeOf(error, '') === 'exit_refused';
     throw new Problem('import', refused ? 'exit_refused' : 'import_failed', `${entry} could not be imported: ${messageOf(error)}`, {

@@ -112,7 +112,7 @@ async function checkAgentKeys(lifecycle: Lifecycle, spec: AgentSpec, declaration
   const checks = Object.entries(spec.keys).map(async ([key, value]) => {
     const owner = owners.get(key);
     if (owner) {
-      const { notes, usable } = await checkKey(lifecycle, owner, key, value, at);
+      const { notes, usable } = await checkKey(lifecycle, owner, [key, value], at);
       if (notes.length > 0) keys = { ...keys, [key]: usable as JsonValue };
       return notes;
     }
@@ -135,8 +135,7 @@ type PlaceOf = (path: string) => Pick<Diagnostic, 'file' | 'line' | 'column'>;
 async function checkKey(
   lifecycle: Lifecycle,
   owner: Slot,
-  key: string,
-  value: unknown,
+  [key, value]: readonly [string, unknown],
   at: PlaceOf,
 ): Promise<{ notes: readonly Diagnostic[]; usable: unknown }> {
   try {

@@ -8,7 +8,7 @@ import {
   PithError,
 } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/extension-context.ts';
-import { callProvider, running } from './handle.ts';
+import { callProvider, COMMANDS, running } from './handle.ts';
 import { keepsNames } from '../discovery/declaration.ts';
 import { type CommandEntry, importCommands } from '../lifecycle/extension-class.ts';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
@@ -162,7 +162,7 @@ function firstWord({ path }: { readonly path: string }): string {
 }
 
 async function listOf(lifecycle: Lifecycle, id: string): Promise<readonly Command[]> {
-  const list = () => callProvider(lifecycle, id, 'command.getCommands', [], true).catch(unwrap);
+  const list = () => callProvider(lifecycle, id, COMMANDS, []).catch(unwrap);
   return (await named(id, 'the commands', list)) as readonly Command[];
 }
 

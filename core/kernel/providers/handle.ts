@@ -8,6 +8,9 @@ import { correlationOf, invoke, invokeStream, recordCall, splitSignal } from '..
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { DEFAULT_TIMEOUT_MS } from '../calls/surface.ts';
 
+/** Its answer holds functions. */
+export const COMMANDS = 'command.getCommands';
+
 /** Of what each turn asks for. */
 const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
   ['context.getContext', 'getContext'],
@@ -36,11 +39,11 @@ export async function callProvider(
   extensionId: string,
   operation: string,
   args: readonly unknown[],
-  byReference = false,
 ): Promise<unknown> {
   const { runtime, wire } = lifecycle;
   const { values, signal } = splitSignal(args);
   const phase = PHASES.get(operation) ?? 'call';
+  const byReference = operation === COMMANDS;
   const generation = await running(lifecycle, extensionId);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = generation.surface.descriptor.operations[operation] ?? {};
   try {

@@ -1,8 +1,16 @@
 import path from 'node:path';
-import { type ExtensionContext, type ExtensionSettings, messageOf, PithError, type SettingsChange } from '../../contract/index.ts';
+import {
+  type ExtensionContext,
+  type ExtensionSettings,
+  type JsonValue,
+  messageOf,
+  PithError,
+  type SettingsChange,
+} from '../../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
+import { isPlainMap } from '../records/plain-data.ts';
 import type { ExtensionStatus } from './status.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/actor.ts';
@@ -47,7 +55,7 @@ export function createSetupPort(
   const { secrets } = lifecycle.runtime;
   const port: SetupPort = {
     configure: (extensionId, changes, wish = 'person') =>
-      configure(lifecycle, lifecycle.slotOf(extensionId), changes, wish, () => reload(extensionId)),
+      configure(lifecycle, lifecycle.slotOf(extensionId), { changes, wish }, () => reload(extensionId)),
     stored() {
       const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
       const isForModels = (recipient: string): boolean =>
@@ -142,6 +150,12 @@ interface Use {
 /** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */
 type SettingsWish = 'person' | 'agent';
 
+/** Names in lists called `env` are secrets that the extension may ask for. */
+function namesVariables(key: string, value: JsonValue): boolean {
+  if (key === 'env' && Array.isArray(value)) return true;
+  return isPlainMap(value) && Object.entries(value).some(([name, each]) => namesVariables(name, each as JsonValue));
+}
+
 /** What grants something; only a person writes it. The rest of them also goes by `pith setup`. */
 const RIGHTS = ['isolation', 'enabled', 'secrets'];
 const RIGHTS_BESIDE = ['memory_mb', 'permissions'];
@@ -156,11 +170,10 @@ const RIGHTS_OF_MODELS = ['providers', 'base_url', 'api_key_env'];
 async function configure(
   lifecycle: Lifecycle,
   slot: Slot,
-  changes: SettingsChange,
-  wish: SettingsWish,
+  { changes, wish }: { readonly changes: SettingsChange; readonly wish: SettingsWish },
   reload: () => Promise<ExtensionStatus>,
 ): Promise<ExtensionStatus> {
-  for (const dotted of Object.keys(changes)) checkPath(slot, dotted, wish);
+  for (const [dotted, value] of Object.entries(changes)) checkPath(slot, dotted, value, wish);
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
   const config = runtime.rights.configOf(declaration, changes);
@@ -174,7 +187,7 @@ async function configure(
  * What may be set: the extension's own block, and for a person what belongs to the models that it offers. An address or the name of a key
  * says who reads a secret, so that no agent sets it.
  */
-function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish): void {
+function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, wish: SettingsWish): void {
   const models = declaration.manifest?.models ?? [];
   const offered = [...models.map(({ prefix }) => `providers.${prefix}.`), ...(models.length > 0 ? ['models.'] : [])];
   const own = [`extensions.${id}.`, ...(wish === 'person' ? offered : [])];
@@ -184,7 +197,11 @@ function checkPath({ id, declaration }: Slot, dotted: string, wish: SettingsWish
     ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
   ].map((key) => `extensions.${id}.${key}`);
   const isGranted = wish === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
-  const isRight = isGranted || rights.some((right) => dotted === right || dotted.startsWith(`${right}.`));
+  const isRight =
+    isGranted ||
+    rights.some((right) => dotted === right || dotted.startsWith(`${right}.`)) ||
+    /(?:^|\.)env\.\d+$/u.test(dotted) ||
+    namesVariables(dotted.split('.').at(-1) ?? '', value);
   if (
     own.some((prefix) => dotted.startsWith(prefix) && dotted.length > prefix.length) &&
     !isRight &&

@@ -147,6 +147,9 @@ describe('configure_extension', () => {
     ['secrets.0', 'OPENAI_API_KEY'],
     ['memory_mb', 4096],
     ['permissions', { network: true }],
+    ['env', ['SOME_KEY']],
+    ['scripts', { env: ['SOME_KEY'] }],
+    ['scripts.env.0', 'SOME_KEY'],
   ])('K62 cannot set %s, which only a person grants', async (key, value) => {
     const before = await settings();
     expect(await core('configure_extension', { extension_id: 'greeter', values: { [key]: value } })).toMatchObject({
