@@ -247,6 +247,8 @@ export interface AgentProvider {
   listAgents(files: readonly string[], signal?: AbortSignal): Promise<readonly BroughtAgent[]>;
 }
 
-export const AgentProvider = defineProtocol<AgentProvider>('agents', {
-  listAgents: { kind: 'method', signature: 'listAgents(files: string[]): Promise<BroughtAgent[]>', timeoutMs: 5000, signalAt: 1 },
-});
+export const AgentProvider = defineProtocol<AgentProvider>(
+  'agents',
+  { listAgents: { kind: 'method', signature: 'listAgents(files: string[]): Promise<BroughtAgent[]>', timeoutMs: 5000, signalAt: 1 } },
+  { inProcessOnly: true },
+);

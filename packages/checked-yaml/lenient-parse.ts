@@ -32,8 +32,13 @@ export function parseLeniently<S extends z.ZodType>(schema: S, value: unknown): 
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
     );
     if (single.every(isNote)) return { data: rest as z.output<S>, issues: [...issues, ...single], rest };
+    const before = rest;
     for (const [at, issue] of single.entries()) {
       if (isNote(issue)) continue;
+      if (existing(rest, issue.path).length < existing(before, issue.path).length) {
+        issues.push(issue); // what held it has been left out already
+        continue;
+      }
       const repair = issue.code === 'unrecognized_keys' ? ofUnknownKey(schema, rest, issue) : ofWrongValue(schema, rest, issue);
       if (repair === null) return { data: null, issues: [...issues, ...single.slice(at)], rest: undefined };
       const { path, message } = repair;

@@ -82,6 +82,11 @@ describe('the public surface', () => {
     `),
     ));
 
+  it('protocols that code in separate processes may call', () => {
+    const open = [...KERNEL_PROTOCOLS.values()].filter(({ inProcessOnly }) => !inProcessOnly).map(({ id }) => id);
+    expect(open).toEqual(['skill', 'model', 'channel']);
+  });
+
   it('members of the context', () => expect(membersOf('core/contract/extension.ts', 'ExtensionContext')).toEqual(CONTEXT_MEMBERS));
 
   it('manifest keys', () => expect(manifestKeys()).toEqual(MANIFEST_KEYS));

@@ -39,9 +39,8 @@ describe('skills while a conversation runs', () => {
       'skills/alpha/SKILL.md': skillFile('alpha', 'The good wording.', 'GOOD-BODY of xylem'),
       'skills/beta/SKILL.md': skillFile('beta', 'A neighbour.', 'x'),
     });
+    await pith!.kernel.start(); // as a conversation does: bodies are kept from now on
     await turn(0);
-    await turn(500);
-    // Bodies are read ahead once the process has lived a moment.
     const read = async () => JSON.stringify(await pith!.kernel.callTool('orchestrator', 'list_skills', { query: 'xylem' }));
     await until(async () => (await read()).includes('matches: xylem'));
     await pith!.write('skills/alpha/SKILL.md', '---\nname: "alpha\n  - description: \'x\n\tbroken\n---\n\nBROKEN-BODY\n');

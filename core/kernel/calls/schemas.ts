@@ -1,10 +1,9 @@
-import { z } from 'zod';
-import { once } from '@pith/promises';
+import type { z } from 'zod';
 import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { Diagnostic } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
 import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
 import { didYouMean } from '@pith/plain-text';
-import type { Diagnostic } from '../../contract/index.ts';
 
 /** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
 export interface AgentKeyCheck {
@@ -126,20 +125,3 @@ function noteIn(issue: z.core.$ZodIssue): Partial<Pick<AgentKeyFinding, 'severit
   const { code, cure } = issue.params as { readonly code?: unknown; readonly cure?: unknown };
   return { severity: 'warning', ...(typeof code === 'string' ? { code } : {}), ...(typeof cure === 'string' ? { cure } : {}) };
 }
-
-/** A list of findings as an extension may answer it. */
-export const findingsSchema = once(() => {
-  const text = z.string();
-  const number = z.int().optional();
-  return z.array(
-    z.looseObject({
-      severity: z.enum(['error', 'warning', 'info']),
-      code: text,
-      message: text,
-      file: text.optional(),
-      line: number,
-      column: number,
-      cure: text.optional(),
-    }),
-  );
-});

@@ -86,13 +86,16 @@ export function digestWith(digest: string, { contracts, ...named }: Imports): st
     .digest('hex');
 }
 
+/** How an ask for a topic begins. */
+const HEARS = 'hears ';
+
 interface Known {
   readonly imports: Imports;
   readonly owners: Owners;
   readonly declarations: ReadonlyMap<string, Declaration>;
 }
 
-function findingsOf({ id, file, positions }: Declaration, manifest: Manifest, known: Known): readonly Diagnostic[] {
+function findingsOf({ id, file, positions, withheld = [] }: Declaration, manifest: Manifest, known: Known): readonly Diagnostic[] {
   const { defines, provides, events, depends_on, optional_depends_on } = manifest;
   const { imports, owners, declarations } = known;
   const found: Diagnostic[] = [];
@@ -131,8 +134,10 @@ function findingsOf({ id, file, positions }: Declaration, manifest: Manifest, kn
   events.publishes.forEach((name, index) => {
     if (!topics.has(name)) unknown('topics', name, `events.publishes.${index}`);
   });
-  events.handles.forEach(({ topic }, index) => {
-    const key = `events.handles.${index}.topic`;
+  // Also what nobody has agreed to yet: nobody should agree to a slip.
+  const asked = withheld.flatMap(({ ask }) => (ask.startsWith(HEARS) ? [{ topic: ask.slice(HEARS.length) }] : []));
+  [...events.handles, ...asked].forEach(({ topic }, index) => {
+    const key = index < events.handles.length ? `events.handles.${index}.topic` : 'events.handles';
     if (!topics.has(topic)) unknown('topics', topic, key);
     else if (!topics.get(topic)?.durable)
       add(key, 'name_unknown', `'${topic}' is no durable topic`, "listen to it with 'events.handle' of the context");

@@ -9,9 +9,7 @@ import { pathText, positionOf } from '@pith/checked-yaml';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
 import { DEFAULT_LIMITS } from '../../trust/index.ts';
 import { deepFreeze } from '../records/plain-data.ts';
-import { once } from '@pith/promises';
-import { z } from 'zod';
-import { findingsSchema } from '../calls/schemas.ts';
+import type { GivenAgent } from '../calls/answers.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { remoteOf } from './handle.ts';
 
@@ -187,37 +185,6 @@ async function renderBrought(lifecycle: Lifecycle, extensionId: string, prompt: 
 
 const MOST_AGENTS = 1000;
 
-/** What `listAgents` answers. What it says of the places of keys counts only where it can be read. */
-const answerSchema = once(() => {
-  const text = z.string();
-  const count = z.int().min(0);
-  const spec = z.looseObject({
-    name: text,
-    description: text,
-    model: text,
-    instructions: text,
-    prompt: text.nullable(),
-    promptFile: text.nullable(),
-    origin: text.nullable(),
-    usesTools: z.array(text),
-    usesSkills: z.array(text),
-    delegatesTo: z.array(text),
-    integrationMode: z.enum(['tool', 'none']),
-    keys: z.record(text, z.unknown()),
-    limits: z.looseObject({ max_turns: count, max_tool_calls: count, max_tokens: count, time_budget_ms: count }).partial().default({}),
-  });
-  const positions = z.record(text, z.tuple([z.number(), z.number()]));
-  return z
-    .object({
-      id: text,
-      spec: spec.nullable(),
-      diagnostics: findingsSchema(),
-      file: text,
-      positions: positions.optional().catch(undefined),
-    })
-    .refine((agent) => agent.spec === null || /^[a-z][a-z0-9_-]{0,62}$/u.test(agent.id));
-});
-
 /**
  * The agents that extensions bring, of two of one id the first, those of what ships first. Loads only providers that name no files, or whose
  * files are there. What a provider answers wrongly costs its own agents. Never rejects.
@@ -251,20 +218,21 @@ export async function broughtAgents(lifecycle: Lifecycle, { declarations }: Disc
 async function answerOf(lifecycle: Lifecycle, slot: Slot, files: readonly Declaration[]): Promise<readonly FoundAgent[]> {
   try {
     await lifecycle.ready(slot);
+    const { agentSchema } = await import('../calls/answers.ts'); // zod
     const answer: unknown = await remoteOf(lifecycle, slot.id, AgentProvider).listAgents(files.map(({ file }) => file));
     const given = Array.isArray(answer) && answer.length <= MOST_AGENTS ? answer : [null];
-    const agents = given.flatMap((each: unknown) => checked(lifecycle, slot, each, files) ?? []);
+    const agents = given.flatMap((each: unknown) => checked(lifecycle, slot, agentSchema().safeParse(each).data, files) ?? []);
     if (agents.length < given.length)
       lifecycle.note(slot.id, 'listAgents gave what is no { id, spec, diagnostics, file }; it is left out', 'provider_failed');
     return agents;
-  } catch {
-    return []; // recorded
+  } catch (error) {
+    lifecycle.note(slot.id, `its agents could not be read: ${messageOf(error)}`, 'provider_failed');
+    return [];
   }
 }
 
 /** null: it is none. What it says about where it comes from does not count. */
-function checked(lifecycle: Lifecycle, slot: Slot, value: unknown, files: readonly Declaration[]): FoundAgent | null {
-  const { data } = answerSchema().safeParse(value);
+function checked(lifecycle: Lifecycle, slot: Slot, data: GivenAgent | undefined, files: readonly Declaration[]): FoundAgent | null {
   if (data === undefined) return null;
   const { id, diagnostics, file, positions } = data;
   const given = { ...data.spec, id, limits: { ...DEFAULT_LIMITS, ...data.spec?.limits } };

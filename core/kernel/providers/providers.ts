@@ -10,7 +10,6 @@ import {
   type Remote,
 } from '../../contract/index.ts';
 import { FINDINGS } from '../calls/surface.ts';
-import { findingsSchema } from '../calls/schemas.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
 import { callProvider, remoteOf, running } from './handle.ts';
 import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
@@ -190,6 +189,7 @@ export async function extensionFindings(lifecycle: Lifecycle): Promise<readonly 
 
 async function findingsOf(lifecycle: Lifecycle, id: string): Promise<readonly Diagnostic[]> {
   try {
+    const { findingsSchema } = await import('../calls/answers.ts'); // zod
     const { data } = findingsSchema().safeParse(await callProvider(lifecycle, id, FINDINGS, []));
     if (data) return data;
     throw new PithError('provider_failed', 'it returned no list of { severity, code, message, file?, line?, column?, cure? }');

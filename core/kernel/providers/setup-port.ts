@@ -90,6 +90,13 @@ export function createSetupPort(
       const known = port.secrets();
       const found = known.find((secret) => secret.name === name);
       const names = known.map((each) => each.name);
+      const waiting = [...lifecycle.slots.values()].find(({ declaration: { withheld = [] } }) =>
+        withheld.some(({ ask }) => ask === `secret ${name}`),
+      );
+      if (found === undefined && waiting !== undefined)
+        throw new PithError('not_declared', `'${waiting.id}' asks for the secret '${name}', and nobody has agreed to that yet`, {
+          cure: `look at what it asks for, then run: pith extensions allow ${waiting.id}`,
+        });
       if (found === undefined)
         throw new PithError('not_declared', `no extension asks for a secret '${name}'${didYouMean(name, names)}`, {
           cure: 'see: pith secrets list',

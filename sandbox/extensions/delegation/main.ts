@@ -1,10 +1,12 @@
-import type { ExtensionContext, Tool, ToolProvider } from 'pith';
+import { type ExtensionContext, type Tool, type ToolProvider, z } from 'pith';
 import { createAgentTools } from './create-agent.ts';
 import { delegateTask, listAgents } from './tools.ts';
 import { MadeAgents } from './made-agents.ts';
 
 /** Agents that call agents. */
 export default class Delegation implements ToolProvider {
+  static readonly config = z.strictObject({});
+
   readonly #context: ExtensionContext;
 
   constructor(context: ExtensionContext) {

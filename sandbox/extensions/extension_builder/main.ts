@@ -1,4 +1,4 @@
-import type { Command, CommandProvider, ExtensionContext, ServiceProvider, Tool, ToolProvider } from 'pith';
+import { type Command, type CommandProvider, type ExtensionContext, type ServiceProvider, type Tool, type ToolProvider, z } from 'pith';
 import { Builder } from './builder.ts';
 import bareCommands from './commands.ts';
 import { probeCommand } from './commands/probe.ts';
@@ -8,6 +8,8 @@ import { extensionTools } from './tools/extension-tools.ts';
 import { skillTools } from './tools/skill-tools.ts';
 
 export default class ExtensionBuilder implements ToolProvider, ServiceProvider, CommandProvider {
+  static readonly config = z.strictObject({});
+
   readonly #builder: Builder;
 
   constructor(private readonly context: ExtensionContext) {

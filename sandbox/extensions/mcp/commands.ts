@@ -19,7 +19,8 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           ...servers.off.map((name) => ({ name, state: 'disabled', reason: null, tools: [] as string[] })),
         ];
         io.json(rows);
-        if (rows.length === 0) io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml');
+        if (rows.length === 0)
+          io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml; pith doctor says which of them cannot be read');
         for (const { name, state, reason, tools } of rows)
           io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
         return rows.some(({ state }) => state === 'failed') ? 1 : 0;

@@ -1,4 +1,5 @@
 import { z } from 'pith';
+import { didYouMean } from '@pith/plain-text';
 
 const common = {
   enabled: z.boolean().default(true),
@@ -28,12 +29,19 @@ const remote = z.strictObject({
 const server = z
   .unknown()
   .transform((given, context): z.infer<typeof local> | z.infer<typeof remote> => {
-    const parsed = (typeof given === 'object' && given !== null && 'url' in given ? remote : local).safeParse(given);
+    const schema = typeof given === 'object' && given !== null && 'url' in given ? remote : local;
+    const parsed = schema.safeParse(given);
     if (parsed.success) return parsed.data;
-    for (const issue of parsed.error.issues) context.addIssue({ code: 'custom', path: issue.path, message: issue.message });
+    for (const issue of parsed.error.issues)
+      context.addIssue({ code: 'custom', path: issue.path, message: messageOf(issue, Object.keys(schema.shape)) });
     return z.NEVER;
   })
   .meta({ safeguard: true });
+
+function messageOf(issue: z.core.$ZodIssue, known: readonly string[]): string {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `unknown key '${key}'${didYouMean(key, known)}`).join('; ');
+  return issue.code === 'invalid_type' && issue.message.endsWith('received undefined') ? 'is missing' : issue.message;
+}
 
 export const config = z.strictObject({
   servers: z

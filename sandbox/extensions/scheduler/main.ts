@@ -1,4 +1,13 @@
-import type { Command, CommandProvider, Delivery, ExtensionContext, Tool, ToolProvider, TopicMap } from 'pith';
+import {
+  type Command,
+  type CommandProvider,
+  type Delivery,
+  type ExtensionContext,
+  type Tool,
+  type ToolProvider,
+  type TopicMap,
+  z,
+} from 'pith';
 import { scheduleCommands } from './commands.ts';
 import { Desk } from './desk.ts';
 import { Runner } from './runner.ts';
@@ -7,6 +16,8 @@ import { scheduleTools } from './tools.ts';
 
 /** What agents are to do later. */
 export default class Scheduler implements ToolProvider, CommandProvider {
+  static readonly config = z.strictObject({});
+
   readonly #context: ExtensionContext;
   readonly #runner: Runner;
   readonly #desk: Desk;

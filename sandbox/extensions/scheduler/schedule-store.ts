@@ -1,16 +1,23 @@
 import type { ExtensionContext } from 'pith';
+import { oncePromised } from '@pith/promises';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
 /** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
   readonly #database: ExtensionContext['database'];
-  #ready: Promise<void> | undefined;
+  readonly #open = oncePromised(() =>
+    this.#database.write((statement) => {
+      statement(
+        'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID',
+      );
+    }),
+  );
 
   constructor(database: ExtensionContext['database']) {
     this.#database = database;
   }
 
-  /** By when they are next due; null user: everybody's. */
+  /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
     await this.#open();
     const rows = this.#database.all('SELECT row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id', user, user);
@@ -63,13 +70,5 @@ export class ScheduleStore {
     await this.#open();
     const row = this.#database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
     return row === null ? null : String(row.row);
-  }
-
-  #open(): Promise<void> {
-    return (this.#ready ??= this.#database.write((statement) => {
-      statement(
-        'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID',
-      );
-    }));
   }
 }

@@ -1,8 +1,10 @@
-import type { Command, CommandProvider, ExtensionContext } from 'pith';
+import { type Command, type CommandProvider, type ExtensionContext, z } from 'pith';
 import { setUp } from './wizard.ts';
 
 /** `pith setup`: questions of extensions, answered by a person or, as far as an agent may, by an agent. */
 export default class Setup implements CommandProvider {
+  static readonly config = z.strictObject({});
+
   constructor(private readonly context: ExtensionContext) {}
 
   getCommands(): readonly Command[] {

@@ -103,6 +103,21 @@ describe('a protocol and a topic of a third party, of which no line of core know
     });
   });
 
+  it('a topic that nothing defines is said before anybody agrees to hear it', async () => {
+    const manifest = 'id: stranger\nentrypoint: main.ts\ndepends_on: [acme]\nevents: { handles: [{ topic: acme.rankd, handler: hear }] }\n';
+    const files = {
+      ...FILES,
+      'extensions/stranger/manifest.yaml': manifest,
+      'extensions/stranger/main.ts': 'export default class { hear() {} }\n',
+    };
+    await using pith = await testKernel({ shipped: false, files });
+    expect(pith.kernel.host.extensions.show('stranger')).toMatchObject({
+      state: 'failed',
+      code: 'name_unknown',
+      message: "nothing defines the topic 'acme.rankd' (did you mean 'acme.ranked'?)",
+    });
+  });
+
   it('publishes and hears only what is its own or depended on, and keeps processes from what is closed to them', async () => {
     const main = `import { defineProtocol, defineTopic, defineTool, z } from 'pith';
 const codeOf = async (run) => { try { await run(); return 'done'; } catch (error) { return error.code; } };

@@ -44,6 +44,20 @@ describe('MCP servers', () => {
     expect(await call('fix_picture')).toMatchObject({ ok: true, output: '[image: image/png, 3 bytes]' });
   }, 30_000);
 
+  it('leaves out a server that cannot be read, and says which and why; the others work', async () => {
+    await start({ fix: local(), bad: { comand: 'x' }, slow: { ...local(), timout: 3 } });
+    expect(await names()).toContain('fix_echo');
+    expect((await names()).filter((name) => !name.startsWith('fix_'))).toEqual([]);
+    const { extensions } = await test.kernel.doctor();
+    const said = extensions.find(({ id }) => id === 'mcp')!.notes.map(({ message }) => message);
+    for (const text of [
+      /servers\.bad.*is missing/,
+      /unknown key 'comand' \(did you mean 'command'\?\)/,
+      /unknown key 'timout' \(did you mean 'timeout'\?\)/,
+    ])
+      expect(said).toContainEqual(expect.stringMatching(text));
+  }, 30_000);
+
   it('follows a server whose tools change', async () => {
     await start({ fix: local() });
     expect(await names()).not.toContain('fix_added');

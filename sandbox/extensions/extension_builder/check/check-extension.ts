@@ -1,8 +1,9 @@
 import { basename, join } from 'node:path';
+import type { Plugin } from 'esbuild';
 import type { StateFolder } from '@pith/safe-files';
 import { checkOf, type Check, type Finding } from '../finding.ts';
 
-import { digestOf, notText, readSources } from '../sources.ts';
+import { digestOf, notText, readSources, type Source } from '../sources.ts';
 import type { TrialReport } from '../trial/report.ts';
 import { tryExtension, type TrialPorts } from '../trial/trial.ts';
 import { typeFindings } from './types.ts';
@@ -31,7 +32,7 @@ const CHECKS = ['manifest', 'imports', 'types', 'load', 'contract', 'tests', 'sm
 export async function checkExtension(folder: string, { cache, ...ports }: CheckPorts, signal: AbortSignal): Promise<CheckedFolder> {
   const sources = await readSources(folder);
   const digest = digestOf(sources);
-  const [report, types] = await Promise.all([
+  const [report, types, contract] = await Promise.all([
     tryExtension(folder, sources, ports, signal),
     typeFindings(
       folder,
@@ -39,16 +40,46 @@ export async function checkExtension(folder: string, { cache, ...ports }: CheckP
       { cache, ...ports.places },
       signal,
     ),
+    contractFindings(folder, sources),
   ]);
   const findings: readonly (Finding & { readonly check: string })[] = [
     ...report.findings,
     ...types.map((finding) => ({ check: 'types', ...finding })),
+    ...contract.map((finding) => ({ check: 'imports', ...finding })),
     ...notText(sources).map(({ path, at }) => hiddenSource(join(folder, path), path, at)),
     ...((await digestNow(folder)) === digest ? [] : [CHANGED]),
   ];
   const checks = CHECKS.map((name) => checkOf(name, findings.filter(({ check }) => check === name).map(plain)));
   return { id: basename(folder), ok: checks.every(({ ok }) => ok), digest, checks, tools: report.tools, tried: report.tried };
 }
+
+/** A contract is part of every extension that imports it: only `pith` stands there for all of them. */
+async function contractFindings(folder: string, sources: readonly Source[]): Promise<readonly Finding[]> {
+  const contract = sources.find(({ path }) => path === CONTRACT);
+  if (contract === undefined) return [];
+  const { build } = await import('esbuild');
+  const others = new Set<string>();
+  const plugin: Plugin = {
+    name: 'contract-imports',
+    setup: (asked) =>
+      asked.onResolve({ filter: /.*/ }, ({ path, kind }) => {
+        if (kind !== 'entry-point' && path !== 'pith') others.add(path);
+        return kind === 'entry-point' ? undefined : { path, external: true };
+      }),
+  };
+  const file = join(folder, CONTRACT);
+  const given = { contents: String(contract.bytes), loader: 'ts', resolveDir: folder } as const;
+  await build({ stdin: given, bundle: true, write: false, logLevel: 'silent', plugins: [plugin] }).catch(() => undefined); // types and trial say what is wrong with it
+  const message = (path: string) => `'${path}' is imported by the contract, which every extension that uses it takes in`;
+  return [...others].map((path) => ({
+    severity: 'error',
+    file,
+    message: message(path),
+    cure: "import 'pith' only there, and keep the rest in other files",
+  }));
+}
+
+const CONTRACT = 'contract.ts';
 
 function hiddenSource(file: string, path: string, at: number) {
   return {
