@@ -55,6 +55,12 @@ export function takeCommonOptions(argv: readonly string[]): CommonOptions {
   return { ...found, words: first > 0 ? [...words.slice(first), ...words.slice(0, first)] : words };
 }
 
+/** What stands with two dashes before `--`, without them. */
+export function switchesIn(words: readonly string[]): readonly string[] {
+  const end = words.indexOf('--');
+  return (end < 0 ? words : words.slice(0, end)).flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : []));
+}
+
 /** Without what extensions declare as `switches`, as far as the command itself has no such option; what follows `--` is left alone. */
 export function withoutSwitches(
   words: readonly string[],

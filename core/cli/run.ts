@@ -1,10 +1,10 @@
 import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { parseCommandInput } from '@pith/command-line';
 import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../contract/index.ts';
 import { type DeclaredCommand, packageRoot } from '../kernel/index.ts';
-import { takeCommonOptions, withoutSwitches } from './common-options.ts';
+import { switchesIn, takeCommonOptions, withoutSwitches } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
 import type { OpenKernel } from './open-kernel.ts';
@@ -12,7 +12,7 @@ import { type Target, openTarget, type NamedTarget } from './terminal/opened-tar
 import { isElsewhere, locateSandbox } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
-import { LINE_COMMANDS, loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
+import { loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
 import { terminalIO, writeError, type Stdio } from './terminal/terminal-io.ts';
 
 export interface CliOptions {
@@ -47,7 +47,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     const named = once((): NamedTarget => ({
       sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
       env,
-      switches: words.flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : [])),
+      switches: switchesIn(words),
       workingDirectory: cwd,
       accepts: common.trust || env['PITH_TRUST'] === '1',
     }));
@@ -73,24 +73,22 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
 /** These show by themselves what is wrong. */
 const SHOWING: readonly string[] = ['doctor', 'settings'];
 
-async function runWords(given: readonly string[], line: Line): Promise<number> {
-  const words = await wordsOf(given, line);
+async function runWords(words: readonly string[], line: Line): Promise<number> {
   const found = await resolveCommand(words, async () => (await line.kernel()).host);
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, words, line);
 }
 
-/** Without the switches of extensions. They are looked for only where the sandbox is opened anyway, or a command of the kernel that works on it does not know an option. */
-async function wordsOf(words: readonly string[], { kernel }: Line): Promise<readonly string[]> {
-  const command = matchCommand(LINE_COMMANDS, words)?.command;
-  const isOpened = command === undefined || command.needs === undefined || command.needs === 'opener';
-  const known = (command?.options ?? []).map(({ name }) => `--${name}`);
-  const isUnknown = words.some((word) => word.startsWith('--') && !known.includes(word.split('=', 1)[0] ?? ''));
-  return isOpened && isUnknown ? withoutSwitches(words, (await kernel()).host.extensions.list(), command) : words;
+/** The words after a command of the kernel, without switches of extensions: these are looked for only where the command opens the sandbox and does not know an option. */
+async function restOf(command: CoreCommand, rest: readonly string[], { kernel }: Line): Promise<readonly string[]> {
+  const known = (command.options ?? []).map(({ name }) => `--${name}`);
+  const isUnknown = switchesIn(rest).some((name) => !known.includes(`--${name.split('=', 1)[0]}`));
+  const isOpened = command.needs === undefined || command.needs === 'opener';
+  return isOpened && isUnknown ? withoutSwitches(rest, (await kernel()).host.extensions.list(), command) : rest;
 }
 
-async function runCore(command: CoreCommand, rest: readonly string[], line: Line): Promise<number> {
+async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
-  const input = parseCommandInput(command, rest); // before anything is opened: wrong use is said at once
+  const input = parseCommandInput(command, await restOf(command, given, line)); // before anything is opened: wrong use is said at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
@@ -104,7 +102,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const { cwd, io, signal } = line;
   const kernel = await line.kernel();
   const { command, rest } = await resolveLoaded(words, await loadCommands(kernel.host, declared), kernel.host);
-  const input = parseCommandInput(command, rest);
+  const input = parseCommandInput(command, withoutSwitches(rest, kernel.host.extensions.list(), command));
   const { sandbox } = await line.target();
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))
     io.error(`sandbox: ${sandbox} (there is none here)`);

@@ -43,7 +43,8 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
 /** Switches that extensions declare. */
 function switchesOf({ extensions }: Pick<CommandSource, 'extensions'>): readonly CommandOption[] {
   const declared = extensions.list().flatMap(({ manifest }) => manifest?.switches ?? []);
-  return declared.map(({ name, description }) => ({ name, description, type: 'boolean' }));
+  const taken = new Set(COMMON_OPTIONS.map(({ name }) => name));
+  return declared.filter(({ name }) => !taken.has(name)).map(({ name, description }) => ({ name, description, type: 'boolean' }));
 }
 
 function show(io: CommandIO, text: string, commands: readonly Entry[]): number {

@@ -20,6 +20,7 @@ import {
   type Settings,
   type SettingsOptions,
   shippedSandbox,
+  type Declaration,
 } from '../kernel/index.ts';
 import { oncePromised } from '@pith/promises';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
@@ -149,12 +150,13 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     ({ shipped }) => shipped || trust.level !== 'restricted',
   );
   const bubblewrap = oncePromised(probeSandboxing);
+  let prefixes: ReadonlySet<string> = new Set();
   return {
     places: { sandbox, untrustedSandbox: trust.untrusted, home: home ?? null, dataDirectory: settings.data_dir },
     trust,
     source: {
-      discover: (at) =>
-        discover({
+      async discover(at) {
+        const found = await discover({
           roots,
           agentPaths: reading.settings.agents.paths,
           index,
@@ -164,13 +166,16 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
           },
           grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
           at,
-        }),
+        });
+        prefixes = shippedPrefixes(found.declarations.values());
+        return found;
+      },
       renewSettings: () => reading.renew(),
       watched: roots.flatMap(({ directory }) => [path.join(directory, 'extensions'), path.join(directory, 'agents')]),
       quarantine: quarantineIn(settings.data_dir),
     },
     configOf: (declaration, changes) =>
-      configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant(), options.switches),
+      configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant(), { switches: options.switches, prefixes }),
     index,
     loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
     secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home) },
@@ -184,6 +189,11 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
         writable: () => trust.writable(),
       }),
   };
+}
+
+function shippedPrefixes(declarations: Iterable<Declaration>): ReadonlySet<string> {
+  const shipped = [...declarations].filter((declaration) => declaration.shipped);
+  return new Set(shipped.flatMap(({ manifest }) => (manifest?.models ?? []).map(({ prefix }) => prefix)));
 }
 
 function withChanges(settings: Settings, changes: SettingsChange): Settings {

@@ -23,6 +23,8 @@ export interface YamlOptions {
 const MAX_YAML_BYTES = 64 * 1024;
 const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
+/** What follows mostly follows from them. */
+const MOST_ERRORS = 3;
 
 /** This module brings the parser with it. */
 export function parseYaml(text: string, options: YamlOptions): YamlDocument {
@@ -30,6 +32,7 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   if (Buffer.byteLength(text) > maxBytes) {
     return unusable(finding(options, null, `has more than ${maxBytes} bytes`, 'Shorten the file'));
   }
+  if (isFarTooDeep(text)) return unusable(finding(options, null, `is nested deeper than ${MAX_DEPTH}`, 'Write it flatter'));
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, {
@@ -45,11 +48,24 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   }
 }
 
+/** By indicators alone: on text that nests a thousand times the parser itself can end the process. Brackets in texts count, too. */
+function isFarTooDeep(text: string): boolean {
+  let open = 0;
+  for (const character of text) {
+    if (character === '[' || character === '{') open += 1;
+    else if ((character === ']' || character === '}') && open > 0) open -= 1;
+    if (open > 8 * MAX_DEPTH) return true;
+  }
+  return NESTED_INDICATORS.test(text);
+}
+
+const NESTED_INDICATORS = /^ *(?:[?:-][ \t]+){65}/mu;
+
 type Locate = (offset: number) => Position;
 
 function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
   const diagnostics: Finding[] = [];
-  for (const error of document.errors) {
+  for (const error of document.errors.slice(0, MOST_ERRORS)) {
     if (error.code === 'MULTIPLE_DOCS') {
       diagnostics.push(finding(options, locate(error.pos[0]), "holds a second document after '---'", 'Keep one document a file'));
       continue;

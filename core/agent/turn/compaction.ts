@@ -203,7 +203,9 @@ async function shorten(
   const recipe = await provider.compact({ messages, contextWindow, fixedTokens: scaled(fixed), force }, signal);
   if (recipe === null) return null;
   if (!canBeFollowed(recipe, history))
-    throw new PithError('provider_failed', `'${provider.extensionId}' shortens conversations to something that no model would take`);
+    throw new PithError('provider_failed', `'${provider.extensionId}' shortens conversations to something that no model would take`, {
+      cure: `correct it, or switch it off: extensions.${provider.extensionId}.enabled: false`,
+    });
   const { replaced } = recipe;
   const answer = recipe.summary && (await summarise(deps, prompt, recipe.summary, signal));
   const replacement = answer ? withSummary(recipe.messages, answer.text) : recipe.messages;
@@ -223,11 +225,12 @@ async function replace(deps: TurnDependencies, writer: ThreadWriter, { threadId,
   deps.events.publish('thread.compacted', { threadId, turnId, messages, tokensBefore, tokensAfter, compactions, kept, dropped });
 }
 
-/** Whether models accept a thread that is written like this: it begins with a user's message, and each call is followed by its result. */
+/** Whether models accept a thread that is written like this: its parts are those of conversations, it begins with a user's message, and each call is followed by its result. */
 function canBeFollowed({ replaced, messages }: Recipe, history: readonly StoredMessage[]): boolean {
   if (!(Number.isInteger(replaced) && replaced >= 1 && replaced <= history.length && Array.isArray(messages))) return false;
+  if (!messages.every(isWellFormed)) return false;
   const after = [...messages, ...history.slice(replaced)].map(({ message }) => message);
-  if (!after.every((message) => Array.isArray(message?.content)) || after[0]?.role !== 'user') return false;
+  if (after[0]?.role !== 'user') return false;
   const open: string[] = [];
   for (const message of after) {
     if (message.role === 'tool') {
@@ -236,6 +239,30 @@ function canBeFollowed({ replaced, messages }: Recipe, history: readonly StoredM
     open.push(...callIdsOf(message));
   }
   return true;
+}
+
+/** It may come from another process: nothing of it is known. */
+function isWellFormed(given: unknown): boolean {
+  const { message, retain } = fieldsOf(given);
+  const { role, content } = fieldsOf(message);
+  const kept = Object.values(fieldsOf(retain)).map(fieldsOf);
+  return (
+    Array.isArray(content) &&
+    content.every((part) => isPartOf(role, fieldsOf(part))) &&
+    kept.every(({ key, digest }) => typeof key === 'string' && typeof digest === 'string')
+  );
+}
+
+function isPartOf(role: unknown, { type, text, toolCallId, toolName, output }: Readonly<Record<string, unknown>>): boolean {
+  const isNamed = typeof toolCallId === 'string' && typeof toolName === 'string';
+  if (role === 'tool') return type === 'tool-result' && isNamed && typeof output === 'object' && output !== null;
+  if (role === 'assistant' && type === 'tool-call') return isNamed;
+  if (role === 'assistant' && type === 'reasoning') return typeof text === 'string';
+  return (role === 'user' || role === 'assistant') && type === 'text' && typeof text === 'string';
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function withSummary([first, ...rest]: Recipe['messages'], text: string): Recipe['messages'] {

@@ -93,7 +93,7 @@ async function importEntry(
     return { module, shipped: made.shipped };
   } catch (error) {
     // A package that moved since the bundle was made is found by making the bundle again.
-    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND') await loader.forget(made);
+    if (codeOf(error, '') === 'ERR_MODULE_NOT_FOUND' || error instanceof SyntaxError) await loader.forget(made); // it may be damaged
     const refused = codeOf(error, '') === 'exit_refused';
     throw new Problem('import', refused ? 'exit_refused' : 'import_failed', `${entry} could not be imported: ${messageOf(error)}`, {
       cause: error,

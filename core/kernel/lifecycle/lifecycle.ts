@@ -4,7 +4,8 @@ import { setMaxListeners } from 'node:events';
 import { untilAborted, within } from '@pith/promises';
 import { canRun, type ExtensionState, blockerOf, ExtensionActor, type Slot, slotKey, stateOf } from './actor.ts';
 import { messageOf, PithError } from '../../contract/index.ts';
-import { type Failure, problemOf } from '../records/failures.ts';
+import type { Declaration } from '../discovery/declaration.ts';
+import { type Failure, Problem, problemOf } from '../records/failures.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { SurfaceDescriptor } from '../calls/surface.ts';
 import type { Wire } from '../calls/invoke.ts';
@@ -181,6 +182,22 @@ export class Lifecycle {
       this.#index.putSurface(id, key, surface.descriptor);
   }
 
+  /** A contract becomes part of the code that imports it: nothing of a stranger runs in the kernel by that way. Throws a `Problem`. */
+  refuseForeignContracts(declaration: Declaration): void {
+    const { rights } = this.runtime;
+    const { id, file, shipped, imports } = declaration;
+    if (shipped || rights.tierOf(declaration) !== 'in_process') return; // what ships takes the contracts that ship
+    // One without code of its own is no extension that runs, but may be let in all the same.
+    const isForeign = (each: string): boolean =>
+      rights.isForeign(this.slots.get(each)?.declaration ?? { ...declaration, id: each, manifest: null });
+    const owner = Object.keys(imports?.contracts ?? {}).find(isForeign);
+    if (owner === undefined) return;
+    throw new Problem('import', 'import_forbidden', `'${id}' runs inside Pith, and the contract of '${owner}' would run there with it`, {
+      file,
+      cure: `let '${id}' run in a separate process, or let '${owner}' in, too: extensions.${owner}.isolation: in_process`,
+    });
+  }
+
   /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
   async stopAll(): Promise<void> {
     this.#end.abort();
@@ -241,6 +258,7 @@ export class Lifecycle {
           const { from, number } = effect;
           const candidate = await this.#inTurn(() => {
             this.#cut.signal.throwIfAborted();
+            this.refuseForeignContracts(from.declaration);
             return 'again' in from ? from.again(number) : this.tiers.construct(from, number);
           });
           if (this.#cut.signal.aborted) await candidate.discard();

@@ -53,6 +53,7 @@ export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: Com
   const { runtime, slots, tiers, wire } = lifecycle;
 
   async function makerOf({ declaration, config }: Slot, entry: string): Promise<CommandEntry> {
+    lifecycle.refuseForeignContracts(declaration);
     if (runtime.rights.tierOf(declaration) === 'in_process') return importCommands(runtime, declaration, entry);
     const { commands, end } = await tiers.processes(declaration).openEntry({ declaration, config }, entry);
     lifecycle.endings.push(end);

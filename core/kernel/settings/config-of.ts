@@ -22,9 +22,16 @@ export interface ExtensionConfig {
   where(dotted: string): string;
 }
 
+export interface ConfigGiven {
+  /** What stands on the command line after two dashes. */
+  readonly switches?: readonly string[] | undefined;
+  /** Prefixes of models that what ships offers. */
+  readonly prefixes?: ReadonlySet<string>;
+}
+
 /** What manifest, settings and the switches of the command line together say about an extension. Of a broken manifest only the settings count. */
-export function configOf(declaration: Declaration, settings: Settings, switches: readonly string[] = []): ExtensionConfig {
-  const { id, manifest } = declaration;
+export function configOf(declaration: Declaration, settings: Settings, { switches = [], prefixes }: ConfigGiven = {}): ExtensionConfig {
+  const { id, manifest, shipped } = declaration;
   const block = settings.extensions[id] ?? {};
   const slips = misspelt(block, COMMON_KEYS, manifest);
   const { enabled: _, isolation = keptInProcess(slips, block), memory_mb: memoryMb = null, secrets: granted = [], ...rest } = block;
@@ -43,8 +50,10 @@ export function configOf(declaration: Declaration, settings: Settings, switches:
       ...new Set([
         ...(manifest?.secrets ?? []),
         ...granted,
-        ...namedIn({ ...own, ...claimed }),
-        ...offered.flatMap(([, { api_key_env: name }]) => name ?? []),
+        ...namedIn(own),
+        // A claim is no agreement: whoever says that it provides skills, or models under a prefix that ships, is given no names of others.
+        ...(shipped ? namedIn(claimed) : []),
+        ...offered.flatMap(([prefix, { api_key_env: name }]) => (name === undefined || (!shipped && prefixes?.has(prefix)) ? [] : name)),
       ]),
     ],
     where(dotted) {

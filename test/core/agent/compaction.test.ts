@@ -5,6 +5,10 @@ import { agent, createWorld, noticesOf } from './world.ts';
 
 const words = (count: number) => 'word '.repeat(count);
 
+const replacedBy =
+  (part: unknown, retain: unknown = {}): CompactionProvider['compact'] =>
+  async () => ({ replaced: 1, messages: [{ message: { role: 'user', content: [part] }, retain }] as never, summary: null });
+
 describe('compaction of a thread', () => {
   const talk = (text: string): ScriptedStep => ({ text, usage: { inputTokens: 100, outputTokens: 50 } });
 
@@ -115,6 +119,9 @@ describe('compaction of a thread', () => {
       async ({ messages }) => ({ replaced: messages.length - 1, messages: messages.slice(0, 1), summary: null }),
     ],
     ['replaces more than there is', async () => ({ replaced: 99, messages: [], summary: null })],
+    ['writes a part that no model takes', replacedBy({ type: 'file', data: 'http://127.0.0.1/', mediaType: 'x' })],
+    ['writes what is no part', replacedBy(null)],
+    ['keeps nothing under a name', replacedBy({ type: 'text', text: 'short' }, { a: { key: 1 } })],
   ])('an extension that %s costs a notice and no message', async (_, compact) => {
     const world = await createWorld({
       contextWindow: 1000,

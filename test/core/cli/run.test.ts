@@ -275,6 +275,23 @@ describe('running a command line', () => {
     }
   });
 
+  it('K7 the own option of a command is none of the switches that extensions declare; what follows -- is left alone', async () => {
+    const switches = ['all', 'no-things'].map((name) => ({ name, description: '', config: {} }));
+    const list = () => [{ id: 'sample', state: 'active', manifest: { commands: [], switches } }];
+    const targets: Target[] = [];
+    const opened = fakeOpen({
+      declared: [declare('things', 'index')],
+      commands: COMMANDS,
+      kernel: { host: { extensions: { list } } as never },
+      targets,
+    });
+    const { out } = await cli(['things', 'list', '--all', '--no-things'], { openKernel: opened });
+    expect(out).toBe((await cli(['things', 'list', '--all'], { openKernel: openKernel() })).out);
+    expect(targets[0]?.switches).toEqual(['all', 'no-things']);
+    await cli(['things', 'list', '--no-things', '--', '--no-words'], { openKernel: opened });
+    expect(targets[1]?.switches).toEqual(['no-things']);
+  });
+
   it('prints only JSON on the output under --json, wherever it stands', async () => {
     for (const argv of [
       ['things', 'list', '--json'],

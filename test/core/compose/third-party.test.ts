@@ -17,8 +17,8 @@ describe('a protocol and a topic of a third party, of which no line of core know
     ['in the kernel', { isolation: 'in_process', wire: false }],
     ['in the kernel, serialised', { isolation: 'in_process', wire: true }],
     ['each in a separate process', { isolation: 'process' }],
-    ['the provider in a process, its user in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme_use') } }],
-    ['the user in a process, its provider in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme_rank') } }],
+    ['the provider in a process, its user in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme', 'acme_use') } }],
+    ['the user in a process, its provider in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme', 'acme_rank') } }],
   ])(
     'works %s, through a reload of the provider and an edit of the contract',
     async (_, options) => {
@@ -103,6 +103,18 @@ describe('a protocol and a topic of a third party, of which no line of core know
     });
   });
 
+  it('T10 the contract of a stranger does not run inside the kernel with an extension that a person let in', async () => {
+    const contract = `${text('acme/contract.ts')}\n(globalThis as { contractRan?: boolean }).contractRan = true;\n`;
+    const files = { ...FILES, ...AGENT, 'extensions/acme/contract.ts': contract, 'pith.yaml': letIn('acme_use') };
+    await using pith = await testKernel({ shipped: false, isolation: 'process', files });
+    expect(await pith.kernel.host.extensions.activate('acme_use')).toMatchObject({
+      state: 'failed',
+      code: 'import_forbidden',
+      message: "'acme_use' runs inside Pith, and the contract of 'acme' would run there with it",
+    });
+    expect('contractRan' in globalThis).toBe(false);
+  });
+
   it('a topic that nothing defines is said before anybody agrees to hear it', async () => {
     const manifest = 'id: stranger\nentrypoint: main.ts\ndepends_on: [acme]\nevents: { handles: [{ topic: acme.rankd, handler: hear }] }\n';
     const files = {
@@ -142,6 +154,6 @@ export default class { constructor(context) { this.context = context; } getTools
   });
 });
 
-function letIn(id: string): string {
-  return `extensions: { ${id}: { isolation: in_process } }\n`;
+function letIn(...ids: readonly string[]): string {
+  return `extensions: { ${ids.map((id) => `${id}: { isolation: in_process }`).join(', ')} }\n`;
 }

@@ -18,11 +18,22 @@ describe('config', () => {
     expect(registry.manifest!.config).toEqual({ a: 1, b: 1, c: 1, deep: { x: 1, y: 1 } });
   });
 
+  it('K7 T10 a claim gives a stranger no secret: neither variables of scripts, nor the key of a prefix that ships', async () => {
+    const yaml =
+      'skills:\n  scripts: { env: [SCRIPTS_KEY] }\nextensions:\n  registry: { env: [OWN_KEY] }\nproviders:\n  mine: { api_key_env: MY_KEY }\n';
+    const { registry, plain, settings } = await setUp(yaml);
+    expect(configOf(registry, settings).secrets).toEqual(['OWN_KEY']);
+    expect(configOf({ ...registry, shipped: true }, settings).secrets).toEqual(['OWN_KEY', 'SCRIPTS_KEY']);
+    const prefixes = new Set(['mine']);
+    expect(configOf(plain, settings, { prefixes }).secrets).toEqual(['DECLARED']);
+    expect(configOf({ ...plain, shipped: true }, settings, { prefixes }).secrets).toEqual(['DECLARED', 'MY_KEY']);
+  });
+
   it('K7 a switch of the manifest lays its config over all settings, where it stands on the command line', async () => {
     const { plain, settings } = await setUp('extensions:\n  plain: { k: 2, l: 2 }\n');
     const switched = { ...plain, manifest: { ...plain.manifest!, switches: [{ name: 'less', description: '', config: { k: 0 } }] } };
-    expect(configOf(switched, settings, ['less', 'more']).config).toEqual({ k: 0, l: 2 });
-    expect(configOf(switched, settings, ['more']).config).toEqual({ k: 2, l: 2 });
+    expect(configOf(switched, settings, { switches: ['less', 'more'] }).config).toEqual({ k: 0, l: 2 });
+    expect(configOf(switched, settings, { switches: ['more'] }).config).toEqual({ k: 2, l: 2 });
   });
 
   it('K7 a key is named by the place that set it', async () => {

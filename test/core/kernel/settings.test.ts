@@ -195,6 +195,14 @@ describe('settings', () => {
     expect(settings.agents.paths).toEqual([path.join(path.dirname(sandbox), 'more'), path.join(home, 'agents'), '/abs']);
   });
 
+  it.each(['['.repeat(1000), '{a: '.repeat(1000), '- '.repeat(100)])(
+    'F4 what nests far too deep is said and parsed by nobody',
+    async (yaml) => {
+      const { diagnostics } = await load({ 'sandbox/pith.yaml': yaml });
+      expect(diagnostics).toMatchObject([{ severity: 'error', message: expect.stringContaining('nested deeper than 64') }]);
+    },
+  );
+
   it('K7 every value keeps where it was set', async () => {
     const { settings } = await load({
       'home/.pith/config.yaml': 'admins: [me]\n',
