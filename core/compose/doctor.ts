@@ -47,8 +47,10 @@ export async function examine({
   storage,
   commands,
 }: DoctorDependencies): Promise<DoctorReport> {
-  const extensions = (await host.extensions.activateAll()).map(extensionReport);
-  const checked = (await agents.list()).map((status) => agentReport(withModel(status, host, router)));
+  await host.extensions.activateAll();
+  const listed = await agents.list();
+  const extensions = host.extensions.list().map(extensionReport); // with what was wrong in the agents that they bring
+  const checked = listed.map((status) => agentReport(withModel(status, host, router)));
   const model = await router.choose().then(
     ({ ref, why }) => ({ ref, why }),
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),

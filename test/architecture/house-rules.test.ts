@@ -123,7 +123,7 @@ describe('house rules', () => {
     const skills = [
       /^core\/contract\//, // the protocol, and `uses_skills`
       /^core\/agent\/(?!tools\/|threads\/)/, // what an agent carries, and the variable of templates
-      /^core\/kernel\/(?:host|calls\/(?:render-prompt|surface)|providers\/(?:agents|tools)|records\/(?:error-codes|kernel-names))\.ts$/, // the protocol, `uses_skills`, and the variable of templates
+      /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/(?:error-codes|kernel-names))\.ts$/, // the protocol, `uses_skills`, and the variable of templates
       /^core\/kernel\/(?:discovery|settings)\/|^core\/trust\/(?:manifest|safeguards)\.ts$/, // `uses_skills`, and their section of the settings
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
       /^core\/compose\/(?:doctor|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
