@@ -71,11 +71,11 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
   readonly database: Database;
   readonly agents: AgentsApi;
   /**
-   * A secret that the manifest declares, or that the settings name as `api_key_env` of its provider; null when it is not set. `use`: where
+   * A secret that the manifest declares, or that the settings name for it; null when it is not set. `use`: where
    * it goes. Throws `not_declared` for other names, and `secret_not_given` where a person gave it for somebody else, or for another place.
    */
   getSecret(name: string, use?: SecretUse): string | null;
-  /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`); throws `not_declared` when none of them provides it. */
+  /** The provider among `depends_on`, or the kernel for what it answers itself (`Places`; inside the kernel also `ExtensionSettings`, `BroughtExtensions`); throws `not_declared` when none of them provides it. */
   use<T extends object>(protocol: Protocol<T>): Remote<T>;
   /** Every provider that can be reached now; empty when there is none. */
   find<T extends object>(protocol: Protocol<T>): readonly Remote<T>[];

@@ -15,7 +15,7 @@ export interface ModelInfo {
   readonly contextWindow: number | null;
 }
 
-/** Offers models under the prefixes that its manifest declares. In process only. */
+/** Offers models under the prefixes that its manifest declares. */
 export interface ModelProvider {
   /** Models that can be named under this prefix; may ask the server. Names that are not listed may still work. Empty when it cannot be asked. */
   models(prefix: string, signal?: AbortSignal): Promise<readonly ModelInfo[]>;
