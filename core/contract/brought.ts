@@ -37,7 +37,7 @@ export const BroughtProvider = defineProtocol<BroughtProvider>(
  * are open close when that extension stops.
  */
 export interface BroughtExtensions {
-  /** Bundles the code as it is now and runs nothing. `unheld`: why nothing would hold it; null where something does, or where a person wants nothing to. */
+  /** Bundles the code as it is now and runs nothing. `unheld`: why no sandbox confines it; null when one does, or when a person switched that off. */
   prepare(
     extension: BroughtExtension,
   ): Promise<{ readonly digest: string; readonly unheld: { readonly why: string; readonly cure: string } | null }>;

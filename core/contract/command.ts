@@ -67,9 +67,9 @@ export interface Command {
   readonly takesLine?: boolean;
   /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
   readonly yields?: boolean;
-  /** Said by the kernel, of an extension that does not ship: the name that it has where its own is somebody else's, `<extension>:<path>`. */
+  /** Set by the kernel for an extension that does not ship: the command's name where its own belongs to somebody else, `<extension>:<path>`. */
   readonly prefixed?: string;
-  /** Where its manifest says `needs: started`: options with which it is over so soon that no services are started for it. */
+  /** With `needs: started` in the manifest: options that make the command so short that no services are started for it. */
   readonly unservedWith?: readonly string[];
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;

@@ -8,7 +8,7 @@ import type { Manifest } from '../trust/index.ts';
 
 type BroughtCode = NonNullable<Declaration['brought']>;
 
-/** The entry of what is brought, which is made and no file. */
+/** The name of the generated entry module; there is no such file. */
 export const BROUGHT_ENTRY = 'brought.js';
 
 /** What declares it, as a folder declares others: it asks for nothing. `directory` is a real path. */

@@ -140,7 +140,7 @@ export async function fittingDocuments(offered: readonly OfferedDocument[], cont
 
 const NONE: FittingDocuments = { documents: [], lines: [], notices: [] };
 
-/** The model is not left to believe that what it was to be given stands there. */
+/** Tells the model what was left out. */
 async function linesOf(leftOut: readonly OfferedDocument[]): Promise<FittingDocuments['lines']> {
   const byExtension = new Map<string, string[]>();
   for (const { extensionId, key, instead } of leftOut) {

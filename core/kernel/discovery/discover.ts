@@ -75,7 +75,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
   index.keepFolders(seen);
   const declarations = new Map([...settleDefinitions(settleAgents(entries), ofPith)].sort(([a], [b]) => (a < b ? -1 : 1)));
   const isOn: IsEnabled = (id, manifest) => isEnabled(id, manifest, declarations.keys());
-  // Nothing else says what is wrong with an agent that is switched off, such as how it was.
+  // Findings of agents that are switched off are reported nowhere else.
   for (const { id, manifest, diagnostics: found } of declarations.values())
     if (manifest !== null && manifest.entrypoint === undefined && !isOn(id, manifest)) diagnostics.push(...found);
   return { declarations, failures: dependencyFailures(declarations, isOn, at), diagnostics };

@@ -23,7 +23,7 @@ export interface ActorOptions {
   readonly starts: Starts;
   /** Does it, and posts what comes of it. Never throws. */
   run(actor: ExtensionActor, effect: Effect): void;
-  /** What those are told who wait in vain. */
+  /** The error for callers when no version comes. */
   unavailable(actor: ExtensionActor, why: string | null): PithError;
 }
 

@@ -72,7 +72,7 @@ export interface Rights {
   configOf(declaration: Declaration, changes?: SettingsChange): ExtensionConfig;
   /** Where it runs. A manifest only asks: inside the kernel runs what came with Pith, and what a person's settings let in. */
   tierOf(declaration: Declaration): Tier;
-  /** Whether nobody answers for its code as for the kernel's own: it did not come with Pith, and no person let it into the kernel. */
+  /** True when its code neither ships nor was let into the kernel by a person. */
   isForeign(declaration: Declaration): boolean;
 }
 

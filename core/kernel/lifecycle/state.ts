@@ -135,11 +135,11 @@ export type Effect =
   | { readonly type: 'start'; readonly number: number; readonly generation: Generation; readonly starts: Starts }
   | { readonly type: 'close'; readonly number: number; readonly generation: Generation; readonly graceMs: number }
   | { readonly type: 'discard'; readonly number: number; readonly candidate: Candidate }
-  /** Tells `room` after that time. */
+  /** Posts `room` after that time. */
   | { readonly type: 'try later'; readonly afterMs: number; readonly attempt: number }
   /** Keeps, logs and publishes it. */
   | { readonly type: 'record'; readonly failure: Failure }
-  /** What is known of former versions holds no more. */
+  /** Failures of former versions do not count any more. */
   | { readonly type: 'forget failures' }
   | { readonly type: 'forget notes' }
   | { readonly type: 'publish'; readonly topic: 'extension.activated' | 'extension.reloaded'; readonly number: number }

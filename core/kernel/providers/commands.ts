@@ -178,7 +178,7 @@ function unwrap(error: unknown): never {
   throw error instanceof PithError && error.cause instanceof Error && error.cause.message === error.message ? error.cause : error;
 }
 
-/** What nobody meant to be read names nothing: this gives it the extension's name and the line. */
+/** Adds the extension's id and the line of its source to errors that were not written for people. */
 export async function named<T>(id: string, what: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await run();

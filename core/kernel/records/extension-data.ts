@@ -16,7 +16,7 @@ export function shortId(id: string): string {
 
 const EXTENSIONS = 'extensions';
 const BROUGHT = 'brought';
-/** What an extension may be called, and what is not its data all the same. Others of the kernel's names begin with a point. */
+/** Folder names in the data directory that an id could equal. Other names of the kernel begin with a point. */
 const KERNEL_FOLDERS: ReadonlySet<string> = new Set([EXTENSIONS, BROUGHT, 'logs']);
 
 /** Where an extension keeps its data: a folder that no other id can name. Nothing is made. */

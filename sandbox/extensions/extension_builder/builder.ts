@@ -63,7 +63,7 @@ export class Builder {
     );
   }
 
-  /** Why nothing holds code that an extension brings, as the end of a sentence; null: bubblewrap does. */
+  /** Why no sandbox confines code that an extension brings, as the end of a sentence; null: bubblewrap does. */
   async unconfined(): Promise<string | null> {
     if (await wantsNoSandbox(this.places)) return 'the settings say extensions_sandbox: off';
     return (await this.programs().unavailable())?.why ?? null;

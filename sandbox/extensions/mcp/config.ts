@@ -25,7 +25,7 @@ const remote = z.strictObject({
   headers: z.record(z.string(), z.string()).default({}),
 });
 
-/** One that cannot be read is left out as a whole: what is wrong with it may be what it was not to do. */
+/** A server that cannot be read is left out as a whole: the wrong key may be a restriction. */
 const server = z
   .unknown()
   .transform((given, context): z.infer<typeof local> | z.infer<typeof remote> => {

@@ -129,7 +129,7 @@ export class Connection {
     }
   }
 
-  /** One that is no tool costs nothing but itself. */
+  /** A malformed tool is left out; the others are offered. */
   #read(found: readonly unknown[]): readonly ServerTool[] {
     const refused = new Map<string, string>();
     const tools = found.flatMap((given, at) => {

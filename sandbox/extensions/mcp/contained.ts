@@ -31,7 +31,7 @@ export class Containment {
     return { [HOST_VARIABLE]: this.#guardian.newMark() };
   }
 
-  /** When the servers should have ended by themselves. */
+  /** Kills what is left, once the servers had time to end. */
   end(): void {
     this.#guardian.end();
   }

@@ -6,8 +6,8 @@ import { awaitsApproval } from './transitions.ts';
 import { cut } from './view.ts';
 
 /**
- * Reports each change of state: `task.changed` for programs, `notify` for the person who submitted the task. What was told is
- * marked afterwards, so that a killed process leaves nothing unsaid; it may say it twice.
+ * Reports each change of state: `task.changed` for programs, `notify` for the person who submitted the task. A change is
+ * marked after it was reported, so that a crash may report one twice and never loses one.
  */
 export class Announcer {
   #running: Promise<void> | undefined;

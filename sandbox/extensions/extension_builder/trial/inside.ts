@@ -76,7 +76,7 @@ function skipped(tool: string, why: string, cure?: string): Tried {
   return { findings: [{ check: 'smoke', severity: 'info', code: 'not_tried', message, cure }], tried: [] };
 }
 
-/** An error of the tool's own is an answer; these are none. */
+/** Codes that mean that the tool failed, and not that it answered with an error. */
 const FAULTS: readonly string[] = [
   'tool_failed',
   'tool_timeout',

@@ -9,7 +9,7 @@ import type { Switch, SwitchJournal } from './switch-journal.ts';
 import type { VersionStore } from './version-store.ts';
 import { FailureWatch, WATCH_MS } from './watch.ts';
 
-/** What at once goes wrong is told in the answer; this long it is waited for. */
+/** Failures within this time are part of the answer. */
 const FIRST_MOMENT_MS = 500;
 
 export interface ActivationPorts {
