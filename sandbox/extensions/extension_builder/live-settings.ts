@@ -14,13 +14,13 @@ export async function extensionSettings(places: Homes): Promise<Readonly<Record<
   return merged;
 }
 
-/** Whether nothing shall hold the processes of extensions. */
-export async function wantsNoSandbox(places: Homes): Promise<boolean> {
+/** Whether settings say that nothing confines the processes of extensions. Those of a sandbox may have changed since it was trusted: without it, only the person's own count. */
+export async function wantsNoSandbox(places: Partial<Homes>): Promise<boolean> {
   return (await settingsOf(places)).findLast(({ extensions_sandbox: wanted }) => wanted !== undefined)?.['extensions_sandbox'] === 'off';
 }
 
-async function settingsOf({ sandbox, home }: Homes): Promise<readonly Block[]> {
-  const files = [...(home === null ? [] : [join(home, '.pith', 'config.yaml')]), join(sandbox, 'pith.yaml')];
+async function settingsOf({ sandbox, home }: Partial<Homes>): Promise<readonly Block[]> {
+  const files = [...(home ? [join(home, '.pith', 'config.yaml')] : []), ...(sandbox === undefined ? [] : [join(sandbox, 'pith.yaml')])];
   return Promise.all(
     files.map(async (file) => {
       try {

@@ -59,7 +59,7 @@ export async function tryExtension(
       await cp(join(folder, 'node_modules'), join(tried, 'node_modules'), { recursive: true, verbatimSymlinks: true });
     await furnish(trial, signal);
     const report = await runInside(id, trial, signal);
-    const bare = (await wantsNoSandbox(places)) || (await programs().unavailable()) !== null;
+    const bare = (await wantsNoSandbox({ home: places.home })) || (await programs().unavailable()) !== null;
     const own = { directory: tried, place: join(root, 'tests'), pith: dirname(places.shippedSandbox), bare, programs: programs() };
     const tests = report.loaded ? await runOwnTests(own, signal) : { findings: [], tried: [] };
     const all = { ...report, findings: [...report.findings, ...tests.findings], tried: [...tests.tried, ...report.tried] };
@@ -105,7 +105,7 @@ async function furnish({ id, manifest, root, sandbox, kernel, places }: Trial, s
   const isOff = (each: string) => each !== BUILDER && !needed.has(each);
   const off = all.filter((each) => each.shipped && isOff(each.id)).map((each) => [each.id, { enabled: false }]);
   const on = others.map((each) => [each, { ...settings[each], enabled: true, secrets: [] }]);
-  const held = (await wantsNoSandbox(places)) ? { extensions_sandbox: 'off' } : {};
+  const held = (await wantsNoSandbox({ home: places.home })) ? { extensions_sandbox: 'off' } : {};
   await put(join(root, 'home', '.pith'), 'config.yaml', { ...held, extensions: Object.fromEntries([...off, ...on]) }); // what is tried does not see it
   await put(sandbox, 'pith.yaml', { extensions: { [id]: { ...own, enabled: true, isolation: 'process' } } });
 }
