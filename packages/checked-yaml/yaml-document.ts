@@ -32,7 +32,13 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   if (Buffer.byteLength(text) > maxBytes) {
     return unusable(finding(options, null, `has more than ${maxBytes} bytes`, 'Shorten the file'));
   }
-  if (isFarTooDeep(text)) return unusable(finding(options, null, `is nested deeper than ${MAX_DEPTH}`, 'Write it flatter'));
+  const deep = tooDeepAt(text);
+  if (deep >= 0) {
+    const line = text.slice(0, deep).split('\n').length - 1 + (options.firstLine ?? 1);
+    return unusable(
+      finding(options, { line, column: 1 }, `cannot be read as YAML: it is nested deeper than ${MAX_DEPTH}`, 'write it flatter'),
+    );
+  }
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, {
@@ -48,15 +54,16 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   }
 }
 
-/** By indicators alone: on text that nests a thousand times the parser itself can end the process. Brackets in texts count, too. */
-function isFarTooDeep(text: string): boolean {
+/** Where it nests far too deep, by indicators alone; -1: nowhere. On text that nests a thousand times the parser can end the process. Brackets in texts count, too. */
+function tooDeepAt(text: string): number {
   let open = 0;
-  for (const character of text) {
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
     if (character === '[' || character === '{') open += 1;
     else if ((character === ']' || character === '}') && open > 0) open -= 1;
-    if (open > 8 * MAX_DEPTH) return true;
+    if (open > 8 * MAX_DEPTH) return at;
   }
-  return NESTED_INDICATORS.test(text);
+  return text.search(NESTED_INDICATORS);
 }
 
 const NESTED_INDICATORS = /^ *(?:[?:-][ \t]+){65}/mu;
