@@ -32,7 +32,12 @@ try {
     platform: 'node',
     target: 'node20',
     packages: 'external',
-    alias: { ...contracts, pith: path.join(root, 'core/contract/index.ts'), '@pith': path.join(root, 'packages') },
+    alias: {
+      ...contracts,
+      'pith/testing': path.join(root, 'core/testing/index.ts'),
+      pith: path.join(root, 'core/contract/index.ts'),
+      '@pith': path.join(root, 'packages'),
+    },
     tsconfig: path.join(root, 'tsconfig.json'),
     sourcemap: 'inline',
     logLevel: 'warning',
