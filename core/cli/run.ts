@@ -74,8 +74,13 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
 const SHOWING: readonly string[] = ['doctor', 'settings'];
 
 async function runWords(words: readonly string[], line: Line): Promise<number> {
-  const found = await resolveCommand(words, async () => (await line.kernel()).host);
-  return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, words, line);
+  const host = async () => (await line.kernel()).host;
+  const found = await resolveCommand(words, host).catch(async (error: unknown) => {
+    const rest = switchesIn(words).length > 0 ? withoutSwitches(words, (await host()).extensions.list()) : words; // one may stand between the words
+    if (rest.length === words.length) throw error;
+    return resolveCommand(rest, host);
+  });
+  return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, found.words, line);
 }
 
 /** The words after a command of the kernel, without switches of extensions: these are looked for only where the command opens the sandbox and does not know an option. */
@@ -88,7 +93,7 @@ async function restOf(command: CoreCommand, rest: readonly string[], { kernel }:
 
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
-  const input = parseCommandInput(command, await restOf(command, given, line)); // before anything is opened: wrong use is said at once
+  const input = parseCommandInput(command, await restOf(command, given, line)); // before anything is opened, as far as its options are known: wrong use is said at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);

@@ -167,7 +167,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
           grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
           at,
         });
-        prefixes = shippedPrefixes(found.declarations.values());
+        prefixes = contestedPrefixes(found.declarations.values());
         return found;
       },
       renewSettings: () => reading.renew(),
@@ -191,9 +191,12 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   };
 }
 
-function shippedPrefixes(declarations: Iterable<Declaration>): ReadonlySet<string> {
-  const shipped = [...declarations].filter((declaration) => declaration.shipped);
-  return new Set(shipped.flatMap(({ manifest }) => (manifest?.models ?? []).map(({ prefix }) => prefix)));
+/** Prefixes of models that something offers that ships, or more than one extension: the key of one goes to no stranger. */
+function contestedPrefixes(declarations: Iterable<Declaration>): ReadonlySet<string> {
+  const offers = [...declarations].flatMap(({ shipped, manifest }) => (manifest?.models ?? []).map(({ prefix }) => ({ prefix, shipped })));
+  const isContested = (prefix: string) =>
+    offers.some((each) => each.prefix === prefix && each.shipped) || offers.filter((each) => each.prefix === prefix).length > 1;
+  return new Set(offers.flatMap(({ prefix }) => (isContested(prefix) ? [prefix] : [])));
 }
 
 function withChanges(settings: Settings, changes: SettingsChange): Settings {

@@ -23,7 +23,7 @@ export interface YamlOptions {
 const MAX_YAML_BYTES = 64 * 1024;
 const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
-/** What follows mostly follows from them. */
+/** Later errors mostly come from the first. */
 const MOST_ERRORS = 3;
 
 /** This module brings the parser with it. */
@@ -54,7 +54,7 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   }
 }
 
-/** Where it nests far too deep, by indicators alone; -1: nowhere. On text that nests a thousand times the parser can end the process. Brackets in texts count, too. */
+/** Where it nests far too deep, by indicators alone; -1: nowhere. On text that nests a thousand times the parser can end the process. Brackets in texts count, too, so that these are counted up to eight times the limit. */
 function tooDeepAt(text: string): number {
   let open = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -266,14 +266,14 @@ function names(folder: string): readonly string[] {
   }
 }
 
-/** Ends first what a killed process left of its own. `probe`: whether bubblewrap works here, asked once. */
+/** Begins to end what a killed process left of its own. `probe`: whether bubblewrap works here, asked once. */
 export function createConfinedPrograms(
   host: ConfinedHost,
   probe: () => Promise<Sandboxing> = oncePromised(probeSandboxing),
 ): ConfinedPrograms {
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
-  void endOrphans(host.dataDirectory).catch(() => undefined); // they die with their limits
+  void endOrphans(host.dataDirectory).catch(() => undefined); // bubblewrap or the guardian ends them, too
   const start = (program: ConfinedProgram, bubblewrap: string | null, signal?: AbortSignal): Promise<ConfinedOutcome> => {
     const stop = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]);
     if (stop.aborted) throw new ProcessFailed('aborted', 'the program was not started: it was aborted', { cause: stop.reason });

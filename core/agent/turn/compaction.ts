@@ -1,3 +1,4 @@
+import { isPlainMap } from '../../kernel/index.ts';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
 import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';
@@ -244,19 +245,22 @@ function canBeFollowed({ replaced, messages }: Recipe, history: readonly StoredM
 /** It may come from another process: nothing of it is known. */
 function isWellFormed(given: unknown): boolean {
   const { message, retain } = fieldsOf(given);
-  const { role, content } = fieldsOf(message);
+  const { role, content, providerOptions = {} } = fieldsOf(message);
   const kept = Object.values(fieldsOf(retain)).map(fieldsOf);
   return (
+    isPlainMap(retain) &&
+    isPlainMap(providerOptions) &&
     Array.isArray(content) &&
+    content.length > 0 &&
     content.every((part) => isPartOf(role, fieldsOf(part))) &&
     kept.every(({ key, digest }) => typeof key === 'string' && typeof digest === 'string')
   );
 }
 
-function isPartOf(role: unknown, { type, text, toolCallId, toolName, output }: Readonly<Record<string, unknown>>): boolean {
+function isPartOf(role: unknown, { type, text, toolCallId, toolName, input, output }: Readonly<Record<string, unknown>>): boolean {
   const isNamed = typeof toolCallId === 'string' && typeof toolName === 'string';
-  if (role === 'tool') return type === 'tool-result' && isNamed && typeof output === 'object' && output !== null;
-  if (role === 'assistant' && type === 'tool-call') return isNamed;
+  if (role === 'tool') return type === 'tool-result' && isNamed && typeof fieldsOf(output)['type'] === 'string';
+  if (role === 'assistant' && type === 'tool-call') return isNamed && input !== undefined;
   if (role === 'assistant' && type === 'reasoning') return typeof text === 'string';
   return (role === 'user' || role === 'assistant') && type === 'text' && typeof text === 'string';
 }

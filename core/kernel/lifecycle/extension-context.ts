@@ -47,7 +47,7 @@ export function createExtensionContext(
         `'${id}' asks for the secret '${name}', which its manifest does not declare${didYouMean(name, secrets)}`,
         {
           where: declaration.file,
-          cure: `add ${name} to 'secrets', or name it as a provider's api_key_env in the settings`,
+          cure: `add ${name} to 'secrets' of the manifest; or a person names it in extensions.${id}.secrets`,
         },
       );
     },

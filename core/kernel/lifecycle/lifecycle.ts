@@ -194,7 +194,7 @@ export class Lifecycle {
     if (owner === undefined) return;
     throw new Problem('import', 'import_forbidden', `'${id}' runs inside Pith, and the contract of '${owner}' would run there with it`, {
       file,
-      cure: `let '${id}' run in a separate process, or let '${owner}' in, too: extensions.${owner}.isolation: in_process`,
+      cure: `write extensions.${id}.isolation: process, or let '${owner}' in, too: extensions.${owner}.isolation: in_process`,
     });
   }
 

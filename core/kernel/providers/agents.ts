@@ -1,5 +1,5 @@
 import { didYouMean } from '@pith/plain-text';
-import { type AgentSpec, type Diagnostic, type JsonValue, messageOf, PithError, AgentProvider } from '../../contract/index.ts';
+import { type AgentSpec, codeOf, type Diagnostic, type JsonValue, messageOf, PithError, AgentProvider } from '../../contract/index.ts';
 import type { Failure } from '../records/failures.ts';
 import { type BroughtPrompt, renderPrompt } from '../calls/render-prompt.ts';
 import { canRun, type Slot } from '../lifecycle/actor.ts';
@@ -226,7 +226,9 @@ async function answerOf(lifecycle: Lifecycle, slot: Slot, files: readonly Declar
       lifecycle.note(slot.id, 'listAgents gave what is no { id, spec, diagnostics, file }; it is left out', 'provider_failed');
     return agents;
   } catch (error) {
-    lifecycle.note(slot.id, `its agents could not be read: ${messageOf(error)}`, 'provider_failed');
+    // A call that failed is recorded already.
+    if (codeOf(error, '') === 'not_serialisable')
+      lifecycle.note(slot.id, `its agents could not be read: ${messageOf(error)}`, 'provider_failed');
     return [];
   }
 }

@@ -7,7 +7,7 @@ import {
   PithError,
   type SettingsChange,
 } from '../../contract/index.ts';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
 import { isPlainMap } from '../records/plain-data.ts';
@@ -159,7 +159,7 @@ type SettingsWish = 'person' | 'agent';
 
 /** Names in lists called `env` are secrets that the extension may ask for. */
 function namesVariables(key: string, value: JsonValue): boolean {
-  if (key === 'env' && Array.isArray(value)) return true;
+  if (key === 'env' && Array.isArray(value)) return value.length > 0;
   return isPlainMap(value) && Object.entries(value).some(([name, each]) => namesVariables(name, each as JsonValue));
 }
 
@@ -184,6 +184,7 @@ async function configure(
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
   const config = runtime.rights.configOf(declaration, changes);
+  lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
   const { editSettingsFile } = await import('../settings/settings-edit.ts');
   editSettingsFile(path.join(runtime.places.sandbox, 'pith.yaml'), changes);
@@ -204,8 +205,11 @@ function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, 
     ...(wish === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
   ].map((key) => `extensions.${id}.${key}`);
   const isGranted = wish === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
+  const [, , key = ''] = dotted.split('.');
+  const isSlip = !(key in (declaration.manifest?.config ?? {})) && slipsOf(key, RIGHTS, 2).length > 0; // it would count as one
   const isRight =
     isGranted ||
+    isSlip ||
     rights.some((right) => dotted === right || dotted.startsWith(`${right}.`)) ||
     /(?:^|\.)env\.\d+$/u.test(dotted) ||
     namesVariables(dotted.split('.').at(-1) ?? '', value);
@@ -215,6 +219,6 @@ function checkPath({ id, declaration }: Slot, dotted: string, value: JsonValue, 
     !/(?:^|\.)(?:__proto__|$)/u.test(dotted)
   )
     return;
-  const message = `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it' : 'it belongs to something else'}`;
+  const message = `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it, by hand' : 'it belongs to something else'}`;
   throw new PithError('not_allowed', message, { cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand' });
 }

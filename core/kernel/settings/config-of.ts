@@ -25,7 +25,7 @@ export interface ExtensionConfig {
 export interface ConfigGiven {
   /** What stands on the command line after two dashes. */
   readonly switches?: readonly string[] | undefined;
-  /** Prefixes of models that what ships offers. */
+  /** Prefixes of models whose key goes to no stranger: something that ships offers them, or several extensions do. */
   readonly prefixes?: ReadonlySet<string>;
 }
 
@@ -51,7 +51,7 @@ export function configOf(declaration: Declaration, settings: Settings, { switche
         ...(manifest?.secrets ?? []),
         ...granted,
         ...namedIn(own),
-        // A claim is no agreement: whoever says that it provides skills, or models under a prefix that ships, is given no names of others.
+        // A claim is no agreement: whoever says that it provides skills, or models under a prefix of others, is given none of their names.
         ...(shipped ? namedIn(claimed) : []),
         ...offered.flatMap(([prefix, { api_key_env: name }]) => (name === undefined || (!shipped && prefixes?.has(prefix)) ? [] : name)),
       ]),

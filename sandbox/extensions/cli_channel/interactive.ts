@@ -74,7 +74,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     get threadId() {
       return conversation.threadId;
     },
-    show: ({ text }) => show(hint(printable(text).replaceAll('\n', '\n  '))), // no line of it begins as ours do
+    show: ({ text }) => show(hint(printable(text).replaceAll('\n', '\n  '))), // indented, so that no line of it looks like one of Pith's
   });
   const offFailures = context.events.handle('extension.failed', (failure) => {
     if (failure.phase === 'reload' && !commanding) show(problemLine(failure, failure.extensionId)); // a command says what it broke

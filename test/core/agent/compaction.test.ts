@@ -121,6 +121,11 @@ describe('compaction of a thread', () => {
     ['replaces more than there is', async () => ({ replaced: 99, messages: [], summary: null })],
     ['writes a part that no model takes', replacedBy({ type: 'file', data: 'http://127.0.0.1/', mediaType: 'x' })],
     ['writes what is no part', replacedBy(null)],
+    ['keeps a text', replacedBy({ type: 'text', text: 'short' }, 'abc')],
+    [
+      'writes a message without parts',
+      async () => ({ replaced: 1, messages: [{ message: { role: 'user', content: [] }, retain: {} }], summary: null }),
+    ],
     ['keeps nothing under a name', replacedBy({ type: 'text', text: 'short' }, { a: { key: 1 } })],
   ])('an extension that %s costs a notice and no message', async (_, compact) => {
     const world = await createWorld({

@@ -130,7 +130,9 @@ function testImports(directory: string, pith: string): Plugin {
           const at = [dirname(directory), join(pith, 'sandbox/extensions')]
             .map((folder) => join(folder, other, 'contract.ts'))
             .find(existsSync);
-          return at === undefined ? { errors: [{ text: `'${other}' has no contract.ts, or is not in depends_on` }] } : { path: at };
+          return at === undefined
+            ? { errors: [{ text: `there is no contract.ts of '${other}': add it to depends_on, or correct the name` }] }
+            : { path: at };
         }
         const look = (from: string) => plugin.resolve(path, { resolveDir: from, kind, importer, pluginData: LOOKING });
         const isPackage = /^[a-z@]/i.test(path) && !path.includes(':');
