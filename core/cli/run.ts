@@ -1,7 +1,7 @@
 import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseCommandInput } from '@pith/command-line';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../contract/index.ts';
 import { type DeclaredCommand, packageRoot } from '../kernel/index.ts';
 import { switchesIn, takeCommonOptions, withoutSwitches } from './common-options.ts';
@@ -106,7 +106,10 @@ async function runCore(command: CoreCommand, given: readonly string[], line: Lin
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal } = line;
   const kernel = await line.kernel();
-  const { command, rest } = await resolveLoaded(words, await loadCommands(kernel.host, declared), kernel.host);
+  const loaded = await loadCommands(kernel.host, declared);
+  // A switch may stand between the words of a command.
+  const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, kernel.host.extensions.list());
+  const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = parseCommandInput(command, withoutSwitches(rest, kernel.host.extensions.list(), command));
   const { sandbox } = await line.target();
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))

@@ -20,9 +20,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
         ];
         io.json(rows);
         if (rows.length === 0)
-          io.print(
-            'No MCP servers work here: name them under extensions.mcp.servers in pith.yaml; where some stand there, pith doctor says why they cannot be read',
-          );
+          io.print('No MCP servers: name them under extensions.mcp.servers in pith.yaml; pith doctor shows entries that cannot be read');
         for (const { name, state, reason, tools } of rows)
           io.print(`${name}: ${state}${reason === null ? '' : ` (${reason})`}${tools.map((tool) => `\n  ${tool}`).join('')}`);
         return rows.some(({ state }) => state === 'failed') ? 1 : 0;

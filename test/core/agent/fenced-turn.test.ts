@@ -86,7 +86,7 @@ describe('a turn whose thread another process has taken', () => {
 describe('compacting by hand', () => {
   const words = 'word '.repeat(500);
 
-  it('B8: stores nothing when another process has taken the thread', async () => {
+  it('B8 C2: stores nothing when another process has taken the thread', async () => {
     let before: unknown;
     const world = await createWorld({
       script: [{ text: 'one' }, { text: 'two' }, async () => ((before = await stolen(world)), { text: 'SHORT' })],

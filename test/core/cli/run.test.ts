@@ -288,6 +288,8 @@ describe('running a command line', () => {
     const { out } = await cli(['things', 'list', '--all', '--no-things'], { openKernel: opened });
     expect(out).toBe((await cli(['things', 'list', '--all'], { openKernel: openKernel() })).out);
     expect(targets[0]?.switches).toEqual(['all', 'no-things']);
+    expect((await cli(['things', '--no-things', 'list', '--all'], { openKernel: opened })).out).toBe(out);
+    targets.pop();
     await cli(['things', 'list', '--no-things', '--', '--no-words'], { openKernel: opened });
     expect(targets[1]?.switches).toEqual(['no-things']);
   });

@@ -6,7 +6,7 @@ import { diagnosticJson, diagnosticText } from './rows.ts';
 export function validate(context: CommandContext): Command {
   return {
     path: 'skills validate',
-    description: 'Hold skills to the specification; fails when one has errors',
+    description: 'Check skills against the specification; fails when one has errors',
     arguments: [
       {
         name: 'path',

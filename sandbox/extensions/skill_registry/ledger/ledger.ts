@@ -52,7 +52,7 @@ export class SkillLedger {
     keepNewest(this.#beginning, turn.id, { turn, uses: [], offer: null }, BEGINNING);
   }
 
-  /** What the turn's model is told of the skills; said once, where the turn's prompt is made. */
+  /** Records once for each turn, when its prompt is made, what the model is shown of the skills. */
   offered(turn: TurnInfo, offer: Offer): void {
     const begun = this.#beginning.get(turn.id);
     if (begun !== undefined) begun.offer = offer;
