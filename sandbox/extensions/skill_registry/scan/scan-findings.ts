@@ -28,7 +28,12 @@ export function skillUnreadable(file: string): Diagnostic {
 }
 
 export function skillAtRoot(file: string): Diagnostic {
-  return warning('skill_at_root', file, 'a SKILL.md in the source folder itself is not used as a skill', 'move it into a folder of its own');
+  return warning(
+    'skill_at_root',
+    file,
+    'a SKILL.md in the source folder itself is not used as a skill',
+    'move it into a folder of its own',
+  );
 }
 
 export function linkBroken(path: string): Diagnostic {
