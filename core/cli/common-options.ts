@@ -25,15 +25,13 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'version', short: 'V', type: 'boolean', description: "Print Pith's version" },
 ];
 
-const SWITCHES: ReadonlyMap<string, 'json' | 'quiet' | 'trust' | 'help' | 'version'> = new Map([
-  ['--trust', 'trust'],
-  ['--json', 'json'],
-  ['--quiet', 'quiet'],
-  ['--help', 'help'],
-  ['-h', 'help'],
-  ['--version', 'version'],
-  ['-V', 'version'],
-]);
+type Switch = 'json' | 'quiet' | 'trust' | 'help' | 'version';
+
+const SWITCHES: ReadonlyMap<string, Switch> = new Map(
+  COMMON_OPTIONS.filter(({ type }) => type === 'boolean').flatMap(({ name, short }) =>
+    [`--${name}`, ...(short === undefined ? [] : [`-${short}`])].map((word) => [word, name as Switch] as const),
+  ),
+);
 
 /** Takes the common options out of `argv`; what follows `--` is left alone. Throws `usage`. */
 export function takeCommonOptions(argv: readonly string[]): CommonOptions {
@@ -61,16 +59,23 @@ export function switchesIn(words: readonly string[]): readonly string[] {
   return (end < 0 ? words : words.slice(0, end)).flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : []));
 }
 
-/** Without what extensions declare as `switches`, as far as the command itself has no such option; what follows `--` is left alone. */
+/** What extensions declare as `switches`. */
+export function switchesOf(extensions: readonly { readonly manifest: Pick<Manifest, 'switches'> | null }[]): readonly CommandOption[] {
+  const taken = new Set(COMMON_OPTIONS.map(({ name }) => name));
+  const declared = extensions.flatMap(({ manifest }) => manifest?.switches ?? []);
+  return declared.filter(({ name }) => !taken.has(name)).map(({ name, description }) => ({ name, description, type: 'boolean' }));
+}
+
+/** Without `switches`, as far as the command itself has no such option; what follows `--` is left alone. */
 export function withoutSwitches(
   words: readonly string[],
-  extensions: readonly { readonly manifest: Pick<Manifest, 'switches'> | null }[],
+  switches: readonly CommandOption[],
   { options = [] }: Pick<CommandShape, 'options'> = {},
 ): readonly string[] {
-  const declared = new Set(extensions.flatMap(({ manifest }) => (manifest?.switches ?? []).map(({ name }) => name)));
-  for (const { name } of options) declared.delete(name);
+  const taken = new Set(switches.map(({ name }) => name));
+  for (const { name } of options) taken.delete(name);
   const end = words.includes('--') ? words.indexOf('--') : words.length;
-  return words.filter((word, index) => index >= end || !word.startsWith('--') || !declared.has(word.slice(2)));
+  return words.filter((word, index) => index >= end || !word.startsWith('--') || !taken.has(word.slice(2)));
 }
 
 function valueOf(value: string | undefined): string {

@@ -1,7 +1,7 @@
 import { matchCommand } from '@pith/command-line';
 import { type Command, PithError } from '../contract/index.ts';
 import type { DeclaredCommand, Host } from '../kernel/index.ts';
-import { COMMON_OPTIONS } from './common-options.ts';
+import { COMMON_OPTIONS, switchesOf } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
 /** What a line of words stands for before any code of an extension has been loaded. */
@@ -35,7 +35,7 @@ export async function resolveCommand(words: readonly string[], extensions: () =>
   if (found) return { kind: 'declared', command: found.command, words };
   const missing = matchCommand(withheldBy(source), words);
   if (missing) throw unavailable(missing.command);
-  return unknownCommand(words, [...LINE_COMMANDS, ...others]);
+  return unknownCommand(words, [...LINE_COMMANDS, ...others], source);
 }
 
 /** The command among those that an extension's code has; a declared path may be only the first word of several. */
@@ -44,7 +44,7 @@ export async function resolveLoaded(
   commands: readonly Command[],
   source: CommandSource,
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
-  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // what was meant may be declared by itself
+  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()], source); // what was meant may be declared by itself
 }
 
 /** The commands behind a declared one. One that needs only the index activates nothing. */
@@ -90,14 +90,18 @@ function unavailable({ path, extensionId, reason }: WithheldCommand): PithError 
       });
 }
 
-async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {
+async function unknownCommand(
+  words: readonly string[],
+  commands: readonly { readonly path: string }[],
+  { extensions }: CommandSource,
+): Promise<never> {
   const { didYouMean, nearest } = await import('@pith/plain-text');
   const typed = leading(words);
   if (typed.length === 0) {
     const [option = ''] = words;
     const [close] = nearest(
       option.replace(/^-+/u, ''),
-      COMMON_OPTIONS.map(({ name }) => name),
+      [...COMMON_OPTIONS, ...switchesOf(extensions.list())].map(({ name }) => name),
       1,
     );
     throw new PithError('usage', `unknown option '${option}': not a global option`, {

@@ -1,10 +1,10 @@
 import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { type CommandOption, matchCommand, parseCommandInput } from '@pith/command-line';
 import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../contract/index.ts';
 import { type DeclaredCommand, packageRoot } from '../kernel/index.ts';
-import { switchesIn, takeCommonOptions, withoutSwitches } from './common-options.ts';
+import { COMMON_OPTIONS, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
 import type { CoreCommand } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
 import type { OpenKernel } from './open-kernel.ts';
@@ -76,24 +76,30 @@ const SHOWING: readonly string[] = ['doctor', 'settings'];
 async function runWords(words: readonly string[], line: Line): Promise<number> {
   const host = async () => (await line.kernel()).host;
   const found = await resolveCommand(words, host).catch(async (error: unknown) => {
-    const rest = switchesIn(words).length > 0 ? withoutSwitches(words, (await host()).extensions.list()) : words; // one may stand between the words
+    const rest = switchesIn(words).length > 0 ? withoutSwitches(words, switchesOf((await host()).extensions.list())) : words; // one may stand between the words
     if (rest.length === words.length) throw error;
     return resolveCommand(rest, host);
   });
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, found.words, line);
 }
 
-/** The words after a command of the kernel, without switches of extensions: these are looked for only where the command opens the sandbox and does not know an option. */
-async function restOf(command: CoreCommand, rest: readonly string[], { kernel }: Line): Promise<readonly string[]> {
-  const known = (command.options ?? []).map(({ name }) => `--${name}`);
-  const isUnknown = switchesIn(rest).some((name) => !known.includes(`--${name.split('=', 1)[0]}`));
+/** Switches of extensions are looked for only where the command opens the sandbox and does not know an option. */
+async function inputOf(command: CoreCommand, rest: readonly string[], { kernel }: Line): Promise<CommandInput> {
+  const known = (command.options ?? []).map(({ name }) => name);
+  const isUnknown = switchesIn(rest).some((name) => !known.includes(name.split('=', 1)[0] as string));
   const isOpened = command.needs === undefined || command.needs === 'opener';
-  return isOpened && isUnknown ? withoutSwitches(rest, (await kernel()).host.extensions.list(), command) : rest;
+  return readInput(command, rest, isOpened && isUnknown ? switchesOf((await kernel()).host.extensions.list()) : []);
+}
+
+/** The words after a command, without switches of extensions. */
+function readInput(command: Command | CoreCommand, rest: readonly string[], switches: readonly CommandOption[]): CommandInput {
+  const others = [...COMMON_OPTIONS, ...switches].map(({ name }) => name);
+  return parseCommandInput(command, withoutSwitches(rest, switches, command), others);
 }
 
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
-  const input = parseCommandInput(command, await restOf(command, given, line)); // before anything is opened, as far as its options are known: wrong use is said at once
+  const input = await inputOf(command, given, line); // before anything is opened, as far as its options are known: wrong use is said at once
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
@@ -108,9 +114,10 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const kernel = await line.kernel();
   const loaded = await loadCommands(kernel.host, declared);
   // A switch may stand between the words of a command.
-  const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, kernel.host.extensions.list());
+  const switches = switchesOf(kernel.host.extensions.list());
+  const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
-  const input = parseCommandInput(command, withoutSwitches(rest, kernel.host.extensions.list(), command));
+  const input = readInput(command, rest, switches);
   const { sandbox } = await line.target();
   if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))
     io.error(`sandbox: ${sandbox} (there is none here)`);

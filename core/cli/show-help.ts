@@ -2,8 +2,8 @@ import pc from 'picocolors';
 import { commandUsage, matchCommand, optionUsage, type CommandShape, type CommandOption } from '@pith/command-line';
 import type { Command, CommandIO } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
-import { COMMON_OPTIONS } from './common-options.ts';
-import { commandsBelow, type CommandSource, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
+import { COMMON_OPTIONS, switchesOf } from './common-options.ts';
+import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './terminal/report.ts';
 import { writeError, type Stdio } from './terminal/terminal-io.ts';
 
@@ -14,7 +14,7 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   const named = words.filter((word) => !word.startsWith('-'));
   if (named.length === 0) {
     const found = await source()
-      .then((host) => ({ declared: host.providers.commands.declared(), switches: switchesOf(host) }))
+      .then((host) => ({ declared: host.providers.commands.declared(), switches: switchesOf(host.extensions.list()) }))
       .catch((error: unknown) => {
         writeError(stdio, describeError(error)); // help must help where the sandbox is broken
         return { declared: [], switches: [] };
@@ -32,19 +32,13 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   const from = await source();
   const loaded = await loadCommands(from, resolved.command);
   const exact = matchCommand(loaded, named);
-  if (exact) return show(io, commandHelp(exact.command, [...COMMON_OPTIONS, ...switchesOf(from)], style), [exact.command]);
+  if (exact)
+    return show(io, commandHelp(exact.command, [...COMMON_OPTIONS, ...switchesOf(from.extensions.list())], style), [exact.command]);
   const above = resolved.command.path.split(' ');
   const own = commandsBelow(above, loaded);
   const elsewhere = commandsBelow(above, from.providers.commands.declared()).filter(({ path }) => !own.some((each) => each.path === path));
   const below = [...own, ...elsewhere];
   return show(io, groupHelp(resolved.command.path, below, style), below);
-}
-
-/** Switches that extensions declare. */
-function switchesOf({ extensions }: Pick<CommandSource, 'extensions'>): readonly CommandOption[] {
-  const declared = extensions.list().flatMap(({ manifest }) => manifest?.switches ?? []);
-  const taken = new Set(COMMON_OPTIONS.map(({ name }) => name));
-  return declared.filter(({ name }) => !taken.has(name)).map(({ name, description }) => ({ name, description, type: 'boolean' }));
 }
 
 function show(io: CommandIO, text: string, commands: readonly Entry[]): number {

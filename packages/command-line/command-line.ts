@@ -60,9 +60,9 @@ export function matchCommand<T extends { readonly path: string }>(
   return best;
 }
 
-/** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure. */
-export function parseCommandInput(command: CommandShape, words: readonly string[]): ParsedCommand {
-  const { values, positionals } = parseWords(command, words);
+/** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure; `others`: options that a slip may mean too. */
+export function parseCommandInput(command: CommandShape, words: readonly string[], others: readonly string[] = []): ParsedCommand {
+  const { values, positionals } = parseWords(command, words, others);
   const options = new Map<string, string | boolean | number | readonly string[]>();
   for (const option of command.options ?? []) {
     const value = values[option.name] ?? option.default;
@@ -87,7 +87,7 @@ export function optionUsage(option: CommandOption): string {
   return option.type === 'boolean' ? `--${option.name}` : `--${option.name} <${option.name}>${option.multiple ? '…' : ''}`;
 }
 
-function parseWords(command: CommandShape, words: readonly string[]) {
+function parseWords(command: CommandShape, words: readonly string[], others: readonly string[]) {
   const options: NonNullable<ParseArgsConfig['options']> = {};
   for (const { name, short, type, multiple } of command.options ?? []) {
     options[name] = {
@@ -102,7 +102,7 @@ function parseWords(command: CommandShape, words: readonly string[]) {
     return parsed;
   } catch (error) {
     if (error instanceof WrongUse) throw error;
-    throw wrongUse(command, reasonOf(error, Object.keys(options)), error);
+    throw wrongUse(command, reasonOf(error, [...Object.keys(options), ...others]), error);
   }
 }
 

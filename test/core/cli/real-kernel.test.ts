@@ -42,6 +42,23 @@ describe('a new sandbox with the real kernel', () => {
     expect((await run('threads', 'show', 't2')).err).toContain("did you mean 't1'?");
   });
 
+  it.each([['chat', '--no-skils', '-p', 'hi'], ['doctor', '--no-skils'], ['--no-skils']])(
+    'names the nearest option for %s %s, also one that an extension declares',
+    async (...argv) => {
+      expect(await run(...argv)).toMatchObject({ code: 2, err: expect.stringContaining("did you mean '--no-skills'?") });
+    },
+  );
+
+  it('doctor says of settings that are no YAML where that begins, and nothing that follows from it', async () => {
+    const at = (file: string) => path.join(folder, 'sandbox', file);
+    await writeFile(at('agents/assistant/manifest.yaml'), 'id: assistant\nname: A\nversion: 1.0.0\nagent: { model: smart }\n');
+    await writeFile(at('pith.yaml'), 'models: { smart: offline }\nextensions:\n  kv: [\n  mcp: : x\nskills: {}\n');
+    const { code, out } = await run('doctor');
+    expect(code).toBe(1);
+    expect(out.match(/pith\.yaml|smart/gu)).toEqual(['pith.yaml']);
+    expect(out).toContain('pith.yaml:4: is not valid YAML');
+  });
+
   it('K7 reads relative paths of the environment from where it was called', async () => {
     const at = (file: string) => path.join(folder, 'state', file);
     const called = (...argv: string[]) => cli(argv, { cwd: folder, openKernel, env: { PITH_DATA_DIR: 'state' } });

@@ -201,7 +201,10 @@ describe('running a command line', () => {
     [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
     [['agents'], "pith: choose a subcommand of 'agents': list, show, prompt; see: pith agents --help\n"],
-    [['agents', 'list', '--jsn'], "pith: wrong use of 'agents list': unknown option '--jsn'; write: agents list\n"],
+    [
+      ['agents', 'list', '--jsn'],
+      "pith: wrong use of 'agents list': unknown option '--jsn' (did you mean '--json'?); write: agents list\n",
+    ],
     [['--versoin'], "pith: unknown option '--versoin': not a global option; did you mean '--version'?\n"],
     [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: agents show <id>\n"],
     [['agents', 'list', '--sandbox'], 'pith: wrong use of --sandbox: it needs a folder; write: --sandbox <folder>\n'],
