@@ -95,6 +95,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   );
   lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.secrets.redactJson));
 
+  const ownCommands = () => options.commands?.(kernel) ?? [];
   const ofSandbox = hostOptionsOf(reading);
   const host = await createHost({
     ...ofSandbox,
@@ -117,7 +118,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       },
     },
     calls: { wire: options.wire, isolation: options.isolation },
-    commands: () => options.commands?.(kernel) ?? [],
+    commands: ownCommands,
   });
 
   lazily(ROUTER, () =>
@@ -190,8 +191,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     return has(reading.settings.default_agent) || !has(usual) ? reading.settings : { ...reading.settings, default_agent: usual };
   };
 
-  const deliveries = async () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []);
-
   let services: EventServices | null = null;
   let stopping: Promise<void> | undefined;
   const stop = async () => {
@@ -233,15 +232,22 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     compact: agents.compact,
     async doctor() {
-      const commands = () => options.commands?.(kernel) ?? [];
-      const storage = async () => {
-        const { storageFindings } = await import('./storage-findings.ts');
-        const extensions = [...host.extensions.discovery.declarations.values()].map(({ id }) => id);
-        return storageFindings({ databaseFile, dataDirectory: settings.data_dir, extensions, quotas: reading.settings.quotas, clock });
-      };
-      const report = await examine({ host, agents: agents.registry, router: get(ROUTER), findings, deliveries, storage, commands });
+      const { data_dir: dataDirectory, quotas } = reading.settings;
       const { level, opened, why } = reading.options.trust;
-      return { sandbox: { path: opened, trust: level, why, state: reading.settings.data_dir }, ...report };
+      const report = await examine({
+        host,
+        agents: agents.registry,
+        router: get(ROUTER),
+        findings,
+        settingsUnread: reading.unread,
+        deliveries: async () => (existsSync(databaseFile) ? get(EVENT_SERVICES).notes() : []),
+        commands: ownCommands(),
+        databaseFile,
+        dataDirectory,
+        quotas,
+        clock,
+      });
+      return { sandbox: { path: opened, trust: level, why, state: dataDirectory }, ...report };
     },
     findings,
     async problems() {

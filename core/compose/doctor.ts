@@ -1,5 +1,6 @@
-import { codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
-import type { ExtensionStatus, Host } from '../kernel/index.ts';
+import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
+import { extensionData, type ExtensionStatus, type Host, type Settings, whyTooLarge } from '../kernel/index.ts';
+import { checkDatabase } from '../store/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { Trust } from '../trust/index.ts';
@@ -23,43 +24,44 @@ type Finding = Partial<Pick<ExtensionStatus, 'code' | 'message' | 'file' | 'line
 export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> & Finding;
 export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
 
-export interface DoctorDependencies {
+export interface DoctorDependencies extends KeptState {
   readonly host: Host;
   readonly agents: AgentRegistry;
   readonly router: ModelRouter;
-  /** What settings and discovery found. */
-  readonly findings: () => readonly Diagnostic[];
+  /** What settings and discovery found, also with what has been loaded since. */
+  findings(): readonly Diagnostic[];
+  /** A file of settings could not be read: what it names is missing, and only that file is to be corrected. */
+  readonly settingsUnread: boolean;
   /** Events that could not be delivered. */
-  readonly deliveries?: () => Promise<readonly Diagnostic[]>;
-  /** What is wrong with what is kept on disk. */
-  readonly storage?: () => Promise<readonly Diagnostic[]>;
+  deliveries(): Promise<readonly Diagnostic[]>;
   /** Of the kernel itself. */
-  readonly commands?: () => readonly { readonly path: string }[];
+  readonly commands: readonly { readonly path: string }[];
+}
+
+/** What is kept on disk. */
+interface KeptState {
+  readonly databaseFile: string;
+  readonly dataDirectory: string;
+  readonly quotas: Settings['quotas'];
+  readonly clock: Clock;
 }
 
 /** Loads, constructs and initialises every enabled extension, side by side, and says what came of it. */
-export async function examine({
-  host,
-  agents,
-  router,
-  findings,
-  deliveries,
-  storage,
-  commands,
-}: DoctorDependencies): Promise<DoctorReport> {
+export async function examine(dependencies: DoctorDependencies): Promise<DoctorReport> {
+  const { host, agents, router, findings, settingsUnread, commands } = dependencies;
   await host.extensions.activateAll();
   const listed = await agents.list();
   const extensions = host.extensions.list().map(extensionReport); // with what was wrong in the agents that they bring
-  const checked = listed.map((status) => agentReport(withModel(status, host, router)));
+  const checked = listed.map((status) => agentReport(settingsUnread ? status : withModel(status, host, router)));
   const model = await router.choose().then(
     ({ ref, why }) => ({ ref, why }),
     (error: unknown) => ({ ref: 'none', why: messageOf(error) }),
   );
-  const kept = (await storage?.()) ?? [];
-  const ofNames = [...(await clashes(host, commands?.())), ...(await hiddenCommands(host, commands?.()))];
+  const kept = await keptFindings(dependencies, host.extensions.discovery.declarations.values());
+  const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const notes = [...findings(), ...kept, ...(await undelivered(deliveries, kept)), ...uncounted, ...ofHost];
+  const notes = [...findings(), ...kept, ...(await undelivered(dependencies, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||
     checked.some(({ state, notes: found }) => state === 'failed' || found.some((note) => note.severity === 'error' || isIgnored(note))) ||
@@ -68,10 +70,26 @@ export async function examine({
   return host.secrets.redactJson({ ok: !failed, model, extensions, agents: checked, skills, notes });
 }
 
+/** On the database, and on extensions that keep more than they may. */
+async function keptFindings(
+  { databaseFile, dataDirectory, quotas, clock }: KeptState,
+  extensions: Iterable<{ readonly id: string }>,
+): Promise<readonly Diagnostic[]> {
+  const found: Diagnostic[] = [...checkDatabase(databaseFile, () => clock.now())];
+  for (const { id } of extensions) {
+    const { path } = extensionData(dataDirectory, id);
+    const why = await whyTooLarge(path, quotas.data_mb);
+    if (why === null) continue;
+    const cure = 'remove what is not needed there, or raise quotas.data_mb';
+    found.push({ severity: 'error', code: 'quota_exceeded', message: `extension '${id}': ${why}`, file: path, cure });
+  }
+  return found;
+}
+
 /** They are rows: where the rows cannot be read that is said once. */
-async function undelivered(deliveries: DoctorDependencies['deliveries'], kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
+async function undelivered({ deliveries }: DoctorDependencies, kept: readonly Diagnostic[]): Promise<readonly Diagnostic[]> {
   try {
-    return (await deliveries?.()) ?? [];
+    return await deliveries();
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     return [{ severity: 'error', code: codeOf(error, 'database_failed'), message: messageOf(error) }];

@@ -54,6 +54,8 @@ export interface SandboxReading {
   declared: readonly string[];
   /** Of the settings. */
   diagnostics: readonly Diagnostic[];
+  /** Nothing of one of their files could be read: what it says is missing everywhere. */
+  unread: boolean;
   /** Reads the files of the settings again, and says whether they changed. The data directory stays; so do all settings while a file cannot be read at all, or is empty and was not. Never rejects. */
   renew(): Promise<boolean>;
 }
@@ -66,25 +68,25 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
   const first = await loadSettings(settingsOptions);
   const state = trust.claim(first.settings.data_dir);
-  let { unread } = first; // of the settings that hold
   const reading: SandboxReading = {
     options: { ...options, sandbox, trust },
     state,
     index: openIndex(indexIn(state.directory)),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     declared: [],
+    unread: first.unread,
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
     async renew() {
       const { data_dir } = reading.settings;
       const found = await loadSettings(settingsOptions);
       const emptied = found.empty.filter((shown) => Object.values(reading.settings.origins).some((each) => each.startsWith(`${shown}:`)));
-      const keeps = (found.unread && !unread) || emptied.length > 0;
-      if (!keeps) unread = found.unread;
+      const keeps = (found.unread && !reading.unread) || emptied.length > 0;
+      const unread = keeps ? reading.unread : found.unread;
       const settings = keeps ? reading.settings : Object.freeze({ ...found.settings, data_dir });
       const findings = keeps ? [...found.diagnostics.map(kept), ...emptied.map(isEmpty)] : found.diagnostics;
       const diagnostics = [...findings, ...trustFindings(trust, state, found.loosened)];
       const changed = textOf(settings, diagnostics) !== textOf(reading.settings, reading.diagnostics);
-      Object.assign(reading, { settings, diagnostics });
+      Object.assign(reading, { settings, diagnostics, unread });
       return changed;
     },
   };

@@ -23,8 +23,6 @@ export interface YamlOptions {
 const MAX_YAML_BYTES = 64 * 1024;
 const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
-/** Later errors mostly come from the first. */
-const MOST_ERRORS = 3;
 
 /** This module brings the parser with it. */
 export function parseYaml(text: string, options: YamlOptions): YamlDocument {
@@ -72,12 +70,11 @@ type Locate = (offset: number) => Position;
 
 function read(document: Document.Parsed, locate: Locate, options: YamlOptions): YamlDocument {
   const diagnostics: Finding[] = [];
-  for (const error of document.errors.slice(0, MOST_ERRORS)) {
-    if (error.code === 'MULTIPLE_DOCS') {
-      diagnostics.push(finding(options, locate(error.pos[0]), "holds a second document after '---'", 'Keep one document a file'));
-      continue;
-    }
-    diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'correct the syntax'));
+  const [error] = document.errors; // later ones mostly come from the first
+  if (error) {
+    const isSecond = error.code === 'MULTIPLE_DOCS';
+    const why = isSecond ? "holds a second document after '---'" : `is not valid YAML: ${firstLine(error.message)}`;
+    diagnostics.push(finding(options, locate(error.pos[0]), why, isSecond ? 'Keep one document a file' : 'correct the syntax'));
   }
   for (const warning of document.warnings) {
     diagnostics.push({ ...finding(options, locate(warning.pos[0]), firstLine(warning.message)), severity: 'warning' });

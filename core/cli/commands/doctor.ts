@@ -32,14 +32,7 @@ function printReport(io: CommandIO, { opened, level }: Kernel['trust'], report: 
   for (const { id, message, notes = [] } of report.agents)
     for (const note of notes.filter((each) => each.message !== message))
       printFinding(io, { ...note, message: `${id}: ${findingLine(note)}`, file: undefined });
-  const notes = report.notes ?? [];
-  const now = notes.filter(({ code }) => code !== 'not_supported_yet');
-  const later = notes.filter(({ code }) => code === 'not_supported_yet');
-  for (const note of now) printFinding(io, note);
-  if (later.length > 0)
-    io.print(
-      colour.dim(`note: ${later.length} declared ${later.length === 1 ? 'key' : 'keys'} without effect yet: pith doctor --json names them`),
-    );
+  for (const note of report.notes ?? []) printFinding(io, note);
   io.print(`\n${verdict(report, colour)}`);
 }
 

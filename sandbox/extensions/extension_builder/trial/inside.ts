@@ -24,7 +24,7 @@ export async function tryHere(id: string, { kernel, context }: InsidePorts, sign
   const noted = before.notes.flatMap(({ code, message, ...place }): readonly TrialFinding[] => {
     if (code === 'not_agreed' || code === 'isolation_in_process') return []; // of the sandbox that it is tried in
     const check = code === 'phase_slow' ? 'load' : WARNED.includes(code) ? 'contract' : 'manifest';
-    return [{ check, severity: code === 'not_supported_yet' ? 'info' : 'warning', code, message, ...place }];
+    return [{ check, severity: 'warning', code, message, ...place }];
   });
   if (before.state !== 'active') return { id, loaded: false, findings: [...noted, findingOfFailure(before)], tools: [], tried: [] };
   const tools = before.provides.includes('tool') ? await kernel.tools(AGENT, signal) : [];
