@@ -2,20 +2,35 @@
 const MODULES = {
   contract: [],
   trust: ['contract'],
-  kernel: ['contract', 'trust'],
-  loader: ['contract', 'trust', 'kernel'],
-  process: ['contract', 'trust', 'kernel'],
-  store: ['contract', 'trust', 'kernel'],
-  models: ['contract', 'trust', 'kernel'],
-  durable: ['contract', 'trust', 'kernel', 'store'],
-  agent: ['contract', 'trust', 'kernel', 'store', 'durable', 'models'],
-  compose: ['contract', 'trust', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent'],
-  cli: ['contract', 'trust', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
-  testing: ['contract', 'trust', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
+  declarations: ['contract', 'trust'],
+  kernel: ['contract', 'trust', 'declarations'],
+  loader: ['contract', 'trust', 'declarations', 'kernel'],
+  process: ['contract', 'trust', 'declarations', 'kernel'],
+  store: ['contract', 'trust', 'declarations', 'kernel'],
+  models: ['contract', 'trust', 'declarations', 'kernel'],
+  durable: ['contract', 'trust', 'declarations', 'kernel', 'store'],
+  agent: ['contract', 'trust', 'declarations', 'kernel', 'store', 'durable', 'models'],
+  compose: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent'],
+  cli: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
+  testing: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
 };
 
 /** Modules that the others reach by their `index.ts` only. */
-const DOORS = ['contract', 'trust', 'agent', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'compose', 'cli', 'testing'];
+const DOORS = [
+  'contract',
+  'trust',
+  'declarations',
+  'agent',
+  'kernel',
+  'loader',
+  'process',
+  'store',
+  'models',
+  'durable',
+  'compose',
+  'cli',
+  'testing',
+];
 
 const direction = ([name, below]) => ({
   name: `${name}-knows-nothing-above`,

@@ -6,17 +6,9 @@ import { container as root, instanceCachingFactory, type InjectionToken } from '
 import { within } from '@pith/promises';
 import { examine, ownFindings } from './doctor.ts';
 import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
-import {
-  createEvents,
-  createListenerFailures,
-  createHost,
-  DEFAULT_SETTINGS,
-  type Settings,
-  askedAlways,
-  unknownNames,
-  createScope,
-  systemClock,
-} from '../kernel/index.ts';
+import { createEvents, createListenerFailures, createHost, createScope } from '../kernel/index.ts';
+import { DEFAULT_SETTINGS, type Settings, askedAlways, unknownNames } from '../declarations/index.ts';
+import { systemClock } from '@pith/promises';
 import { hostOptionsOf, readSandbox } from './sandbox-reading.ts';
 import { ChannelProvider } from '../contract/index.ts';
 import { createRouter, type ModelRouter } from '../models/index.ts';

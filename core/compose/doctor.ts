@@ -1,5 +1,7 @@
 import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
-import { extensionData, type ExtensionStatus, type Host, type Settings, whyTooLarge } from '../kernel/index.ts';
+import { extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
+import type { Settings } from '../declarations/index.ts';
+import { whyTooLarge } from '../process/index.ts';
 import { checkDatabase } from '../store/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';

@@ -11,7 +11,8 @@ import type {
 } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { SandboxOptions } from './sandbox-reading.ts';
-import type { Host, Settings, Tier } from '../kernel/index.ts';
+import type { Host, Tier } from '../kernel/index.ts';
+import type { Settings } from '../declarations/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Agents, AgentRegistry, ToolUser, PersonApprovals, Threads } from '../agent/index.ts';

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
-import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions, shippedSandbox } from '../kernel/index.ts';
+import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions, shippedSandbox } from '../declarations/index.ts';
 
 /** What a person is shown before they trust a sandbox. Everything in it was written by somebody else: whoever prints it makes it printable. */
 export interface SandboxOverview {

@@ -1,17 +1,13 @@
 import { probeSandboxing } from '@pith/held-process';
 import path from 'node:path';
 import type { Diagnostic, JsonValue, SettingsChange } from '../contract/index.ts';
+import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import {
-  isPlainMap,
-  type PlainMap,
   discover,
   openIndex,
   type IndexFile,
-  type HostOptions,
-  logLevelOf,
   packageRoot,
   quarantineIn,
-  openSecretsFile,
   configOf,
   enabledBy,
   withIdsMeant,
@@ -21,12 +17,13 @@ import {
   type SettingsOptions,
   shippedSandbox,
   type Declaration,
-} from '../kernel/index.ts';
+} from '../declarations/index.ts';
+import { type HostOptions, logLevelOf } from '../kernel/index.ts';
+import { openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { oncePromised } from '@pith/promises';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
 import { createProcessTier } from '../process/index.ts';
-import { trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */

@@ -1,7 +1,6 @@
-import type { Failure } from './records/failures.ts';
+import { type Failure, keepsNames, type Discovery } from '../declarations/index.ts';
 import { canRun, type ExtensionState } from './lifecycle/actor.ts';
 import { runOutside } from './records/stray-errors.ts';
-import { keepsNames, type Discovery } from './discovery/declaration.ts';
 import { recorded, type Lifecycle } from './lifecycle/lifecycle.ts';
 import { type ExtensionStatus, statusOf } from './providers/status.ts';
 import type { Refresh } from './reload/refresh.ts';

@@ -8,8 +8,7 @@ import {
   type Logger,
   messageOf,
 } from '../contract/index.ts';
-import type { Trust } from '../trust/index.ts';
-import { type Cleaning, createSecrets, type Secrets, type SecretSources } from './records/secrets.ts';
+import { type Trust, type Cleaning, createSecrets, type Secrets, type SecretSources } from '../trust/index.ts';
 import { createFailures, type Problem, problemOf } from './records/failures.ts';
 import { createLog, type LogLevel, type LogQuota } from './records/logger.ts';
 import { guardProcess, type Owner, runOutside } from './records/stray-errors.ts';

@@ -11,13 +11,6 @@ export {
   TURN_TOOLS,
 } from './calls/surface.ts';
 export { type ToolDescriptor } from './calls/tools.ts';
-export type { Declaration } from './discovery/declaration.ts';
-export { discover } from './discovery/discover.ts';
-export { type IndexFile, openIndex } from './discovery/index-file.ts';
-export { lastGoodIn, quarantineIn } from './discovery/quarantine.ts';
-export { digestWith } from './discovery/definitions.ts';
-export { dependencyFailures } from './discovery/dependencies.ts';
-export { digestOf, sourceDigest, stampFolder } from './discovery/source-files.ts';
 export { type Bus, createEvents, createListenerFailures, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
@@ -45,30 +38,8 @@ export type { Providers, DeclaredModel, RoutedProvider } from './providers/provi
 export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt, type BroughtPrompt } from './calls/render-prompt.ts';
 export { type DescribedTools, type Tools } from './providers/tools.ts';
-export { extensionData, isBrought, makeExtensionData, shortId, watchFolder, whyTooLarge } from './records/extension-data.ts';
-export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './records/kernel-names.ts';
-export {
-  type CleanStream,
-  type Cleaning,
-  USUAL,
-  askerOf,
-  concerns,
-  recipientOf,
-  type StoredSecret,
-  openSecretsFile,
-  type SharedSecret,
-  createSecrets,
-} from './records/secrets.ts';
+export { extensionData, makeExtensionData } from './records/extension-data.ts';
 export type { ErrorCode, Phase } from './records/error-codes.ts';
 export { type Failures, Problem, problemOf } from './records/failures.ts';
-export { canonicalJson, deepFreeze, inputProblem, isPlainMap, type PlainMap } from './records/plain-data.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
-export { buildOf, packageRoot, packageVersion, shippedSandbox } from './records/package-version.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';
-export { elapsed, systemClock } from './records/system-clock.ts';
-export { type ExtensionConfig, configOf, enabledBy, withIdsMeant } from './settings/config-of.ts';
-export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOptions, loadSettings } from './settings/settings.ts';
-export type { SettingsInput } from './settings/settings-schema.ts';
-export { askedAlways, unknownNames } from './settings/unknown-names.ts';
-export { agentSpecOf, KERNEL_AGENT_KEYS } from './discovery/agents.ts';
-export { editSettings } from './settings/settings-edit.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { BroughtExtensions } from '../contract/index.ts';
-import type { Declaration } from '../kernel/index.ts';
+import type { Declaration } from '../declarations/index.ts';
 import type { Manifest } from '../trust/index.ts';
 
 type BroughtCode = NonNullable<Declaration['brought']>;

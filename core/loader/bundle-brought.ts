@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { BroughtExtensions } from '../contract/index.ts';
-import { type Declaration, Problem, shortId } from '../kernel/index.ts';
+import { type Declaration, shortId } from '../declarations/index.ts';
+import { Problem } from '../kernel/index.ts';
 import { BROUGHT_ENTRY } from './brought.ts';
 import { bundle, type BundleRequest } from './bundle.ts';
 

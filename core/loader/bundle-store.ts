@@ -1,18 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import {
-  type Declaration,
-  digestOf,
-  digestWith,
-  sourceDigest,
-  stampFolder,
-  type Bundle,
-  type Loader,
-  buildOf,
-  packageVersion,
-  systemClock,
-} from '../kernel/index.ts';
+import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buildOf, packageVersion } from '../declarations/index.ts';
+import type { Bundle, Loader } from '../kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import type { BroughtExtensions } from '../contract/index.ts';
 import type { bundleBrought as bundleNow } from './bundle-brought.ts';
 import { importBundle } from './contract-shim.ts';

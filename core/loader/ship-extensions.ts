@@ -3,7 +3,7 @@ import path from 'node:path';
 import { bundleShipped } from './bundle.ts';
 import type { ShippedIndex } from './bundle-store.ts';
 import { stateFolder } from '@pith/safe-files';
-import { discover, openIndex } from '../kernel/index.ts';
+import { discover, openIndex } from '../declarations/index.ts';
 
 /** Bundles the extensions in Pith's own sandbox with their packages into `folder` and lists them by digest in its `index.json`. For the build. */
 export async function shipExtensions(packageRoot: string, folder: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { PithError, type Protocol, type Remote } from '../contract/index.ts';
-import { splitSignal, type Declaration, type ProviderFacts } from '../kernel/index.ts';
+import { splitSignal, type ProviderFacts } from '../kernel/index.ts';
+import type { Declaration } from '../declarations/index.ts';
 import type { Peer } from '@pith/process-rpc';
 
 /** The providers of other extensions, reached through the kernel. */

@@ -14,13 +14,11 @@ import {
   type Loader,
   type Runtime,
   problemOf,
-  createSecrets,
-  type SharedSecret,
-  type StoredSecret,
   type Owner,
-  systemClock,
   plainFields,
 } from '../kernel/index.ts';
+import { createSecrets, type SharedSecret, type StoredSecret } from '../trust/index.ts';
+import { systemClock } from '@pith/promises';
 import { errorToData } from './error-data.ts';
 import type { Peer } from '@pith/process-rpc';
 import { whereIn, type Setup } from './setup.ts';

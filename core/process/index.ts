@@ -5,5 +5,5 @@ export { type Ending } from './ending.ts';
 export { KernelCalls } from './kernel-calls.ts';
 export { type HostProcess, launchHost, type LaunchSpec } from './launch.ts';
 export { OwnTurns } from './own-turns.ts';
-
+export { watchFolder, whyTooLarge } from './data-quota.ts';
 export { createProcessTier } from './tier.ts';

@@ -7,7 +7,9 @@ import {
   type TopicMap,
   type TurnRequest,
 } from '../contract/index.ts';
-import { elapsed, toJsonValue, type Declaration, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
+import { elapsed } from '@pith/promises';
+import { toJsonValue, type Reports, type TierKernel, problemOf } from '../kernel/index.ts';
+import type { Declaration } from '../declarations/index.ts';
 import type { CommandCalls } from './command-bridge.ts';
 import { errorFromData } from './error-data.ts';
 import { cutText, givenObject, givenText } from './given.ts';

@@ -18,7 +18,7 @@ import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { askedPath, credentialPlaces, type Manifest } from '../trust/index.ts';
 import { codeOf } from '../contract/index.ts';
-import { elapsed } from '../kernel/index.ts';
+import { elapsed } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 
 import { capOutput } from '@pith/process-rpc';

@@ -1,5 +1,5 @@
 import { type JsonValue, PithError, toolError, type ToolResult, toolResult } from '../contract/index.ts';
-import { KERNEL_PROTOCOLS } from '../kernel/index.ts';
+import { KERNEL_PROTOCOLS } from '../declarations/index.ts';
 import {
   type ToolDescriptor,
   toJsonValue,

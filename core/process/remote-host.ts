@@ -3,8 +3,6 @@ import { messageOf, PithError } from '../contract/index.ts';
 import {
   type ErrorCode,
   type Phase,
-  watchFolder,
-  type Declaration,
   makeExtensionData,
   createExtensionContext,
   type Runtime,
@@ -15,10 +13,10 @@ import {
   createScope,
   Problem,
   problemOf,
-  DEFAULT_SETTINGS,
-  elapsed,
-  systemClock,
 } from '../kernel/index.ts';
+import { watchFolder } from './data-quota.ts';
+import { type Declaration, DEFAULT_SETTINGS } from '../declarations/index.ts';
+import { elapsed, systemClock } from '@pith/promises';
 import { CommandCalls } from './command-bridge.ts';
 import { createPeer, floodLimit, Liveness, MAX_QUEUED_BYTES, type Peer } from '@pith/process-rpc';
 import { CODEC } from './error-data.ts';

@@ -1,4 +1,6 @@
-import type { ProviderFacts, Bundle, SurfaceDescriptor, Declaration, Folders, SharedSecret, ExtensionConfig } from '../kernel/index.ts';
+import type { ProviderFacts, Bundle, SurfaceDescriptor, Folders } from '../kernel/index.ts';
+import type { Declaration, ExtensionConfig } from '../declarations/index.ts';
+import type { SharedSecret } from '../trust/index.ts';
 
 /** All that the process of an extension is given before its code is loaded. Plain data. */
 export interface Setup {

@@ -1,8 +1,8 @@
 import { endOrphans } from '@pith/held-process';
 import path from 'node:path';
 import { codeOf, type Command } from '../contract/index.ts';
+import { type Declaration, buildOf } from '../declarations/index.ts';
 import {
-  type Declaration,
   type Candidate,
   type Version,
   type ProcessTier,
@@ -10,10 +10,9 @@ import {
   PHASE_LIMIT_MS,
   runPhase,
   type Bundle,
-  buildOf,
   Problem,
-  concerns,
 } from '../kernel/index.ts';
+import { concerns } from '../trust/index.ts';
 import { initializeRemote } from './remote-generation.ts';
 import { openRemoteHost, type ProcessOptions, type RemoteHost } from './remote-host.ts';
 import { placesOf, type Setup } from './setup.ts';

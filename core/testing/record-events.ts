@@ -1,4 +1,4 @@
-import { KERNEL_TOPICS } from '../kernel/index.ts';
+import { KERNEL_TOPICS } from '../declarations/index.ts';
 import type { Events, Topic, TopicMap } from '../contract/index.ts';
 
 export type RecordedEvent = { [T in keyof TopicMap]: { readonly topic: T; readonly payload: TopicMap[T] } }[keyof TopicMap];

@@ -25,3 +25,17 @@ export {
 } from './sandbox-trust.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';
+export {
+  type CleanStream,
+  type Cleaning,
+  USUAL,
+  askerOf,
+  concerns,
+  recipientOf,
+  type StoredSecret,
+  openSecretsFile,
+  type SharedSecret,
+  createSecrets,
+  type Secrets,
+  type SecretSources,
+} from './secrets.ts';

@@ -1,3 +1,4 @@
+import { isPlainMap } from '@pith/plain-data';
 import path from 'node:path';
 import { messageOf, PithError } from '../contract/index.ts';
 import { alone } from './alone.ts';
@@ -77,16 +78,16 @@ function refuse(): never {
 function parse(bytes: Buffer | null): TrustRecord {
   if (bytes === null) return NOTHING;
   const read: unknown = JSON.parse(bytes.toString('utf8'));
-  if (!isMap(read)) throw new Error('it is not a map');
+  if (!isPlainMap(read)) throw new Error('it is not a map');
   return {
     sandboxes: entriesOf(read['sandboxes'], (value) => (typeof value === 'boolean' ? value : undefined)),
-    grants: entriesOf(read['grants'], (value) => (isMap(value) ? entriesOf(value, textsOf) : undefined)),
+    grants: entriesOf(read['grants'], (value) => (isPlainMap(value) ? entriesOf(value, textsOf) : undefined)),
     foreignState: textsOf(read['foreignState']) ?? [],
   };
 }
 
 function entriesOf<T>(value: unknown, take: (value: unknown) => T | undefined): Readonly<Record<string, T>> {
-  if (!isMap(value)) return {};
+  if (!isPlainMap(value)) return {};
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, each]) => {
       const taken = take(each);
@@ -97,10 +98,6 @@ function entriesOf<T>(value: unknown, take: (value: unknown) => T | undefined): 
 
 function textsOf(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : undefined;
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `~/.pith`, where what a person decided is kept. The person may have made it a link. */

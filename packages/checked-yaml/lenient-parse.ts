@@ -1,3 +1,4 @@
+import { isPlainMap } from '@pith/plain-data';
 import type { z } from 'zod';
 import { slipsOf } from '@pith/plain-text';
 import { describe, knownKeys, schemaAt, unwrapped, valueAt } from './findings.ts';
@@ -159,8 +160,4 @@ function replaced(value: unknown, [key, ...below]: readonly PropertyKey[], by: u
 
 function textsIn(text: string): readonly string[] {
   return text.split(',').flatMap((part) => part.trim() || []);
-}
-
-function isPlainMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,5 @@
+export { elapsed, systemClock } from './machine-clock.ts';
+
 /** Makes a value when it is first asked for; a failure is tried again. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;

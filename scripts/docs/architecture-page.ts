@@ -14,12 +14,13 @@ const CORE: ReadonlyMap<string, readonly [row: number, first: number, last: numb
   ['process', [4, 1, 1, 'extensions in separate processes: frames, limits, confinement, ending']],
   ['store', [4, 2, 2, 'the SQLite file: one writer, leases, values by key']],
   ['models', [4, 3, 3, 'references to models, choice of a default, retry']],
-  ['kernel', [5, 0, 3, 'settings, discovery, order, lifecycle, calls, reload, events in memory']],
-  ['trust', [6, 0, 3, 'whose a sandbox, its state and its manifests are']],
-  ['contract', [7, 0, 4, 'all that an extension may import, as `pith`']],
+  ['kernel', [5, 0, 3, 'lifecycle, calls, providers, reload, events in memory']],
+  ['declarations', [6, 0, 3, 'what manifests, agents and settings declare, read without running any of it']],
+  ['trust', [7, 0, 3, 'whose a sandbox, its state and its manifests are; secrets and who is given one']],
+  ['contract', [8, 0, 4, 'all that an extension may import, as `pith`']],
 ]);
 const EXTENSIONS_COLUMN = 4;
-const PACKAGES_ROW = 8;
+const PACKAGES_ROW = 9;
 
 interface Module {
   readonly name: string;

@@ -1,5 +1,6 @@
+import { isPlainMap } from '@pith/plain-data';
 import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
-import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
+import { settingsSchema } from '../../core/declarations/settings-schema.ts';
 import { schemaOf, type Schema } from './schema-rows.ts';
 import { SKILLS_SETTINGS } from './skills-settings.ts';
 
@@ -43,7 +44,7 @@ function part(name: string, schema: Schema, path: string, depth: number): readon
 }
 
 function yamlLines(name: string, value: unknown): readonly string[] {
-  if (!isMap(value)) return [`${name}: ${flow(value)}`];
+  if (!isPlainMap(value)) return [`${name}: ${flow(value)}`];
   return [
     `${name}:`,
     ...Object.entries(value)
@@ -54,15 +55,11 @@ function yamlLines(name: string, value: unknown): readonly string[] {
 
 function flow(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
-  if (isMap(value))
+  if (isPlainMap(value))
     return `{ ${Object.entries(value)
       .map(([key, inner]) => `${key}: ${flow(inner)}`)
       .join(', ')} }`;
   return typeof value === 'string' && /^$|^[^\w./~]|[:,[\]{}#]/.test(value) ? JSON.stringify(value) : String(value);
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function wrap(text: string, width: number): readonly string[] {

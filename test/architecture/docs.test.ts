@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { DEFAULT_SETTINGS } from '../../core/kernel/index.ts';
+import { DEFAULT_SETTINGS } from '../../core/declarations/index.ts';
 import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { settingsSchema } from '../../core/kernel/settings/settings-schema.ts';
+import { settingsSchema } from '../../core/declarations/settings-schema.ts';
 import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { importsOf } from '../../scripts/docs/architecture-page.ts';
 import { generatedPages } from '../../scripts/docs/pages.ts';

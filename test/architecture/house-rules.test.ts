@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { KERNEL_PROTOCOLS } from '../../core/kernel/index.ts';
+import { KERNEL_PROTOCOLS } from '../../core/declarations/index.ts';
 import { manifestSchema } from '../../core/trust/index.ts';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ describe('house rules', () => {
     expect(
       uses(
         /\bDate\.now\(|new Date\(\)|(?<![.\w])set(?:Timeout|Interval)\(/,
-        /^(?:core\/(?:kernel\/records\/system-clock\.ts|testing\/leak-check\.ts|cli\/)|packages\/held-process\/timers\.ts)/,
+        /^(?:core\/(?:testing\/leak-check\.ts|cli\/)|packages\/(?:held-process\/timers|promises\/machine-clock)\.ts)/,
       ),
     ).toEqual([]);
   });
@@ -123,8 +123,8 @@ describe('house rules', () => {
     const skills = [
       /^core\/contract\//, // the protocol, and `uses_skills`
       /^core\/agent\/(?!tools\/|threads\/)/, // what an agent carries, and the variable of templates
-      /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/(?:error-codes|kernel-names))\.ts$/, // the protocol, `uses_skills`, and the variable of templates
-      /^core\/kernel\/(?:discovery|settings)\/|^core\/trust\/(?:manifest|safeguards)\.ts$/, // `uses_skills`, and their section of the settings
+      /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/error-codes)\.ts$/, // the protocol, `uses_skills`, and the variable of templates
+      /^core\/declarations\/|^core\/trust\/(?:manifest|safeguards)\.ts$/, // `uses_skills`, and their section of the settings
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
       /^core\/compose\/(?:doctor|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
     ];

@@ -1,6 +1,6 @@
 import * as contract from 'pith';
 import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
-import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/kernel/index.ts';
+import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/declarations/index.ts';
 import * as testing from 'pith/testing';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fakeClock, testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { discover, openIndex } from '../../core/kernel/index.ts';
+import { discover, openIndex } from '../../core/declarations/index.ts';
 import { stateFolder } from '@pith/safe-files';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
 import { read, ROOT } from './repository.ts';

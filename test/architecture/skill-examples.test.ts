@@ -2,7 +2,7 @@ import path from 'node:path';
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { KERNEL_PROTOCOLS } from '../../core/kernel/index.ts';
+import { KERNEL_PROTOCOLS } from '../../core/declarations/index.ts';
 import { read } from './repository.ts';
 import { exampleOf, SKILL_FILE, TEMPLATES } from './skill-text.ts';
 

@@ -1,7 +1,7 @@
 import { encode } from 'gpt-tokenizer';
 import path from 'node:path';
 import { manifestSchema } from '../../core/trust/index.ts';
-import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/kernel/index.ts';
+import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/declarations/index.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
 import { createSqliteJournal, type SqliteJournal } from '../../core/durable/index.ts';
-import { systemClock } from '../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { openDatabase, openStore } from '../../core/store/index.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder } from './places.ts';

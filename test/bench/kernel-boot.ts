@@ -2,16 +2,9 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import path from 'node:path';
 import type { ExtensionContext } from '../../core/contract/index.ts';
 import { type Manifest, manifestSchema } from '../../core/trust/index.ts';
-import {
-  constructClass,
-  createHost,
-  type Declaration,
-  type HostOptions,
-  dependencyFailures,
-  systemClock,
-  type TierKernel,
-  type Version,
-} from '../../core/kernel/index.ts';
+import { constructClass, createHost, type HostOptions, type TierKernel, type Version } from '../../core/kernel/index.ts';
+import { type Declaration, dependencyFailures } from '../../core/declarations/index.ts';
+import { systemClock } from '@pith/promises';
 import { createKernel } from '../../core/compose/index.ts';
 import { interleaved, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put, settle } from './places.ts';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { LanguageModel, ModelPart, TurnEvent } from '../../core/contract/index.ts';
 import { createKernel, type Kernel } from '../../core/compose/index.ts';
-import { systemClock } from '../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { openDatabase, openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 
 import {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';

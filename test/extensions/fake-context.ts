@@ -11,7 +11,7 @@ import type {
   ToolResult,
 } from 'pith';
 import { type defineTool, isToolResult, Places, toolResult } from 'pith';
-import { systemClock } from '../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 
 /** Lines that were logged, for assertions. */
 export interface LoggedLine {

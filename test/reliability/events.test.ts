@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { openStore } from '../../core/store/index.ts';
 import { openNode, temporaryFolder } from '../core/durable/world.ts';
 import { until } from '../waiting.ts';

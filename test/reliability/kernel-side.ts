@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import type { Declaration } from '../../core/kernel/index.ts';
+import type { Declaration } from '../../core/declarations/index.ts';
 import type { ExtensionContext } from '../../core/contract/index.ts';
 import { createPeer, type Peer } from '@pith/process-rpc';
 import { CODEC, CommandCalls, KernelCalls, OwnTurns } from '../../core/process/index.ts';

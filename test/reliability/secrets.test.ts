@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { CommandIO } from 'pith';
 import { recordEvents, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createSecrets } from '../../core/kernel/index.ts';
+import { createSecrets } from '../../core/trust/index.ts';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { agentFile, extensionFiles } from '../journeys/sandbox-files.ts';
 

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
 import { cpuOfThread, cpuTimed, liveBytes } from '../bench/measure.ts';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';

@@ -1,5 +1,6 @@
 import { codeOf, type ContextParts, ContextProvider, messageOf, type Remote, type TurnInfo } from '../../contract/index.ts';
-import { type Cleaning, Problem, type Providers } from '../../kernel/index.ts';
+import type { Cleaning } from '../../trust/index.ts';
+import { Problem, type Providers } from '../../kernel/index.ts';
 import { countTokens, cutToTokens, type OfferedDocument } from './messages.ts';
 
 /** The most that one provider may put beside a user's message. */

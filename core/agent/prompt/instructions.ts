@@ -2,14 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { checkTemplate, isTemplate } from '@pith/guarded-templates';
 import { printableLine } from '@pith/plain-text';
 import { type AgentSpec, codeOf, type Diagnostic, messageOf, PithError, type Remote, SkillProvider } from '../../contract/index.ts';
-import {
-  type BroughtPrompt,
-  type Cleaning,
-  CLOSED_VARIABLES,
-  type ExtensionFacts,
-  type Providers,
-  renderPrompt,
-} from '../../kernel/index.ts';
+import { type BroughtPrompt, CLOSED_VARIABLES, type ExtensionFacts, type Providers, renderPrompt } from '../../kernel/index.ts';
+import type { Cleaning } from '../../trust/index.ts';
 
 /** The order of an agent's own instructions in the system text. */
 export const INSTRUCTION_ORDER = ['skills', 'prompt', 'instructions'] as const;

@@ -1,6 +1,7 @@
 import { didYouMean } from '@pith/plain-text';
 import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, PithError } from '../../contract/index.ts';
-import { type AgentDeclaration, type DeclaredAgents, deepFreeze } from '../../kernel/index.ts';
+import type { AgentDeclaration, DeclaredAgents } from '../../kernel/index.ts';
+import { deepFreeze } from '@pith/plain-data';
 import type { ModelRouter } from '../../models/index.ts';
 import { type BoundSkills, checkPrompt } from '../prompt/instructions.ts';
 import { resolveTools, type ToolHost } from '../tools/tools.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
+import { canonicalJson } from '@pith/plain-data';
+import type { ToolDescriptor, Tools } from '../../kernel/index.ts';
 import type { AgentSpec, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
 
 /** `ask`: a person decides. */
@@ -119,4 +120,17 @@ function ofInput(said: true | string | ApprovalQuestion, input: JsonValue): Ask 
     ...shown,
     always: subject === undefined ? `input:${digestOf([input, shown.text])}` : `subject:${digestOf([subject, shown.text])}`,
   };
+}
+
+/** How deep the arguments of a tool may be: what walks them calls itself, and what carries them between processes is deeper still. */
+const DEEPEST_INPUT = 60;
+
+/** What is wrong with the arguments of a tool before anything walks them; null: nothing. Walks level by level itself. */
+export function inputProblem(input: unknown): string | null {
+  let level: readonly unknown[] = [input];
+  for (let depth = 0; depth <= DEEPEST_INPUT; depth++) {
+    level = level.flatMap((value) => (typeof value === 'object' && value !== null ? Object.values(value) : []));
+    if (level.length === 0) return null;
+  }
+  return `is nested more than ${DEEPEST_INPUT} levels deep; give it flatter, or as text`;
 }

@@ -12,7 +12,8 @@ import {
   type TurnInfo,
   type TurnPolicy,
 } from '../../contract/index.ts';
-import { canRun, type ExtensionFacts, type Host, isBrought, shortId, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
+import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
+import { isBrought, shortId } from '../../declarations/index.ts';
 import { mayServe, permits } from './gate.ts';
 
 /** A tool as one turn offers it: data only, no code. */

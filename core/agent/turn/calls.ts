@@ -1,10 +1,9 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
-import { inputProblem } from '../../kernel/index.ts';
+import { inputProblem, type Ask, decide, digestOf, needsApproval } from '../tools/gate.ts';
 import { type JsonValue, type Message, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { Retain, CallRecord } from '../threads/thread.ts';
 import { type Approval, type AskingTurn, decisionFrom, OPEN_MS, type Question, startersOfPath } from '../threads/approval.ts';
-import { type Ask, decide, digestOf, needsApproval } from '../tools/gate.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
 import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';

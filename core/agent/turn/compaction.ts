@@ -1,4 +1,4 @@
-import { isPlainMap } from '../../kernel/index.ts';
+import { isPlainMap } from '@pith/plain-data';
 import { codeOf, CompactionProvider, type Message, messageOf, PithError, type Remote, type TurnEvent } from '../../contract/index.ts';
 import type { Usage, Retain, StoredMessage, ThreadWriter } from '../threads/thread.ts';
 import { readWithRetry } from '../../models/index.ts';

@@ -1,5 +1,6 @@
 import { type AgentSpec, PithError, type TurnPolicy } from '../../contract/index.ts';
-import { isBrought, type OriginalRequest, shortId, type TurnOrigin } from '../../kernel/index.ts';
+import { isBrought, shortId } from '../../declarations/index.ts';
+import type { OriginalRequest, TurnOrigin } from '../../kernel/index.ts';
 import { narrowed, permits } from '../tools/gate.ts';
 import type { Threads, TurnRecord } from '../threads/thread.ts';
 import type { RunningTurn, TurnDependencies } from './running-turn.ts';

@@ -21,7 +21,8 @@ import type { Fence } from '../../store/index.ts';
 import type { BoundSkills } from '../prompt/instructions.ts';
 import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
-import type { Cleaning, DeclaredAgents, Providers } from '../../kernel/index.ts';
+import type { Cleaning } from '../../trust/index.ts';
+import type { DeclaredAgents, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool, TurnToolHost } from '../tools/tools.ts';
 

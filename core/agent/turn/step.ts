@@ -1,7 +1,7 @@
 import { type LanguageModel, messageOf, type ModelPart, type TurnEvent } from '../../contract/index.ts';
 import { type Span, startSpan } from '../../durable/index.ts';
 import { modelFailure, readWithRetry, type Retry } from '../../models/index.ts';
-import type { Cleaning, CleanStream } from '../../kernel/index.ts';
+import type { Cleaning, CleanStream } from '../../trust/index.ts';
 import type { AssistantMessage } from '../prompt/messages.ts';
 import type { RunningTurn } from './running-turn.ts';
 

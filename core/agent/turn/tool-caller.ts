@@ -1,9 +1,8 @@
 import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { inputProblem } from '../../kernel/index.ts';
+import { inputProblem, needsApproval, decide, digestOf } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
-import { needsApproval, decide, digestOf } from '../tools/gate.ts';
 import { ofBringer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';

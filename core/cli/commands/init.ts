@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { makeFolders } from '@pith/safe-files';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
-import { packageRoot } from '../../kernel/index.ts';
+import { packageRoot } from '../../declarations/index.ts';
 import { colours } from './text.ts';
 
 /** Makes `DIR/sandbox` (or DIR itself, when that is its name) and what npm and editors need beside it. Refuses, before writing anything, when a file is in the way. */

@@ -1,5 +1,5 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
-import { recipientOf, USUAL } from '../../kernel/index.ts';
+import { recipientOf, USUAL } from '../../trust/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { printTable } from './text.ts';
 

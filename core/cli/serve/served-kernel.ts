@@ -2,7 +2,7 @@ import { untilAborted } from '@pith/promises';
 import type { CommandIO } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { Problems } from '../terminal/problems.ts';
-import { lastGoodIn } from '../../kernel/index.ts';
+import { lastGoodIn } from '../../declarations/index.ts';
 import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './kernel-process.ts';
 
 /** How long a start must have gone well until its extensions are known as good. */

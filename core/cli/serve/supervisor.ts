@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandIO } from '../../contract/index.ts';
-import { quarantineIn } from '../../kernel/index.ts';
+import { quarantineIn } from '../../declarations/index.ts';
 import { afterCrash, CRASH_WINDOW_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
 import { ASKED_TO_END, runKernel } from './kernel-process.ts';
 

@@ -1,4 +1,4 @@
-import { shippedSandbox } from '../../kernel/index.ts';
+import { shippedSandbox } from '../../declarations/index.ts';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { PithError } from '../../contract/index.ts';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printableLine } from '@pith/plain-text';
 import type { CommandIO } from '../../contract/index.ts';
-import { loadSettings, shippedSandbox } from '../../kernel/index.ts';
+import { loadSettings, shippedSandbox } from '../../declarations/index.ts';
 import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
 

@@ -3,8 +3,7 @@ import type { AgentKeyCheck } from './schemas.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { BroughtPrompt } from './render-prompt.ts';
 import type { Surface } from './surface.ts';
-import type { Declaration } from '../discovery/declaration.ts';
-import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
 import { within } from '@pith/promises';
 
 export interface ModelParts {

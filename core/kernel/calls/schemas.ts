@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { ExtensionConfig } from '../../declarations/index.ts';
 import type { Diagnostic } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
 import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';

@@ -7,7 +7,7 @@ import {
   type ToolResult,
   type TurnInfo,
 } from '../../contract/index.ts';
-import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
+import { KERNEL_PROTOCOLS } from '../../declarations/index.ts';
 import { describeTools, type ToolDescriptor, asksApproval, executeTool, refusalOf } from './tools.ts';
 
 /** What the kernel knows of an extension without its code. Plain JSON; the persisted index keeps it. */

@@ -1,10 +1,9 @@
 import { EventEmitter } from 'eventemitter3';
-import { KERNEL_TOPICS } from '../records/kernel-names.ts';
+import { KERNEL_TOPICS, type Declaration } from '../../declarations/index.ts';
 import { type Diagnostic, type Events, messageOf, PithError, type PublishOptions, type Topic } from '../../contract/index.ts';
 import { isThenable } from '@pith/promises';
 import { didYouMean } from '@pith/plain-text';
-import type { Declaration } from '../discovery/declaration.ts';
-import type { Secrets } from '../records/secrets.ts';
+import type { Secrets } from '../../trust/index.ts';
 import { currentCorrelation, runOutside } from '../records/stray-errors.ts';
 
 /** Where durable topics are written. */

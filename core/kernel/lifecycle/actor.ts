@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { PithError } from '../../contract/index.ts';
-import type { Failure } from '../records/failures.ts';
-import { canonicalJson } from '../records/plain-data.ts';
-import type { Declaration } from '../discovery/declaration.ts';
-import { isBlocked } from '../discovery/dependencies.ts';
+import { type Failure, type Declaration, isBlocked, type ExtensionConfig } from '../../declarations/index.ts';
+import { canonicalJson } from '@pith/plain-data';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
 import { type Effect, initialState, type LifeEvent, type Starts, type State, type Wanted } from './state.ts';
-import type { ExtensionConfig } from '../settings/config-of.ts';
 import { isComing, isStandingIn, reduce, versionIn } from './reduce.ts';
 
 /** What a declared extension is at this moment. `idle`: declared and healthy, its code not loaded yet. */

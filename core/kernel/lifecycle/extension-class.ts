@@ -9,11 +9,10 @@ import {
   type Protocol,
 } from '../../contract/index.ts';
 import type { Runtime } from './runtime.ts';
-import { type Declaration, handlerNames } from '../discovery/declaration.ts';
+import { type Declaration, handlerNames, KERNEL_PROTOCOLS } from '../../declarations/index.ts';
 import { Problem } from '../records/failures.ts';
 import { runAs, type Owner } from '../records/stray-errors.ts';
 import type { Manifest } from '../../trust/index.ts';
-import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 
 /** The default export of an entrypoint. */

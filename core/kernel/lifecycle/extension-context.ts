@@ -10,14 +10,13 @@ import {
   type Topic,
 } from '../../contract/index.ts';
 import { once } from '@pith/promises';
-import type { Declaration } from '../discovery/declaration.ts';
+import { type Declaration, shippedSandbox } from '../../declarations/index.ts';
 import { makeExtensionData } from '../records/extension-data.ts';
-import { shippedSandbox } from '../records/package-version.ts';
 import type { Runtime, OriginalRequest, TurnOrigin } from './runtime.ts';
 import { currentCorrelation, runAs, runOutside } from '../records/stray-errors.ts';
 import { didYouMean } from '@pith/plain-text';
 import { problemOf } from '../records/failures.ts';
-import { askerOf } from '../records/secrets.ts';
+import { askerOf } from '../../trust/index.ts';
 import { topicOf, eventPublisher, refusedListening } from '../events/bus.ts';
 import type { Scope } from './scope.ts';
 import { correlationOf } from '../calls/invoke.ts';

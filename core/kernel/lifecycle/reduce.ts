@@ -1,6 +1,5 @@
-import type { Failure } from '../records/failures.ts';
+import { type Failure, isBlocked } from '../../declarations/index.ts';
 import { manifestAsks } from '../../trust/index.ts';
-import { isBlocked } from '../discovery/dependencies.ts';
 import { isBreakerOpen, restartDelay, withCrash } from './services.ts';
 import type { Generation, Version } from '../calls/generation.ts';
 import type { Effect, Job, LifeEvent, Next, Source, State, Wanted } from './state.ts';

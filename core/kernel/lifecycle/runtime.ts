@@ -10,10 +10,9 @@ import type {
   BroughtExtensions,
 } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
-import type { Declaration } from '../discovery/declaration.ts';
+import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
 import type { Failures, Problem } from '../records/failures.ts';
-import type { Secrets } from '../records/secrets.ts';
-import type { ExtensionConfig } from '../settings/config-of.ts';
+import type { Secrets } from '../../trust/index.ts';
 import type { Owner } from '../records/stray-errors.ts';
 import type { Scope } from './scope.ts';
 import type { Tier } from '../calls/generation.ts';

@@ -1,4 +1,4 @@
-import type { Failure } from '../records/failures.ts';
+import type { Failure } from '../../declarations/index.ts';
 import type { Crashes } from './services.ts';
 import type { Candidate, Generation, Version } from '../calls/generation.ts';
 

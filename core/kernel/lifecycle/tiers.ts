@@ -1,5 +1,5 @@
 import type { Command, ModelProvider, Extension, Protocol, Clock } from '../../contract/index.ts';
-import { type Declaration, handlerNames } from '../discovery/declaration.ts';
+import { type Declaration, handlerNames } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { checkConfig, checkAgentKeyWith, usableConfig } from '../calls/schemas.ts';
 import { type Candidate, type Generation, type Version, Calls } from '../calls/generation.ts';

@@ -1,14 +1,12 @@
 import { didYouMean } from '@pith/plain-text';
 import { type AgentSpec, codeOf, type Diagnostic, type JsonValue, messageOf, PithError, AgentProvider } from '../../contract/index.ts';
-import type { Failure } from '../records/failures.ts';
+import { type Failure, agentSpecOf, KERNEL_AGENT_KEYS, type Declaration, type Discovery, isExtension } from '../../declarations/index.ts';
 import { type BroughtPrompt, renderPrompt } from '../calls/render-prompt.ts';
 import { canRun, type Slot } from '../lifecycle/actor.ts';
-import { agentSpecOf, KERNEL_AGENT_KEYS } from '../discovery/agents.ts';
-import { type Declaration, type Discovery, isExtension } from '../discovery/declaration.ts';
 import { pathText, positionOf } from '@pith/checked-yaml';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
 import { DEFAULT_LIMITS } from '../../trust/index.ts';
-import { deepFreeze } from '../records/plain-data.ts';
+import { deepFreeze } from '@pith/plain-data';
 import type { GivenAgent } from '../calls/answers.ts';
 import { toJsonValue } from '../calls/json-value.ts';
 import { remoteOf } from './handle.ts';

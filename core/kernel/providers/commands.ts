@@ -9,7 +9,7 @@ import {
 } from '../../contract/index.ts';
 import { createCommandContext } from '../lifecycle/extension-context.ts';
 import { callProvider, COMMANDS, running } from './handle.ts';
-import { keepsNames } from '../discovery/declaration.ts';
+import { keepsNames } from '../../declarations/index.ts';
 import { type CommandEntry, importCommands } from '../lifecycle/extension-class.ts';
 import { type Lifecycle, unavailable } from '../lifecycle/lifecycle.ts';
 import { placeOfError, Problem } from '../records/failures.ts';

@@ -1,5 +1,5 @@
 import { type Delivery, type JsonValue, messageOf, type TopicMap } from '../../contract/index.ts';
-import { handlerNames } from '../discovery/declaration.ts';
+import { handlerNames } from '../../declarations/index.ts';
 import { type Slot, canRun } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import { running } from './handle.ts';

@@ -1,7 +1,6 @@
 import { messageOf, PithError, type Protocol, type Remote } from '../../contract/index.ts';
-import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
+import { KERNEL_PROTOCOLS, type Declaration } from '../../declarations/index.ts';
 import type { ProviderMember } from '../lifecycle/tiers.ts';
-import type { Declaration } from '../discovery/declaration.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Generation } from '../calls/generation.ts';
 import { correlationOf, invoke, invokeStream, recordCall, splitSignal } from '../calls/invoke.ts';

@@ -14,11 +14,10 @@ import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts
 import { callProvider, remoteOf, running } from './handle.ts';
 import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
 import type { ProviderFacts } from '../lifecycle/tiers.ts';
-import { KERNEL_PROTOCOLS } from '../records/kernel-names.ts';
+import { KERNEL_PROTOCOLS, type Declaration, keepsNames } from '../../declarations/index.ts';
 import type { Problem } from '../records/failures.ts';
 import type { Generation, ModelParts } from '../calls/generation.ts';
 import { openStream } from '../calls/invoke.ts';
-import { type Declaration, keepsNames } from '../discovery/declaration.ts';
 import type { OtherExtensions } from '../lifecycle/runtime.ts';
 import type { Scope } from '../lifecycle/scope.ts';
 import type { Commands } from './commands.ts';

@@ -7,14 +7,15 @@ import {
   PithError,
   type SettingsChange,
 } from '../../contract/index.ts';
+import { editSettingsFile } from '../../declarations/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
-import { isPlainMap } from '../records/plain-data.ts';
+import { isPlainMap } from '@pith/plain-data';
 import type { ExtensionStatus } from './status.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/actor.ts';
-import { askerOf, concerns, type SecretSources, type StoredSecret } from '../records/secrets.ts';
+import { askerOf, concerns, type SecretSources, type StoredSecret } from '../../trust/index.ts';
 import { runOutside } from '../records/stray-errors.ts';
 
 /** A declared secret, without its value. */
@@ -186,7 +187,6 @@ async function configure(
   const config = runtime.rights.configOf(declaration, changes);
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
-  const { editSettingsFile } = await import('../settings/settings-edit.ts');
   editSettingsFile(path.join(runtime.places.sandbox, 'pith.yaml'), changes);
   return reload();
 }

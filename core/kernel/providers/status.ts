@@ -1,9 +1,8 @@
 import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
 import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
-import type { Failure } from '../records/failures.ts';
+import type { Failure, Declaration } from '../../declarations/index.ts';
 import type { ProcessTier } from '../lifecycle/tiers.ts';
 import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
-import type { Declaration } from '../discovery/declaration.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Tier } from '../calls/generation.ts';
 import { ERROR_CODES } from '../records/error-codes.ts';

@@ -10,7 +10,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
-import { isBrought } from '../records/extension-data.ts';
+import { isBrought } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import type { Generation } from '../calls/generation.ts';

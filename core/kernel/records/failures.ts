@@ -1,11 +1,10 @@
-import { type Clock, type Events, type Logger, messageOf, type TopicMap, codeOf, PithError } from '../../contract/index.ts';
+import { type Clock, type Events, type Logger, messageOf, codeOf, PithError } from '../../contract/index.ts';
+import type { Failure } from '../../declarations/index.ts';
 import type { ErrorCode, Phase } from './error-codes.ts';
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-
-export type Failure = TopicMap['extension.failed'];
 
 /** What went wrong, by extension: the last few of each, newest last. */
 export interface Failures {

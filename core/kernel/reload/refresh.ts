@@ -1,10 +1,8 @@
 import { messageOf } from '../../contract/index.ts';
-import type { Failure } from '../records/failures.ts';
+import { type Failure, type Declaration, type Discovery, extensionsOf, type Quarantine } from '../../declarations/index.ts';
 import { within } from '@pith/promises';
-import { type Declaration, type Discovery, extensionsOf } from '../discovery/declaration.ts';
-import type { Quarantine } from '../discovery/quarantine.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
-import { canonicalJson } from '../records/plain-data.ts';
+import { canonicalJson } from '@pith/plain-data';
 import { wantedOf } from '../lifecycle/actor.ts';
 import type { Wanted } from '../lifecycle/state.ts';
 import { runOutside } from '../records/stray-errors.ts';

@@ -1,3 +1,4 @@
+import { isPlainMap } from '@pith/plain-data';
 import { z } from 'pith';
 
 /** A tool as a server lists it, as far as it is used. */
@@ -40,7 +41,7 @@ const DEEPEST = 64;
 /** What is no JSON Schema in it: a model's server refuses a whole request for that. null: nothing was found. */
 function schemaProblem(given: unknown, at: string, depth: number): string | null {
   if (typeof given === 'boolean') return null;
-  if (!isMap(given)) return `${at} is no schema`;
+  if (!isPlainMap(given)) return `${at} is no schema`;
   if (depth > DEEPEST) return `${at} is nested more than ${DEEPEST} deep`;
   const { type, required } = given;
   if (type !== undefined && !(Array.isArray(type) ? type : [type]).every((each) => TYPES.has(each))) return `${at}.type is unknown`;
@@ -48,7 +49,7 @@ function schemaProblem(given: unknown, at: string, depth: number): string | null
     return `${at}.required is no list of names`;
   for (const [key, value] of Object.entries(given)) {
     if (LISTS.includes(key) && !Array.isArray(value)) return `${at}.${key} is no list`;
-    if (MAPS.includes(key) && !isMap(value)) return `${at}.${key} is no map`;
+    if (MAPS.includes(key) && !isPlainMap(value)) return `${at}.${key} is no map`;
     const isSchemas = LISTS.includes(key) || MAPS.includes(key) || (key === 'items' && Array.isArray(value));
     const below = isSchemas ? Object.entries(value as object) : SCHEMAS.includes(key) ? [['', value] as const] : [];
     for (const [name, each] of below) {
@@ -57,8 +58,4 @@ function schemaProblem(given: unknown, at: string, depth: number): string | null
     }
   }
   return null;
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,12 +1,12 @@
 import { createAgents, createThreadQueue } from '../../../core/agent/index.ts';
 import type { TurnEvent } from '../../../core/contract/index.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { createLeases } from '../../../core/store/index.ts';
 import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { bareHost } from '../kernel/bare-host.ts';
 import { toolClass } from '../kernel/extensions.ts';
-import { extension } from '../kernel/sandbox-folder.ts';
+import { extension } from '../declarations/sandbox-folder.ts';
 import { memoryLeaseRows, memoryThreads, noApprovals } from './threads/in-memory.ts';
 
 it('a bare agent turn: the kernel, agents and a scripted model, without a database, processes, a command line or what ships', async () => {

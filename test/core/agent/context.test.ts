@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type TurnInfo } from '../../../core/contract/index.ts';
+import type { TurnInfo } from '../../../core/contract/index.ts';
 import { agent, createWorld } from './world.ts';
 
 describe('context of a turn', () => {

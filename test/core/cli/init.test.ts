@@ -2,7 +2,7 @@ import { mkdir, symlink, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { packageRoot } from '../../../core/kernel/index.ts';
+import { packageRoot } from '../../../core/declarations/index.ts';
 import { cli } from './fakes.ts';
 import { words } from '../../words.ts';
 import { folderWith } from '../../places.ts';

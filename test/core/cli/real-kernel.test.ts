@@ -1,7 +1,7 @@
 import { cp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { shippedSandbox } from '../../../core/kernel/index.ts';
+import { shippedSandbox } from '../../../core/declarations/index.ts';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from './fakes.ts';
 import { folderWith } from '../../places.ts';

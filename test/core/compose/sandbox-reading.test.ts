@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createKernel, readSandbox } from '../../../core/compose/index.ts';
 import { folderWith } from '../../places.ts';
-import { extension } from '../kernel/sandbox-folder.ts';
+import { extension } from '../declarations/sandbox-folder.ts';
 
 interface Given {
   readonly yaml?: string;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { openNode, task, temporaryFolder, type Handle, type Node } from './world.ts';
 import { until } from '../../waiting.ts';
 

@@ -1,6 +1,6 @@
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { createKeyValue, openStore } from '../../../core/store/index.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { task, taskChanged } from './world.ts';
 import { until } from '../../waiting.ts';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /** Publishes without end and works on the deliveries, until it is killed. Prints `published <id>` after each commit and `handled <id>` at each delivery. */
 import { createDeliveries, createSqliteJournal } from '../../../core/durable/index.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
 const [file = '', name = ''] = process.argv.slice(2);

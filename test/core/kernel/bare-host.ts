@@ -1,18 +1,11 @@
 import path from 'node:path';
 import type { Clock, ExtensionContext, JsonValue } from '../../../core/contract/index.ts';
-import {
-  configOf,
-  createEvents,
-  createHost,
-  discover,
-  enabledBy,
-  loadSettings,
-  packageRoot,
-  systemClock,
-} from '../../../core/kernel/index.ts';
+import { configOf, discover, enabledBy, loadSettings, packageRoot } from '../../../core/declarations/index.ts';
+import { createEvents, createHost } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { createLoader } from '../../../core/loader/index.ts';
 import { folderWith } from '../../places.ts';
-import { indexIn } from './sandbox-folder.ts';
+import { indexIn } from '../declarations/sandbox-folder.ts';
 
 export interface BareOptions {
   readonly clock?: Clock;

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { bareHost, type BareOptions } from './bare-host.ts';
 import { CALL, NEVER, toolClass } from './extensions.ts';
 import { writeFiles } from '../../places.ts';
-import { extension } from './sandbox-folder.ts';
+import { extension } from '../declarations/sandbox-folder.ts';
 
 /** With the extension `it`. */
 async function bare(options: BareOptions = {}) {

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createScope, systemClock } from '../../../core/kernel/index.ts';
+import { createScope } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { fakeClock } from 'pith/testing';
 import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';
 

@@ -6,7 +6,7 @@ import type { Host } from '../../../core/kernel/index.ts';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 import { folderWith, writeFiles } from '../../places.ts';
-import { extension, removeFile } from './sandbox-folder.ts';
+import { extension, removeFile } from '../declarations/sandbox-folder.ts';
 
 /** Extensions written as code into one folder, and kernels over it, which end with the test. */
 export interface TestSandbox {

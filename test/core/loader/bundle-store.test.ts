@@ -3,7 +3,7 @@ import path from 'node:path';
 import { PithError, z } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createLoader, importBundle, shipExtensions } from '../../../core/loader/index.ts';
-import { type Declaration, packageRoot, sourceDigest } from '../../../core/kernel/index.ts';
+import { type Declaration, packageRoot, sourceDigest } from '../../../core/declarations/index.ts';
 import { folderWith } from '../../places.ts';
 
 let root: string;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { linkSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { whyTooLarge } from '../../../core/kernel/index.ts';
+import { whyTooLarge } from '../../../core/process/index.ts';
 import { testKernel } from 'pith/testing';
 import { folderWith } from '../../places.ts';
 import { CALL } from '../kernel/extensions.ts';

@@ -1,6 +1,6 @@
 // Run in a separate process: takes one lease again and again, and checks that it never shares it.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
 const [file = '', mark = '', rounds = '10'] = process.argv.slice(2);

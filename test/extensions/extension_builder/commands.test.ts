@@ -5,7 +5,7 @@ import { captureCommand, type CapturedCommand } from '@pith/command-line';
 import { testKernel } from 'pith/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { shippedSandbox } from '../../../core/kernel/index.ts';
+import { shippedSandbox } from '../../../core/declarations/index.ts';
 import { usePlaces } from '../fake-context.ts';
 import commands from '../../../sandbox/extensions/extension_builder/commands.ts';
 import { KINDS } from '../../../sandbox/extensions/extension_builder/templates.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { Place } from '../../../sandbox/extensions/extension_builder/versions/place.ts';
 import { VersionStore } from '../../../sandbox/extensions/extension_builder/versions/version-store.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { folderWith } from '../../places.ts';
 
 let folder: string;

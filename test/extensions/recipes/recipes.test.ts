@@ -5,7 +5,7 @@ import { parseCommandInput } from '@pith/command-line';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { shippedSandbox } from '../../../core/kernel/index.ts';
+import { shippedSandbox } from '../../../core/declarations/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';
 import { CONVERSATION_COMMANDS } from '../../../sandbox/extensions/recipes/commands.ts';

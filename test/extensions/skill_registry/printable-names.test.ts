@@ -2,7 +2,7 @@ import path from 'node:path';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';
 import { renderEnvelope } from '../../../sandbox/extensions/skill_registry/reading/envelope.ts';
 import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';

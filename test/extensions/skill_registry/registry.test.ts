@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { inPieces } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/names.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { skillSandbox, type SkillSandbox, skillText } from './skill-sandbox.ts';
 
 const skill = (name: string, more = '', body = `Body of ${name}.\n`) => skillText({ name, more, body });

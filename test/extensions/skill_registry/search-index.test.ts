@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CountedFile } from '../../../sandbox/extensions/skill_registry/search/counted-file.ts';
 import { NOTHING_LEARNED, type Learned } from '../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
 import { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { logTo, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
 
 /** A time so far from the files' that all of them count as settled. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { SkillRegistry, type RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
 import { folderWith } from '../../places.ts';
 import { usePlaces } from '../fake-context.ts';

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { loadSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot-file.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 /** A time so far from the files' that all of them count as settled. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { SourceWatch, type FolderHint, type WatchOptions } from '../../../sandbox/extensions/skill_registry/scan/watch.ts';
-import { systemClock } from '../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { logTo, skillSandbox, skillText } from './skill-sandbox.ts';
 import { until } from '../../waiting.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openGitOrigin } from '../../../../sandbox/extensions/skill_registry/install/git-origin.ts';
-import { systemClock } from '../../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { skillText } from '../skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '../../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
 import { type Exclusion, exclusively } from '../../../../sandbox/extensions/skill_registry/exclusive.ts';
-import { systemClock } from '../../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { skillText } from '../skill-sandbox.ts';
 import { until } from '../../../waiting.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';

@@ -8,7 +8,7 @@ import {
   type VectorRecord,
   vectorsIn,
 } from '../../../../sandbox/extensions/skill_registry/meaning/vector-file.ts';
-import { systemClock } from '../../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { logTo, skillSandbox } from '../skill-sandbox.ts';
 
 const KEY = 'ab'.repeat(32);

@@ -5,7 +5,7 @@ import type { TurnInfo } from 'pith';
 import { exampleOf, TurnLessons } from '../../../../sandbox/extensions/skill_registry/search/turn-lessons.ts';
 import { documentVersion } from '../../../../sandbox/extensions/skill_registry/search/ranker.ts';
 import { LearnedExamples, type Lesson } from '../../../../sandbox/extensions/skill_registry/search/learned-examples.ts';
-import { systemClock } from '../../../../core/kernel/index.ts';
+import { systemClock } from '@pith/promises';
 import { logTo, skillSandbox } from '../skill-sandbox.ts';
 import { skillOf } from '../skill-values.ts';
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';

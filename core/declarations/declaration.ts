@@ -1,0 +1,124 @@
+import type { Positions } from '@pith/checked-yaml';
+import type { BroughtExtensions, Diagnostic, TopicMap } from '../contract/index.ts';
+import type { Manifest } from '../trust/index.ts';
+
+/** What stopped an extension. */
+export type Failure = TopicMap['extension.failed'];
+
+/** A folder with a `manifest.yaml`, or with an agent that an extension reads, as it stands on disk. Plain data: the persisted index keeps it. */
+export interface Declaration {
+  /** The folder's name. */
+  readonly id: string;
+  readonly directory: string;
+  /** What declares it. */
+  readonly file: string;
+  /** null when the file is broken, and then `diagnostics` say why, or when an extension reads it. */
+  readonly manifest: Manifest | null;
+  /** The extension that names this file in its `agent_files`. */
+  readonly readBy?: string;
+  /** The prompt template beside the manifest: `prompt.jinja2`, `prompt.j2` or `prompt.njk`. */
+  readonly prompt: { readonly file: string; readonly text: string } | null;
+  /** Found in Pith's own sandbox. */
+  readonly shipped: boolean;
+  /** It stands in a sandbox of one's own in the place of what ships under this id, and has its names. */
+  readonly replacesShipped?: true;
+  /** Hash over relative paths and bytes of the folder's files; changes when any of them does. */
+  readonly digest: string;
+  /** As `digest`, of all but the manifest. Absent: no folder declares it. */
+  readonly codeDigest?: string;
+  /** Its `contract.ts`, which its dependants import. Absent: it has none. */
+  readonly contract?: Contract;
+  readonly diagnostics: readonly Diagnostic[];
+  /** `[line, column]` in `file` by dotted path. */
+  readonly positions?: Positions;
+  /** What it may use of what it depends on defines. Absent: nothing. */
+  readonly imports?: Imports;
+  /** No folder declares it: another extension brings it. */
+  readonly brought?: { readonly by: string } & Pick<Parameters<BroughtExtensions['open']>[0], 'entry' | 'modules'>;
+  /** What its folder asks for and does not have: `manifest` is without it. Absent: nothing. */
+  readonly withheld?: readonly { readonly ask: string; readonly never: string | null }[];
+}
+
+/** What other extensions define for one that depends on them. Plain data. */
+export interface Imports {
+  /** The members of each protocol. */
+  readonly protocols: Readonly<Record<string, readonly string[]>>;
+  readonly topics: Readonly<Record<string, { readonly durable: boolean }>>;
+  /** The `contract.ts` of each extension that has one: what it imports as `pith/<id>`. */
+  readonly contracts: Readonly<Record<string, Contract>>;
+}
+
+export interface Contract {
+  readonly file: string;
+  /** Of its bytes. */
+  readonly digest: string;
+}
+
+/** Whether it is the id of an extension that another one brings, `<word>:<name>`: nobody declares those. */
+export function isBrought(id: string): boolean {
+  return /^[a-z][a-z0-9_]*:/.test(id);
+}
+
+/** The id, or the name in that of a brought one. */
+export function shortId(id: string): string {
+  return isBrought(id) ? id.slice(id.indexOf(':') + 1) : id;
+}
+
+/** Whether the names of its commands, tools and models are those that ship: a stranger's equal name gives way. */
+export function keepsNames({ shipped, replacesShipped }: Pick<Declaration, 'shipped' | 'replacesShipped'>): boolean {
+  return shipped || replacesShipped === true;
+}
+
+/** All declarations and what their edges mean. Immutable; a change on disk makes a new one. */
+export interface Discovery {
+  readonly declarations: ReadonlyMap<string, Declaration>;
+  /** By id: broken manifests, cycles, missing or failed hard dependencies. */
+  readonly failures: ReadonlyMap<string, Failure>;
+  /** Findings that belong to no declaration. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** The files that declare things, by the names that people write. */
+export const MANIFEST_FILE = 'manifest.yaml';
+export const CONTRACT_FILE = 'contract.ts';
+/** The first that is there counts. */
+export const PROMPT_FILES: readonly string[] = ['prompt.jinja2', 'prompt.j2', 'prompt.njk'];
+
+/** What one folder declares, apart from all others: what the persisted index keeps of it. Plain data. */
+export interface FolderRecord {
+  /** `FolderStamp.stamps` of the state that was read. */
+  readonly stamps: string;
+  /** The stamp alone did not prove the state; the digest decides at the next look. */
+  readonly fresh: boolean;
+  readonly declaration: Omit<Declaration, 'shipped'>;
+  /** Keys under `agent:` that an extension must own. */
+  readonly extraAgentKeys: readonly string[];
+  /** `agent_keys`, also of a manifest with errors elsewhere; null when the file could not be read at all. */
+  readonly ownedAgentKeys: readonly string[] | null;
+}
+
+/** What a folder's file says. */
+export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration'> & {
+  readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'readBy' | 'diagnostics' | 'positions'>;
+};
+
+/** The methods that `events.handles` and `schedules` name. */
+export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {
+  return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
+}
+
+/** True for a folder that is an extension; agents without code, and what only defines for others, share the map of declarations. */
+export function isExtension({ manifest, directory, readBy }: Declaration): boolean {
+  if (readBy !== undefined) return false;
+  if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
+  const isDefinition = Object.values(manifest.defines).some((each) => Object.keys(each).length > 0);
+  return (
+    manifest.entrypoint !== undefined ||
+    manifest.provides.length > 0 ||
+    (manifest.agent === undefined && !isDefinition && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
+  );
+}
+
+export function extensionsOf(discovery: Discovery): readonly Declaration[] {
+  return [...discovery.declarations.values()].filter(isExtension);
+}

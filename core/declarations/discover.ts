@@ -1,0 +1,189 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Diagnostic, messageOf } from '../contract/index.ts';
+import type { Manifest, Granted } from '../trust/index.ts';
+import { settleAgents, type Entry } from './agents.ts';
+import { settleDefinitions } from './definitions.ts';
+import { MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
+import { readFolder, type AgentFiles } from './folder-read.ts';
+import type { IndexFile } from './index-file.ts';
+import { dependencyFailures, type IsEnabled } from './dependencies.ts';
+
+export interface DiscoverOptions {
+  /** Sandboxes. What a sandbox that is not shipped declares replaces what a shipped one does. */
+  readonly roots: readonly { readonly directory: string; readonly shipped: boolean }[];
+  /** More folders of agents (or single agents): before shipped ones, after those of a sandbox of one's own. */
+  readonly agentPaths: readonly string[];
+  readonly index: IndexFile;
+  /** `declared`: all ids. */
+  readonly isEnabled: (...asked: [...Parameters<IsEnabled>, declared: Iterable<string>]) => boolean;
+  /** What of a manifest holds: nobody sees the rest. Absent: all of it. */
+  readonly grant?: (id: string, manifest: Manifest, shipped: boolean) => Granted;
+  /** When, for the failures. */
+  readonly at: number;
+}
+
+/** Reads what all folders declare. Never rejects: what is wrong is in the diagnostics of its declaration, or of the discovery. */
+export async function discover({ roots, agentPaths, index, isEnabled, grant, at }: DiscoverOptions): Promise<Discovery> {
+  const diagnostics: Diagnostic[] = [...index.diagnostics];
+  const seen = new Set<string>();
+  const readAll = async (folders: readonly string[] | null, agentFiles: AgentFiles | null): Promise<readonly FolderRecord[]> => {
+    const records: FolderRecord[] = [];
+    for (const directory of folders ?? []) {
+      if (seen.has(directory)) continue; // the same folder by two ways
+      seen.add(directory);
+      const record = await readFolder(directory, agentFiles, index);
+      if ('severity' in record) diagnostics.push(record);
+      else records.push(record);
+    }
+    return records;
+  };
+  const sandboxes: { readonly directory: string; readonly shipped: boolean; readonly extensions: readonly FolderRecord[] }[] = [];
+  for (const { directory, shipped } of [...roots].sort((a, b) => Number(a.shipped) - Number(b.shipped)))
+    sandboxes.push({ directory, shipped, extensions: await readAll(foldersIn(path.join(directory, 'extensions'), diagnostics), null) });
+  // Of two that read the same files the shipped one does.
+  const agentFiles = new Map(sandboxes.flatMap(({ extensions }) => extensions.flatMap(({ declaration }) => readingOf(declaration))));
+  const readByShipped = (id: string | undefined) =>
+    sandboxes.some((each) => each.shipped && each.extensions.some(({ declaration }) => declaration.id === id));
+  const ofSandbox = async ({ directory, shipped, extensions }: (typeof sandboxes)[number]) => ({
+    shipped,
+    records: [...extensions, ...(await readAll(foldersIn(path.join(directory, 'agents'), diagnostics), agentFiles))],
+  });
+  const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [];
+  for (const each of sandboxes) if (!each.shipped) places.push(await ofSandbox(each));
+  for (const directory of agentPaths)
+    places.push({ shipped: false, records: await readAll(ofAgentPath(directory, agentFiles, diagnostics), agentFiles) });
+  for (const each of sandboxes) if (each.shipped) places.push(await ofSandbox(each));
+  const entries = new Map<string, Entry>();
+  const ofPith = new Map<string, Declaration>();
+  for (const { records, shipped } of places) {
+    const found = new Map<string, Entry[]>();
+    for (const record of records) {
+      const { id } = record.declaration;
+      found.set(id, [...(found.get(id) ?? []), { record, declaration: declarationOf(record, shipped, { index, grant }) }]);
+    }
+    for (const [id, same] of found) {
+      if (shipped) ofPith.set(id, same[0]!.declaration);
+      const winner = entries.get(id);
+      // Only a reader that ships makes an agent that stands in the place of a shipped one.
+      const gives = shipped && winner?.declaration.readBy !== undefined && !readByShipped(winner.declaration.readBy);
+      if (winner === undefined || gives) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
+      else if (shipped) entries.set(id, { ...winner, declaration: replacing(winner.declaration) });
+      else diagnostics.push(shadowed(id, same[0]!.declaration, winner.declaration));
+    }
+  }
+  index.keepFolders(seen);
+  const declarations = new Map([...settleDefinitions(settleAgents(entries), ofPith)].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const isOn: IsEnabled = (id, manifest) => isEnabled(id, manifest, declarations.keys());
+  // Findings of agents that are switched off are reported nowhere else.
+  for (const { id, manifest, diagnostics: found } of declarations.values())
+    if (manifest !== null && manifest.entrypoint === undefined && !isOn(id, manifest)) diagnostics.push(...found);
+  return { declarations, failures: dependencyFailures(declarations, isOn, at), diagnostics };
+}
+
+const made = new WeakMap<FolderRecord['declaration'], Declaration>();
+
+/** The same object as long as neither the folder nor what it was given changes. */
+function declarationOf(
+  { declaration }: FolderRecord,
+  shipped: boolean,
+  { index, grant }: Pick<DiscoverOptions, 'index' | 'grant'>,
+): Declaration {
+  const { id, manifest, directory } = declaration;
+  const asking = index.lastManifest(directory, manifest);
+  const { manifest: given, withheld } = asking && grant ? grant(id, asking, shipped) : { manifest, withheld: [] };
+  const known = made.get(declaration);
+  if (known?.shipped === shipped && JSON.stringify(known.withheld ?? []) === JSON.stringify(withheld)) return known;
+  const next = { ...declaration, manifest: manifest && given, shipped, ...(withheld.length === 0 ? {} : { withheld }) };
+  made.set(declaration, next);
+  return next;
+}
+
+const replaced = new WeakMap<Declaration, Declaration>();
+
+/** The same object for the same declaration. */
+function replacing(declaration: Declaration): Declaration {
+  let known = replaced.get(declaration);
+  if (known === undefined) replaced.set(declaration, (known = { ...declaration, replacesShipped: true }));
+  return known;
+}
+
+function readingOf({ id, manifest }: FolderRecord['declaration']): readonly (readonly [string, string])[] {
+  return (manifest?.agent_files ?? []).map((name) => [name, id] as const);
+}
+
+function ofAgentPath(directory: string, agentFiles: AgentFiles, diagnostics: Diagnostic[]): readonly string[] | null {
+  const isAgent = [MANIFEST_FILE, ...agentFiles.keys()].some((name) => fs.existsSync(path.join(directory, name)));
+  const found = isAgent ? [directory] : foldersIn(directory, diagnostics);
+  if (found === null) {
+    diagnostics.push({
+      severity: 'warning',
+      code: 'settings_invalid',
+      message: `agents.paths: there is no folder ${directory}`,
+      cure: 'correct agents.paths',
+      file: directory,
+    });
+  }
+  return found;
+}
+
+/** Folders and links to folders, sorted, without hidden ones; null when `directory` does not exist. */
+function foldersIn(directory: string, diagnostics: Diagnostic[]): readonly string[] | null {
+  try {
+    return fs
+      .readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
+      .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && leadsToFolder(path.join(directory, entry.name))))
+      .map((entry) => path.join(directory, entry.name))
+      .sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    diagnostics.push({
+      severity: 'error',
+      code: 'manifest_invalid',
+      message: `the folder cannot be read: ${messageOf(error)}`,
+      file: directory,
+      cure: 'make it readable',
+    });
+    return [];
+  }
+}
+
+function leadsToFolder(link: string): boolean {
+  try {
+    return fs.statSync(link).isDirectory();
+  } catch {
+    return false; // a link to nothing, or to itself
+  }
+}
+
+function duplicate(same: readonly Entry[]): Entry {
+  const [first] = same as readonly [Entry, ...Entry[]];
+  const files = same.map(({ declaration }) => declaration.file);
+  const found = same.map(({ declaration }): Diagnostic => ({
+    severity: 'error',
+    code: 'duplicate_id',
+    file: declaration.file,
+    line: declaration.positions?.['id']?.[0] ?? 1,
+    column: 1,
+    message: `the id '${declaration.id}' is declared more than once: ${files.join(' and ')}`,
+    cure: 'rename one of the folders',
+  }));
+  const declaration: Declaration = {
+    ...first.declaration,
+    manifest: null,
+    diagnostics: [...found, ...same.flatMap((each) => each.declaration.diagnostics)],
+  };
+  const ownedAgentKeys = same.flatMap(({ record }) => record.ownedAgentKeys ?? []);
+  return { declaration, record: { ...first.record, ownedAgentKeys } };
+}
+
+function shadowed(id: string, loser: Declaration, winner: Declaration): Diagnostic {
+  return {
+    severity: 'info',
+    code: 'duplicate_id',
+    file: loser.file,
+    message: `the agent '${id}' is not used, because ${winner.file} declares the same id`,
+    cure: 'rename one of the folders',
+  };
+}

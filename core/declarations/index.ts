@@ -1,0 +1,26 @@
+/** What manifests, agents and settings declare, read from files. Nothing of an extension runs here. */
+export {
+  extensionsOf,
+  handlerNames,
+  isBrought,
+  isExtension,
+  keepsNames,
+  shortId,
+  type Declaration,
+  type Discovery,
+  type Failure,
+} from './declaration.ts';
+export { discover } from './discover.ts';
+export { type IndexFile, openIndex } from './index-file.ts';
+export { lastGoodIn, quarantineIn, type Quarantine } from './quarantine.ts';
+export { digestWith } from './definitions.ts';
+export { dependencyFailures, isBlocked } from './dependencies.ts';
+export { digestOf, sourceDigest, stampFolder } from './source-files.ts';
+export { KERNEL_PROTOCOLS, KERNEL_TOPICS } from './kernel-names.ts';
+export { buildOf, packageRoot, packageVersion, shippedSandbox } from './package-version.ts';
+export { type ExtensionConfig, configOf, enabledBy, withIdsMeant } from './config-of.ts';
+export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOptions, loadSettings } from './settings.ts';
+export type { SettingsInput } from './settings-schema.ts';
+export { askedAlways, unknownNames } from './unknown-names.ts';
+export { agentSpecOf, KERNEL_AGENT_KEYS } from './agents.ts';
+export { editSettings, editSettingsFile } from './settings-edit.ts';

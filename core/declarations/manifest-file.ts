@@ -1,0 +1,152 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Diagnostic, messageOf } from '../contract/index.ts';
+import { type Manifest, manifestSchema, RESERVED_IDS } from '../trust/index.ts';
+import { isBelow } from '@pith/safe-files';
+import { KERNEL_AGENT_KEYS } from './agents.ts';
+import { MANIFEST_FILE, type FolderReading } from './declaration.ts';
+import { isPlainMap } from '@pith/plain-data';
+import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
+import { readTextFile } from './source-files.ts';
+import { Cron } from 'croner';
+
+const MAX_MANIFEST_BYTES = 64 * 1024;
+
+/** Reads `directory/manifest.yaml`. Never rejects: whatever is wrong is in the diagnostics, and then the manifest is null. */
+export async function readManifestFile(directory: string): Promise<FolderReading> {
+  const file = path.join(directory, MANIFEST_FILE);
+  const text = readOr(file);
+  if (typeof text !== 'string') return reading({ file, manifest: null, diagnostics: [text], positions: {} }, null);
+  const document = await parseYaml(text, { file, code: 'manifest_invalid' });
+  const owned = ownedKeysOf(document.value);
+  if (document.diagnostics.some(isError))
+    return reading({ file, manifest: null, diagnostics: document.diagnostics, positions: document.positions }, owned);
+
+  const schema = manifestSchema();
+  const { data, issues } = parseLeniently(schema, document.value ?? {});
+  const source = { file, positions: document.positions, code: 'manifest_invalid', value: document.value };
+  const found = issuesToDiagnostics(issues, schema, source);
+  const checks = data === null ? [] : checksOf(directory, file, data, document.positions);
+  // Where what was left out is all that the folder is for, nothing remains that could do without it.
+  const isEmpty = data?.entrypoint === undefined && data?.agent === undefined && issues.length > 0;
+  const manifest = isEmpty || checks.some(isError) ? null : data;
+  const diagnostics = [...document.diagnostics, ...(manifest === null ? found : found.map(asIgnored)), ...checks];
+  return reading({ file, manifest, diagnostics, positions: document.positions }, owned);
+}
+
+function isError(diagnostic: Diagnostic): boolean {
+  return diagnostic.severity === 'error';
+}
+
+/** The text of `file`, or why it cannot be had. */
+function readOr(file: string): string | Diagnostic {
+  try {
+    return readTextFile(file, MAX_MANIFEST_BYTES);
+  } catch (error) {
+    const why = error instanceof RangeError ? error.message : `cannot be read: ${(error as Error).message}`;
+    return { severity: 'error', code: 'manifest_invalid', message: why, file, line: 1, column: 1 };
+  }
+}
+
+function checksOf(directory: string, file: string, manifest: Manifest, positions: Positions): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const add = (key: string, code: string, message: string, cure: string) => {
+    const place = positionOf(positions, key.split('.')) ?? { line: 1, column: 1 };
+    found.push({ severity: 'error', code, message, file, line: place.line, column: place.column, cure });
+  };
+  const folder = path.basename(directory);
+  if (manifest.id !== folder)
+    add(
+      'id',
+      'id_mismatch',
+      `the id '${manifest.id}' differs from the folder's name '${folder}'`,
+      `Write 'id: ${folder}' or rename the folder`,
+    );
+  if (RESERVED_IDS.includes(manifest.id))
+    add(
+      'id',
+      'manifest_invalid',
+      `the id '${manifest.id}' is reserved: 'pith/${manifest.id}' is Pith's own`,
+      'rename the folder and the id',
+    );
+  if (manifest.entrypoint !== undefined && manifest.provides.length === 0 && !hears(manifest)) {
+    add(
+      'entrypoint',
+      'manifest_invalid',
+      "'provides' is missing although there is an entrypoint",
+      "Name what the class implements, such as 'provides: [tool]'",
+    );
+  }
+  if (manifest.entrypoint === undefined && manifest.provides.length > 0) {
+    add('provides', 'manifest_invalid', "'provides' needs an entrypoint", "Add 'entrypoint: main.ts' or remove 'provides'");
+  }
+  eventChecks(manifest, add);
+  const entries: [string, string | undefined][] = [['entrypoint', manifest.entrypoint]];
+  manifest.commands.forEach((command, index) => entries.push([`commands.${index}.entry`, command.entry]));
+  for (const [key, entry] of entries) {
+    const problem = entry === undefined ? null : entryProblem(directory, entry);
+    if (problem !== null)
+      add(key, 'entrypoint_missing', `'${pathText([key])}' names '${entry}', which ${problem}`, 'Name a file of this folder');
+  }
+  return found;
+}
+
+function entryProblem(directory: string, entry: string): string | null {
+  const resolved = path.resolve(directory, entry);
+  if (path.isAbsolute(entry) || path.relative(directory, resolved).startsWith('..')) return 'lies outside the folder';
+  try {
+    if (!fs.statSync(resolved).isFile()) return 'is not a file';
+    return isBelow(fs.realpathSync(path.resolve(directory, entry)), fs.realpathSync(directory)) ? null : 'leads outside the folder';
+  } catch {
+    return 'does not exist'; // or cannot be reached, which is the same to whoever wrote the manifest
+  }
+}
+
+function ownedKeysOf(value: unknown): readonly string[] | null {
+  if (value === undefined) return null;
+  const keys = isPlainMap(value) ? value['agent_keys'] : undefined;
+  return Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [];
+}
+
+function reading(declaration: FolderReading['declaration'], owned: readonly string[] | null): FolderReading {
+  const agent = declaration.manifest?.agent ?? {};
+  const extraAgentKeys = Object.keys(agent).filter((key) => !(KERNEL_AGENT_KEYS as readonly string[]).includes(key));
+  return { declaration, extraAgentKeys, ownedAgentKeys: owned };
+}
+
+type Add = (key: string, code: string, message: string, cure: string) => void;
+
+/** True when something calls the class by its handlers. */
+export function hears({ events, schedules }: Manifest): boolean {
+  return events.handles.length + schedules.length > 0;
+}
+
+/** What is wrong with the times and handlers that a manifest names. */
+function eventChecks(manifest: Manifest, add: Add): void {
+  const { events, schedules, entrypoint } = manifest;
+  if (hears(manifest) && entrypoint === undefined) {
+    const key = events.handles.length > 0 ? 'events.handles' : 'schedules';
+    add(key, 'manifest_invalid', `'${key}' needs an entrypoint`, `Add 'entrypoint: main.ts' or remove '${key}'`);
+  }
+  const names = new Set<string>();
+  schedules.forEach(({ name, cron }, index) => {
+    const problem = cronProblem(cron);
+    if (problem !== null) {
+      const cure = "Write minute, hour, day, month and weekday, such as '0 3 * * *'";
+      add(`schedules.${index}.cron`, 'manifest_invalid', `'${cron}' ${problem}`, cure);
+    }
+    if (names.has(name)) add(`schedules.${index}.name`, 'manifest_invalid', `there are two schedules '${name}'`, 'rename one of them');
+    names.add(name);
+  });
+}
+
+/** Why `pattern` is no schedule of five fields, as the end of a sentence; null when it is one. */
+export function cronProblem(pattern: string): string | null {
+  const fields = pattern.trim().split(/\s+/).length;
+  if (fields !== 5 || pattern.trim().startsWith('@')) return `has ${fields} field${fields === 1 ? '' : 's'}, not five`;
+  try {
+    return new Cron(pattern, { mode: '5-part', paused: true }).nextRun() === null ? 'never falls due' : null;
+  } catch (error) {
+    return `is not a schedule: ${messageOf(error).replace(/^CronPattern: /, '')}`;
+  }
+}

@@ -1,0 +1,123 @@
+import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { isPlainMap } from '@pith/plain-data';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import type { Declaration } from './declaration.ts';
+import { stampFolder } from './source-files.ts';
+
+/** A version of an extension that is not started, because the kernel crashed with it. */
+export interface Quarantined {
+  readonly id: string;
+  /** Of its sources: an edit lifts it. */
+  readonly digest: string;
+  readonly reason: string;
+  readonly at: number;
+}
+
+/** What a supervisor left out. Kept in the data directory, so that every kernel of the sandbox leaves it out, until it is edited or reloaded by hand. */
+export interface Quarantine {
+  /** null: nothing speaks against it. */
+  of(id: string, digest: string): Quarantined | null;
+  add(entries: readonly Quarantined[]): void;
+  /** False when it was not there. */
+  lift(id: string): boolean;
+}
+
+export function quarantineIn(dataDirectory: string): Quarantine {
+  const folder = stateFolder(dataDirectory);
+  let entries = readEntries(folder);
+  const write = (next: readonly Quarantined[]): void => {
+    entries = next;
+    folder.writeNow(FILE, `${JSON.stringify({ entries }, null, 2)}\n`);
+  };
+  return {
+    of: (id, digest) => entries.find((entry) => entry.id === id && entry.digest === digest) ?? null,
+    add(more) {
+      const ids = new Set(more.map(({ id }) => id));
+      write([...readEntries(folder).filter(({ id }) => !ids.has(id)), ...more]);
+    },
+    lift(id) {
+      if (!entries.some((entry) => entry.id === id)) return false;
+      write(readEntries(folder).filter((entry) => entry.id !== id));
+      return true;
+    },
+  };
+}
+
+const FILE = 'quarantine.json';
+
+function readEntries(folder: StateFolder): readonly Quarantined[] {
+  try {
+    const read: unknown = JSON.parse(String(folder.read(FILE) ?? '{}'));
+    const list: unknown = isPlainMap(read) ? read['entries'] : [];
+    return Array.isArray(list) ? list.filter(isEntry) : [];
+  } catch {
+    return []; // damaged by hand, or no file of ours: then nothing is left out
+  }
+}
+
+function isEntry(value: unknown): value is Quarantined {
+  return isPlainMap(value) && ['id', 'digest', 'reason'].every((key) => typeof value[key] === 'string') && typeof value['at'] === 'number';
+}
+
+/** Ids of extensions and the digests of their sources. */
+type Digests = Readonly<Record<string, string>>;
+
+/** A version that was not there at the last good start. */
+export interface ChangedExtension {
+  readonly id: string;
+  readonly digest: string;
+  /** When a file of it was last written. */
+  readonly changedAt: number;
+}
+
+/** The last set of extensions with which the kernel ran well for a while. What ships with Pith is no part of it. */
+export interface LastGood {
+  /** What is not as it was then; everything, where there never was a good start. */
+  changed(): readonly ChangedExtension[];
+  /** Keeps the set of now when it is the same as at the last call, or at the beginning. */
+  recordIfSteady(): void;
+}
+
+/** `declarations`: of the extensions that may run, as the folders have them now. */
+export function lastGoodIn(dataDirectory: string, declarations: () => readonly Declaration[], now: () => number): LastGood {
+  const folder = stateFolder(dataDirectory);
+  const own = () => declarations().filter(({ shipped, manifest }) => !shipped && manifest !== null);
+  const digests = (): Digests => Object.fromEntries(own().map(({ id, digest }) => [id, digest]));
+  let seen = JSON.stringify(digests());
+  let recorded = JSON.stringify(readDigests(folder));
+  return {
+    changed() {
+      const good = readDigests(folder);
+      return own()
+        .filter(({ id, digest }) => good[id] !== digest)
+        .map(({ id, digest, directory }) => ({ id, digest, changedAt: newestIn(directory) }));
+    },
+    recordIfSteady() {
+      const extensions = digests();
+      const text = JSON.stringify(extensions);
+      const steady = text === seen;
+      seen = text;
+      if (!steady || text === recorded) return;
+      folder.writeNow(LAST_GOOD, `${JSON.stringify({ at: now(), extensions }, null, 2)}\n`);
+      recorded = text;
+    },
+  };
+}
+
+const LAST_GOOD = 'last-good.json';
+
+function readDigests(folder: StateFolder): Digests {
+  try {
+    const read: unknown = JSON.parse(String(folder.read(LAST_GOOD) ?? '{}'));
+    const found = isPlainMap(read) ? read['extensions'] : {};
+    return isPlainMap(found) ? (found as Digests) : {};
+  } catch {
+    return {}; // damaged by hand, or no file of ours: then everything counts as changed
+  }
+}
+
+function newestIn(directory: string): number {
+  const times = stampFolder(directory).files.map((file) => statSync(path.join(directory, file), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  return Math.max(0, ...times);
+}

@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
+import { PithError, type SettingsChange } from '../contract/index.ts';
+import { makeFolders, replaceFile } from '@pith/safe-files';
+
+/** Writes these settings into the file and leaves the others, their order and the comments. Throws `settings_invalid` when the file cannot be read as settings. */
+export function editSettingsFile(file: string, changes: SettingsChange): void {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const next = editSettings(text, changes, file);
+  if (next === text) return;
+  makeFolders(path.dirname(file));
+  replaceFile(existsSync(file) ? realpathSync(file) : file, next, 0o644);
+}
+
+export function editSettings(text: string, changes: SettingsChange, file: string): string {
+  const document = parseDocument(inPlaceOfSamples(text, changes), { version: '1.2', schema: 'core' });
+  const [error] = document.errors;
+  if (error || (document.contents !== null && !isMap(document.contents) && !isEmpty(document.contents)))
+    throw new PithError(
+      'settings_invalid',
+      `the settings cannot be changed: ${error ? 'the file is not valid YAML' : 'the file holds no settings'}`,
+      {
+        where: file,
+        cure: 'correct the file first; see: pith doctor',
+      },
+    );
+  if (!isMap(document.contents)) document.contents = new YAMLMap() as never;
+  for (const [dotted, value] of Object.entries(changes)) {
+    const keys = dotted.split('.');
+    if (value === null) {
+      if (document.hasIn(keys)) document.deleteIn(keys);
+      continue;
+    }
+    for (let length = 1; length < keys.length; length += 1) {
+      const above = keys.slice(0, length);
+      if (!isMap(document.getIn(above))) document.setIn(above, new YAMLMap()); // a key with only comments behind it holds nothing
+    }
+    const former = document.getIn(keys, true);
+    if (isScalar(former) && typeof value !== 'object') former.value = value; // with the comment behind it
+    else document.setIn(keys, document.createNode(value));
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+/** A block that is new stands where the sample has it as a comment: uncommenting that line later would give its key twice. */
+function inPlaceOfSamples(text: string, changes: SettingsChange): string {
+  let placed = text;
+  for (const key of new Set(Object.keys(changes).map((dotted) => dotted.split('.', 1)[0] ?? ''))) {
+    const sample = new RegExp(`^# ?${key}:[^\\n]*$`, 'm');
+    if (new RegExp(`^${key}\\s*:`, 'm').test(text) || !sample.test(text)) continue;
+    const block = new Document({});
+    for (const [dotted, value] of Object.entries(changes))
+      if (value !== null && dotted.startsWith(`${key}.`)) block.setIn(dotted.split('.'), block.createNode(value));
+    if (block.has(key)) placed = placed.replace(sample, () => block.toString({ lineWidth: 0 }).trimEnd());
+  }
+  return placed;
+}
+
+function isEmpty(node: unknown): boolean {
+  return isScalar(node) && node.value === null;
+}

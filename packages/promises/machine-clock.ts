@@ -1,0 +1,39 @@
+/** Milliseconds since the process began, which no change of the machine's clock touches. For limits on what happens in real time. */
+export function elapsed(): number {
+  return performance.now();
+}
+
+/** Node fires a timer that is set for longer at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The machine's clock. Timers of `after` do not keep the process alive; those of `sleep` do. */
+export const systemClock = {
+  now: (): number => Date.now(),
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const cancel = startTimer(ms, true, () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      const onAbort = () => {
+        cancel();
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  },
+  after: (ms: number, run: () => void): (() => void) => startTimer(ms, false, run),
+};
+
+/** A timer of any length, waited for in pieces that Node takes. Returns its cancel. */
+function startTimer(ms: number, keepsAlive: boolean, run: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (left: number): void => {
+    const piece = Math.min(left, LONGEST_TIMER_MS);
+    timer = setTimeout(() => (left > piece ? wait(left - piece) : run()), piece);
+    if (!keepsAlive) timer.unref();
+  };
+  wait(ms);
+  return () => clearTimeout(timer);
+}
