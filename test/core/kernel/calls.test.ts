@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { CommandIO, ModelPart } from '../../../core/contract/index.ts';
 import type { Host } from '../../../core/kernel/index.ts';
 import { fakeClock } from 'pith/testing';
-import { NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';
+import { NEVER, testSandbox, type TestSandbox } from './extensions.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;

@@ -6,7 +6,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createScope } from '../../../core/kernel/index.ts';
 import { systemClock } from '@pith/promises';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, TURN, type TestSandbox } from './extensions.ts';
+import { CALL, NEVER, testSandbox, type TestSandbox } from './extensions.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 
 let sandbox: TestSandbox;
 beforeEach(() => void (sandbox = testSandbox()));

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ToolCall, TopicMap, TurnInfo } from '../../../core/contract/index.ts';
+import type { ToolCall, TopicMap } from '../../../core/contract/index.ts';
 import type { Host } from '../../../core/kernel/index.ts';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
-import { agentSpec } from '../../fixtures/agent-spec.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { folderWith, writeFiles } from '../../places.ts';
 import { extension, removeFile } from '../declarations/sandbox-folder.ts';
 
@@ -49,21 +49,6 @@ export function testSandbox(): TestSandbox {
     close,
   };
 }
-
-export const TURN: TurnInfo = {
-  id: 't1',
-  threadId: 'thread',
-  channelId: 'test',
-  userId: 'tester',
-  tools: [],
-  model: { ref: 'test/model', contextWindow: null },
-  userTexts: [],
-  compactions: 0,
-  held: [],
-  correlationId: 'c1',
-  depth: 0,
-  agent: agentSpec({ id: 'agent' }),
-};
 
 export const CALL: Omit<ToolCall, 'signal'> = { turn: TURN, idempotencyKey: 'k1' };
 

@@ -2,7 +2,8 @@ import { contextSources } from '../../../core/agent/index.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import type { Host } from '../../../core/kernel/index.ts';
-import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './extensions.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { passed, until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;

@@ -4,7 +4,8 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
-import { CALL, NEVER, testSandbox, toolClass, TURN, type TestSandbox } from './extensions.ts';
+import { CALL, NEVER, testSandbox, toolClass, type TestSandbox } from './extensions.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { until } from '../../waiting.ts';
 
 let sandbox: TestSandbox;

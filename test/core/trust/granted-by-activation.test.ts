@@ -1,14 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { askedTools } from '../../extensions/asked-tools.ts';
 import { bench, CITY_TIME, passed, type Bench } from '../../extensions/extension_builder/bench.ts';
 import { folderWith } from '../../places.ts';
 
 let root: string;
 let home: string;
 let sandbox: string;
-let made: Bench | undefined;
+let made: Bench;
 
 beforeEach(() => {
   root = folderWith();
@@ -17,14 +18,10 @@ beforeEach(() => {
   for (const folder of [home, sandbox]) mkdirSync(folder, { recursive: true });
   trustSandbox(openTrustFile(home), sandbox);
 });
-afterEach(async () => {
-  await made?.stop();
-  made = undefined;
-});
 
 const asking = { ...CITY_TIME, 'manifest.yaml': `${CITY_TIME['manifest.yaml']}secrets: [CITY_KEY]\npermissions: { network: true }\n` };
 const open = (id: string) =>
-  made?.test.kernel.host.extensions
+  made.test.kernel.host.extensions
     .show(id)
     ?.asks.filter(({ withheld }) => withheld)
     .map(({ ask }) => ask);
@@ -74,6 +71,6 @@ describe('what a person agreed to', () => {
     await made.test.kernel.host.extensions.refresh();
     expect(open('city_time')).toEqual([]);
     expect(made.test.kernel.host.extensions.show('city_time')?.notes).not.toContainEqual(expect.objectContaining({ code: 'not_agreed' }));
-    expect(await made.use('city_time', 'city_time', { city: 'Rome' })).toMatchObject({ ok: true });
+    expect(await askedTools(made.test, 'city_time').call('city_time', { city: 'Rome' })).toMatchObject({ ok: true });
   }, 60_000);
 });

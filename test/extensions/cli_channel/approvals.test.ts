@@ -1,9 +1,10 @@
-import { testKernel, scriptedModel, type ScriptedStep } from 'pith/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
 import { kernelCommands, questionLines } from '../../../core/cli/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
 import { fakeChat, person, pipe, type Chat } from './fakes.ts';
+import { kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
 const RISKY = extensionFiles('risky', {
@@ -23,7 +24,7 @@ const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', inpu
 /** The chat over a real kernel; only the model is a script. */
 async function chatting(script: readonly ScriptedStep[]) {
   const model = scriptedModel(script);
-  const pith = await testKernel({ files: FILES, shipped: false, model });
+  const pith = await kernelOf({ files: FILES, shipped: false, model });
   const fake = await fakeChat([]);
   const context = {
     ...fake.context,
@@ -32,10 +33,6 @@ async function chatting(script: readonly ScriptedStep[]) {
     find: () => [{ extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) }],
   } as unknown as ChatContext;
   const chat: Chat = { ...fake, context };
-  onTestFinished(async () => {
-    await pith.stop();
-    await fake.dispose();
-  });
   const lastTool = () => JSON.stringify(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
   return { pith, chat, lastTool };
 }
@@ -103,8 +100,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('K50 an answer from elsewhere takes the question away within a second, says whose it was, and the turn goes on', async () => {
     const { chat, pith, lastTool } = await chatting([launch('x'), { text: 'It flies.' }]);
-    const other = await testKernel({ sandbox: pith.sandbox, shipped: false });
-    onTestFinished(() => other.stop());
+    const other = await kernelOf({ sandbox: pith.sandbox, shipped: false });
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
@@ -217,7 +213,7 @@ export default class { getTools() { return [defineTool({ name: 'look', descripti
     });
     const main = agentFile('main', { uses_tools: ['risky', 'free'] });
     const files = { ...FILES, ...free, 'agents/main/manifest.yaml': main, 'pith.yaml': `approvals: { tools: [${entry}] }\n` };
-    await using pith = await testKernel({ files, shipped: false });
+    const pith = await kernelOf({ files, shipped: false });
     const asks = said !== null || entry.includes('*');
     expect(await pith.kernel.callTool('main', 'look', {})).toMatchObject(asks ? { error: { code: 'approval_needed' } } : { ok: true });
     const found = (await pith.kernel.problems()).filter(({ code }) => code === 'name_unknown');

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
@@ -7,6 +5,7 @@ import { PithError, type Clock, type Command, type CommandIO, type JsonValue, ty
 import { parseCommandInput } from '@pith/command-line';
 import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-command.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
+import { folderWith } from '../../places.ts';
 import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
 
 export type Answer = (request: TurnRequest, signal?: AbortSignal) => AsyncIterable<TurnEvent>;
@@ -100,12 +99,11 @@ export interface Chat {
   readonly context: ChatContext;
   readonly terminals: Terminals;
   readonly folder: string;
-  dispose(): Promise<void>;
 }
 
 /** Each turn takes the next answer; the last one is kept. */
 export async function fakeChat(answers: readonly Answer[], commands: readonly Command[] = kernelCommands()): Promise<Chat> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-chat-'));
+  const folder = folderWith();
   const requests: TurnRequest[] = [];
   const clock: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve(), after: () => () => undefined };
   const quiet = () => undefined;
@@ -132,7 +130,7 @@ export async function fakeChat(answers: readonly Answer[], commands: readonly Co
     find: () => [{ extensionId: 'kernel', getCommands: async () => commands }],
   } as unknown as ChatContext;
   const tell: Chat['tell'] = (topic, event) => listeners.forEach((of, listener) => of === topic && listener(event));
-  return { requests, tell, context, terminals: new Terminals(), folder, dispose: () => rm(folder, { recursive: true, force: true }) };
+  return { requests, tell, context, terminals: new Terminals(), folder };
 }
 
 export interface PipeRun {

@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'pith';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { completeLine } from '../../../sandbox/extensions/cli_channel/query.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, fakeChat, fails, hangs, kernelCommands, person, says, USAGE, type Answer, type Chat } from './fakes.ts';
 
 let chat: Chat;
-afterEach(() => chat?.dispose());
 
 describe('a conversation on a terminal', () => {
   it('opens with who, which model and how to leave; shows answers and steps; says how to go on', async () => {

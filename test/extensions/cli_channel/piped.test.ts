@@ -1,11 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TurnEvent } from 'pith';
 import { describeChannel } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
 import { answering, fakeChat, fails, hangs, kernelCommands, pipe, says, USAGE, type Chat } from './fakes.ts';
 
 let chat: Chat;
-afterEach(() => chat?.dispose());
 
 const STEPS: readonly TurnEvent[] = [
   { type: 'notice', code: 'degraded', message: 'kv is off' },
@@ -82,7 +81,6 @@ describe('pith chat -p', () => {
     const running = pipe(slow, ['-p', 'hi'], { signal: abort.signal });
     abort.abort();
     expect((await running).code).toBe(130);
-    await slow.dispose();
   });
 
   it('takes agent, model and thread from the line; the thread’s own agent when none is named', async () => {

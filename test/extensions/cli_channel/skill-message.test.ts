@@ -1,10 +1,9 @@
 import { PithError, type AgentSpec } from 'pith';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { fakeChat, kernelCommands, pipe, says, type Chat } from './fakes.ts';
 
 let chat: Chat;
-afterEach(() => chat.dispose());
 
 /** A chat whose agent `main` may read the skill `letters`. */
 async function chatting(): Promise<Chat> {

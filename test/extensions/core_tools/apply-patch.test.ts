@@ -1,18 +1,25 @@
 import { chmod, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ToolCall } from 'pith';
+import { config } from '../../../sandbox/extensions/core_tools/config.ts';
 import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
-import { errorOf } from '../fake-context.ts';
+import { patchTool } from '../../../sandbox/extensions/core_tools/patch-tool.ts';
+import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
 beforeEach(async () => void (bench = await workbench()));
-afterEach(() => bench.remove());
 
 const change = (path: string, before: string, after: string) =>
   `--- a/${path}\n+++ b/${path}\n@@ -1,3 +1,3 @@\n one\n-${before}\n+${after}\n three\n`;
 const add = (path: string, text: string) => `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+${text}\n`;
 const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@ -1 +0,0 @@\n-${text}\n`;
+/** The tool over a jail in which something happens. */
+const patched = async (jail: Jail, patch: string) =>
+  patchTool(jail, new Policy(jail, config.parse({}), () => join(bench.sandbox, 'data'))).execute({ patch }, {
+    signal: new AbortController().signal,
+  } as ToolCall);
 const THREE = 'one\ntwo\nthree\n';
 
 describe('apply_patch', () => {
@@ -39,7 +46,7 @@ describe('apply_patch', () => {
       'hi\n',
       'one\n2\nthree\n',
     ]);
-    expect((await readdir(bench.sandbox)).sort()).toEqual(['a.txt', 'deep', 'more']);
+    expect(await bench.names()).toEqual(['a.txt', 'deep', 'more']);
   });
 
   it('K60 finds a hunk whose line has moved, keeps line ends and mode', async () => {
@@ -55,46 +62,40 @@ describe('apply_patch', () => {
     await bench.put('b.txt', `${THREE}4\n5\n6\n`);
     const second = `--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n@@ -5,2 +5,2 @@\n-five\n+V\n 6\n`;
     const result = await bench.patch(change('a.txt', 'two', 'TWO') + second);
-    expect(result).toMatchObject({ ok: false, error: { code: 'patch_failed' } });
-    expect(errorOf(result).message).toMatch(
+    const message = expect.stringMatching(
       /Hunk 2 of 2 does not fit 'b\.txt' at line 5: expected `five`, line 5 is `5`.*Nothing was changed/,
     );
-    expect([await bench.get('a.txt'), await readdir(bench.sandbox)]).toEqual([THREE, ['a.txt', 'b.txt']]);
+    expect(result).toMatchObject({ ok: false, error: { code: 'patch_failed', message } });
+    expect([await bench.get('a.txt'), await bench.names()]).toEqual([THREE, ['a.txt', 'b.txt']]);
   });
 
   it('K60 puts everything back when a later file cannot be written', async () => {
     await bench.put('a.txt', THREE);
     await bench.put('b.txt', THREE);
     await bench.put('gone.txt', 'bye\n');
-    const original = Jail.prototype.remove;
-    Jail.prototype.remove = function remove(segments) {
-      return segments[0] === 'gone.txt' ? Promise.reject(Object.assign(new Error('x'), { code: 'ENOSPC' })) : original.call(this, segments);
+    const jail = new Jail(bench.sandbox);
+    const removes = jail.remove.bind(jail);
+    jail.remove = async (segments) => {
+      if (segments[0] === 'gone.txt') throw Object.assign(new Error('x'), { code: 'ENOSPC' });
+      return removes(segments);
     };
-    try {
-      const result = await bench.patch(
-        change('a.txt', 'two', '2') + add('new.txt', 'hi') + change('b.txt', 'two', '2') + remove('gone.txt', 'bye'),
-      );
-      expect(result).toMatchObject({ ok: false, error: { code: 'file_failed', message: expect.stringContaining('no space is left') } });
-    } finally {
-      Jail.prototype.remove = original;
-    }
+    const patch = change('a.txt', 'two', '2') + add('new.txt', 'hi') + change('b.txt', 'two', '2') + remove('gone.txt', 'bye');
+    const error = { code: 'file_failed', message: expect.stringContaining('no space is left') };
+    expect(await patched(jail, patch)).toMatchObject({ ok: false, error });
     expect([await bench.get('a.txt'), await bench.get('b.txt'), await bench.get('gone.txt')]).toEqual([THREE, THREE, 'bye\n']);
-    expect((await readdir(bench.sandbox)).sort()).toEqual(['a.txt', 'b.txt', 'gone.txt']);
+    expect(await bench.names()).toEqual(['a.txt', 'b.txt', 'gone.txt']);
   });
 
   it('K60 does not overwrite what another has changed since the patch was checked', async () => {
     await bench.put('a.txt', THREE);
-    const original = Jail.prototype.stage;
-    Jail.prototype.stage = async function stage(segments, bytes) {
+    const jail = new Jail(bench.sandbox);
+    const stages = jail.stage.bind(jail);
+    jail.stage = async (segments, bytes) => {
       await writeFile(join(bench.sandbox, 'a.txt'), 'changed by another');
-      return original.call(this, segments, bytes);
+      return stages(segments, bytes);
     };
-    try {
-      expect(await bench.patch(change('a.txt', 'two', '2'))).toMatchObject({ ok: false, error: { code: 'file_changed' } });
-    } finally {
-      Jail.prototype.stage = original;
-    }
-    expect([await bench.get('a.txt'), await readdir(bench.sandbox)]).toEqual(['changed by another', ['a.txt']]);
+    expect(await patched(jail, change('a.txt', 'two', '2'))).toMatchObject({ ok: false, error: { code: 'file_changed' } });
+    expect([await bench.get('a.txt'), await bench.names()]).toEqual(['changed by another', ['a.txt']]);
   });
 
   it.each([
@@ -137,7 +138,7 @@ describe('apply_patch', () => {
       expect({ text, result: await bench.patch(text) }).toMatchObject({ text, result: { ok: false, error: { code } } });
     }
     expect(await readdir(bench.outside)).toEqual(['secret.txt']);
-    expect(await readdir(bench.sandbox)).not.toContain('new.txt');
+    expect(await bench.names()).not.toContain('new.txt');
     expect(await bench.get('a.txt')).toBe(THREE);
   });
 

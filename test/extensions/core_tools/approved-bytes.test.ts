@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { JsonValue, TurnEvent } from 'pith';
 import { scriptedModel, testKernel, type ScriptedStep, type TestKernel } from 'pith/testing';
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
 beforeEach(async () => void (bench = await workbench()));
-afterEach(() => bench.remove());
 
 const refused = (code: string) => ({ ok: false, error: { code } });
 
@@ -26,7 +25,7 @@ describe('a yes is for the bytes that were shown', () => {
       await bench.put('notes/z.ts', 'export const evil = 1;\n');
       expect(await bench.approved('file', call, question?.subject)).toMatchObject(refused('approval_needed'));
       expect(await bench.approved('file', call, undefined)).toMatchObject(refused('approval_needed'));
-      expect(await readdir(bench.sandbox)).toEqual(['notes']);
+      expect(await bench.names()).toEqual(['notes']);
       const again = await bench.question('file', call);
       expect(again?.text).toContain('+export const evil = 1;');
       expect(await bench.approved('file', call, again?.subject)).toMatchObject({ ok: true });
@@ -52,7 +51,7 @@ describe('a yes is for the bytes that were shown', () => {
     expect(question?.text).toContain('+hidden();');
     await bench.put('notes/z.ts', 'first\nother();\nlast\n');
     expect(await bench.approved('apply_patch', { patch }, question?.subject)).toMatchObject(refused('approval_needed'));
-    expect(await readdir(bench.sandbox)).toEqual(['notes']);
+    expect(await bench.names()).toEqual(['notes']);
     expect(await bench.patch(patch)).toMatchObject({ ok: true });
     expect(await bench.get('extensions/z/main.ts')).toBe('FIRST\nother();\nlast\n');
   });

@@ -4,7 +4,7 @@ import type { JsonValue, ToolResult } from 'pith';
 import { fakeClock, recordEvents, testKernel, type FakeClock, type TestKernel } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { TURN } from '../../core/kernel/extensions.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { folderWith } from '../../places.ts';
 
 const CANARY = 'sk-canary-7391-never-told';

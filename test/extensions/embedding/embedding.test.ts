@@ -1,10 +1,10 @@
-import type { PithError } from 'pith';
+import type { JsonValue, PithError } from 'pith';
+import { EmbeddingProvider } from 'pith/embedding';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { config } from '../../../sandbox/extensions/embedding/config.ts';
 import { endpointOf } from '../../../sandbox/extensions/embedding/endpoint.ts';
-import Embedding from '../../../sandbox/extensions/embedding/main.ts';
 import { conceptVector, startEmbeddingsServer, type Behaviour, type EmbeddingsServer } from '../../fixtures/embeddings-server.ts';
-import { fakeContext } from '../fake-context.ts';
+import { kernelOf } from '../../places.ts';
 
 const KEY = 'sk-secret-of-mine';
 
@@ -19,21 +19,24 @@ describe('R4 the extension embedding', () => {
   });
   afterAll(() => server.close());
 
-  const extension = (values: Record<string, unknown> = {}, secrets: Record<string, string> = { EMBEDDING_API_KEY: KEY }) =>
-    new Embedding(fakeContext({ config: config.parse({ model: 'concepts', base_url: server.url, ...values }), secrets }));
+  async function extension(values: Record<string, JsonValue> = {}) {
+    const flags = { extensions: { embedding: { model: 'concepts', base_url: server.url, ...values } } };
+    const { kernel } = await kernelOf({ env: { EMBEDDING_API_KEY: KEY }, flags });
+    return (await kernel.host.providers.active(EmbeddingProvider)).find(({ extensionId }) => extensionId === 'embedding')!;
+  }
   const query = { purpose: 'query' } as const;
 
   it('asks for texts in batches and gives a vector for each, in their order', async () => {
     const texts = ['one', 'compress', 'three', 'images', 'five'];
-    expect(await extension({ batch: 2 }).embed(texts, query)).toEqual(texts.map((text) => conceptVector(text)));
+    expect(await (await extension({ batch: 2 })).embed(texts, query)).toEqual(texts.map((text) => conceptVector(text)));
     expect(server.requests.map(({ input }) => input.length)).toEqual([2, 2, 1]);
     expect(server.requests[0]).toMatchObject({ model: 'concepts', authorization: `Bearer ${KEY}` });
   });
 
-  it('names its vectors by model and length, and says null where no model is set', () => {
-    expect(extension().embeddingModel).toBe('concepts');
-    expect(extension({ dimensions: 16 }).embeddingModel).toBe('concepts:16');
-    expect(extension({ model: null }).embeddingModel).toBeNull();
+  it('names its vectors by model and length, and says null where no model is set', async () => {
+    expect((await extension()).embeddingModel).toBe('concepts');
+    expect((await extension({ dimensions: 16 })).embeddingModel).toBe('concepts:16');
+    expect((await extension({ model: null })).embeddingModel).toBeNull();
   });
 
   it.each<[string, Behaviour, string, RegExp]>([
@@ -57,9 +60,7 @@ describe('R4 the extension embedding', () => {
     ['sends something else', { body: () => 'hello' }, 'model_failed', /sent not 2 vectors/],
   ])('a server that %s is an error that says what to do, without the key', async (_name, behaviour, code, message) => {
     server.behave(behaviour);
-    const error = await extension()
-      .embed(['a', 'b'], query)
-      .catch((thrown: unknown) => thrown as PithError);
+    const error = await (await extension()).embed(['a', 'b'], query).catch((thrown: unknown) => thrown as PithError);
     expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
     expect(JSON.stringify([String(error), (error as PithError).cure])).not.toContain(KEY);
     expect(server.requests).toHaveLength(1);
@@ -67,11 +68,11 @@ describe('R4 the extension embedding', () => {
 
   it('a server that hangs is given up after its time, one that is busy asked again for documents', async () => {
     server.behave('hang');
-    await expect(extension({ timeout_s: 0.02 }).embed(['a'], query)).rejects.toMatchObject({ code: 'model_unreachable' });
+    await expect((await extension({ timeout_s: 0.02 })).embed(['a'], query)).rejects.toMatchObject({ code: 'model_unreachable' });
     server.release();
     server.requests.length = 0;
     server.behave({ status: 429, headers: { 'retry-after': '0' } });
-    const asked = extension().embed(['a'], { purpose: 'document' });
+    const asked = (await extension()).embed(['a'], { purpose: 'document' });
     await expect(asked).rejects.toMatchObject({ code: 'model_rate_limited', cure: expect.stringContaining('wait') });
     expect(server.requests).toHaveLength(3);
   });

@@ -1,19 +1,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue, TurnEvent } from 'pith';
-import { scriptedModel, type ScriptedModel, type ScriptedStep } from 'pith/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
 import { bench, CITY_TIME, passed, type Bench } from './bench.ts';
 
 const call =
   (name: string, input: () => Readonly<Record<string, JsonValue>>): ScriptedStep =>
   () => ({ calls: [{ name, input: input() }] });
-
-async function building(model: ScriptedModel, files: Readonly<Record<string, string>> = {}): Promise<Bench> {
-  const made = await bench({ model, files });
-  onTestFinished(() => made.stop());
-  return made;
-}
 
 async function resumed({ test }: Bench): Promise<TurnEvent | undefined> {
   const events: TurnEvent[] = [];
@@ -33,7 +27,7 @@ describe('a yes to an activation is for those very files', () => {
   it('T18 F12: always is refused, and a second activation that asks for network and keys is asked about', async () => {
     const digests = new Map<string, string>();
     const activate = (id: string) => call('activate_extension', () => ({ id, digest: digests.get(id) ?? '' }));
-    const made = await building(scriptedModel([activate('city_time'), activate('second')]));
+    const made = await bench({ model: scriptedModel([activate('city_time'), activate('second')]) });
     await made.stage('city_time', CITY_TIME);
     await made.stage('second', EVIL);
     for (const id of ['city_time', 'second']) digests.set(id, await passed(made, id));
@@ -55,7 +49,7 @@ describe('a yes to an activation is for those very files', () => {
   }, 60_000);
 
   it('T18 F14: what stands in the place by the time of the call is part of it', async () => {
-    const made = await building(scriptedModel([]));
+    const made = await bench({ model: scriptedModel([]) });
     await made.stage('city_time', CITY_TIME);
     const input = { id: 'city_time', digest: await passed(made) };
     const { tools } = made.test.kernel.host.providers;
@@ -79,9 +73,8 @@ describe('a yes to an activation is for those very files', () => {
 
   it('T18 F12: changing settings of an extension is never for always', async () => {
     const model = scriptedModel([call('configure_extension', () => ({ extension_id: 'kv', values: { mode: 'x' } }))]);
-    const made = await building(model, {
-      'agents/main/manifest.yaml': 'id: main\nagent:\n  description: Works.\n  uses_tools: [core_tools]\n',
-    });
+    const files = { 'agents/main/manifest.yaml': 'id: main\nagent:\n  description: Works.\n  uses_tools: [core_tools]\n' };
+    const made = await bench({ model, files });
     await made.test.run('go', { agent: 'main' });
     const { approvals } = made.test.kernel;
     expect(await approvals.list()).toMatchObject([{ tool: 'core_tools/configure_extension', always: null }]);
@@ -91,9 +84,11 @@ describe('a yes to an activation is for those very files', () => {
   });
 
   it('T18 F13: a source with a NUL is found by the check, with file and place, refused by the bundler, and never activated', async () => {
-    const made = await building(scriptedModel([]), {
-      'extensions/dropped/manifest.yaml': 'id: dropped\nentrypoint: main.ts\nprovides: [tool]\n',
-      'extensions/dropped/main.ts': `// \0\n${CITY_TIME['main.ts']}`,
+    const made = await bench({
+      files: {
+        'extensions/dropped/manifest.yaml': 'id: dropped\nentrypoint: main.ts\nprovides: [tool]\n',
+        'extensions/dropped/main.ts': `// \0\n${CITY_TIME['main.ts']}`,
+      },
     });
     await made.stage('city_time', { ...CITY_TIME, 'main.ts': `// \0\n${CITY_TIME['main.ts']}`, 'notes.txt': 'bad \0' });
     const result = await made.call('check_extension', { id: 'city_time' });

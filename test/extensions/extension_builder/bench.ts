@@ -1,20 +1,17 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { JsonValue, ToolResult } from 'pith';
-import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
+import type { TestKernel, TestKernelOptions } from 'pith/testing';
 import { digestOf } from '../../../sandbox/extensions/extension_builder/sources.ts';
 import { Staging } from '../../../sandbox/extensions/extension_builder/staging.ts';
 import { kernelCommands } from '../../../core/cli/index.ts';
+import { kernelOf } from '../../places.ts';
+import { type AskedTools, askedTools } from '../asked-tools.ts';
 
 /** A real kernel with the builder's tools, as a person's answer lets them through. */
-export interface Bench {
+export interface Bench extends AskedTools {
   readonly test: TestKernel;
-  call(tool: string, input: JsonValue): Promise<ToolResult>;
-  /** Calls a tool of any extension as an agent would, behind the gate, with what a person agreed to. */
-  use(extension: string, tool: string, input: JsonValue): Promise<ToolResult>;
   stage(id: string, files: Readonly<Record<string, string>>): Promise<void>;
   read(file: string): Promise<string>;
-  stop(): Promise<void>;
 }
 
 export const CITY_TIME = {
@@ -46,29 +43,14 @@ export default class CityTime implements ToolProvider {
 }
 
 export async function bench(options: TestKernelOptions = {}): Promise<Bench> {
-  const test = await testKernel({ commands: kernelCommands, ...options });
-  const use = async (extension: string, tool: string, input: JsonValue) => {
-    const spec = (await test.kernel.agents.list()).find(({ id }) => id === 'builder_agent')?.spec;
-    const turn = { agent: spec, threadId: 'building', userId: 'tester' } as never;
-    const { tools } = test.kernel.host.providers;
-    const asks = (await tools.of(extension)).find(({ name }) => name === tool)?.needsApproval === 'maybe';
-    const said = asks && (await tools.needsApproval(extension, tool, input, turn));
-    const approved = typeof said === 'object' ? { approved: said.subject } : {};
-    return tools.call(extension, tool, input, { turn, idempotencyKey: 'k', signal: new AbortController().signal, ...approved });
-  };
+  const test = await kernelOf({ commands: kernelCommands, ...options });
   return {
+    ...askedTools(test, 'extension_builder'),
     test,
-    use,
-    call: (tool, input) => use('extension_builder', tool, input),
     async stage(id, files) {
-      for (const [name, text] of Object.entries(files)) {
-        const file = path.join(test.sandbox, '.staging', 'extensions', id, name);
-        await mkdir(path.dirname(file), { recursive: true });
-        await writeFile(file, text);
-      }
+      for (const [name, text] of Object.entries(files)) await test.write(`.staging/extensions/${id}/${name}`, text);
     },
     read: (file) => readFile(path.join(test.sandbox, file), 'utf8'),
-    stop: () => test.stop(),
   };
 }
 

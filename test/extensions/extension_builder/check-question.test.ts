@@ -1,23 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { TURN } from '../../fixtures/agent-spec.ts';
+import { askedTools } from '../asked-tools.ts';
 import { bench, CITY_TIME, type Bench } from './bench.ts';
 
 describe('check_extension where nothing confines', () => {
-  let made: Bench | undefined;
-  afterEach(() => made?.stop());
+  let made: Bench;
 
   /** What the gate would show a person of that conversation; false: it asks nothing. */
   const question = (id: string, threadId: string) =>
-    made?.test.kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id }, {
-      threadId,
-      userId: 'tester',
-    } as never);
+    made.test.kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id }, { ...TURN, threadId });
   const check = (id: string, threadId: string) =>
-    made?.test.kernel.host.providers.tools.call(
-      'extension_builder',
-      'check_extension',
-      { id },
-      { turn: { threadId, userId: 'tester' } as never, idempotencyKey: `${threadId} ${id}`, signal: new AbortController().signal },
-    );
+    askedTools(made.test, 'extension_builder', { ...TURN, threadId }).approved('check_extension', { id });
 
   it('T13 F3: asks before it runs anything, once for each conversation and extension', async () => {
     made = await bench({ files: { 'pith.yaml': 'extensions_sandbox: off\n' } });

@@ -2,20 +2,19 @@ import { probeSandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TURN } from '../../core/kernel/extensions.ts';
-import { testKernel } from 'pith/testing';
-import { kernelCommands } from '../../../core/cli/index.ts';
+import type { JsonValue } from 'pith';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { TURN } from '../../fixtures/agent-spec.ts';
+import { askedTools } from '../asked-tools.ts';
 import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
 let made: Bench;
 beforeEach(async () => void (made = await bench({ files: { 'agents/traveller/manifest.yaml': TRAVELLER } })));
-afterEach(() => made.stop());
 
 const TRAVELLER = '# who travels\nid: traveller\nagent:\n  description: Travels.\n  uses_tools: [core_tools]\n';
 
 const activate = async (more: object = {}) => made.call('activate_extension', { id: 'city_time', digest: await passed(made), ...more });
-const askTime = () => made.use('city_time', 'city_time', { city: 'Rome' });
+const askTime = () => askedTools(made.test, 'city_time').call('city_time', { city: 'Rome' });
 
 // The kernel offers `extensions reload` to extensions in its own process only.
 describe('the tools of the builder', () => {
@@ -38,8 +37,8 @@ describe('the tools of the builder', () => {
   it('K60 K72 a person is asked before a check where nothing holds the code that it runs', async () => {
     const ask = (kernel: Bench['test']['kernel']) =>
       kernel.host.providers.tools.needsApproval('extension_builder', 'check_extension', { id: 'city_time' }, TURN);
-    await using open = await testKernel({ commands: kernelCommands, files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
-    expect(await ask(open.kernel)).toMatch(
+    const open = await bench({ files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
+    expect(await ask(open.test.kernel)).toMatch(
       /runs the code and the tests in \.staging\/extensions\/city_time as you.*the settings say extensions_sandbox: off/,
     );
     const { available } = await probeSandboxing();
@@ -60,8 +59,7 @@ describe('the tools of the builder', () => {
   it('K72 refuses other bytes than those that were checked, and says so in its question', async () => {
     await made.stage('city_time', CITY_TIME);
     const digest = await checked(made);
-    const asks = (input: object) =>
-      made.test.kernel.host.providers.tools.needsApproval('extension_builder', 'activate_extension', input as never, TURN);
+    const asks = (input: JsonValue) => made.question('activate_extension', input);
     const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
     expect(question).toMatchObject({
       once: true,

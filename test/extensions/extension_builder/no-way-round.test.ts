@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { scriptedModel } from 'pith/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { bench, CITY_TIME, passed } from './bench.ts';
 
 it('K50 K72 a call beside it that writes the checked bytes back gets no version activated without a question', async () => {
@@ -17,7 +17,6 @@ it('K50 K72 a call beside it that writes the checked bytes back gets no version 
     }),
   ]);
   const made = await bench({ model });
-  onTestFinished(() => made.stop());
   // the large file holds up the reading, so that the write is over before the activation looks again
   await made.stage('city_time', { ...CITY_TIME, 'a.ts': `// ${'x'.repeat(6_000_000)}\n`, 'zz.ts': good });
   digest = await passed(made);

@@ -1,21 +1,15 @@
 import { existsSync } from 'node:fs';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TURN } from '../../core/kernel/extensions.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { bench, type Bench } from './bench.ts';
 
 let made: Bench;
 beforeEach(async () => void (made = await bench({ files: { 'skills/old/SKILL.md': SKILL('old') } })));
-afterEach(() => made.stop());
 
 const SKILL = (id: string) =>
   `---\nname: ${id}\ndescription: Writes release notes. Use when asked for release notes.\n---\n\n# Notes\n\nWrite them.\n`;
-const write = async (id: string, text: string) => {
-  const folder = path.join(made.test.sandbox, '.staging/skills', id);
-  await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, 'SKILL.md'), text);
-};
+const write = (id: string, text: string) => made.test.write(`.staging/skills/${id}/SKILL.md`, text);
 const check = async (id: string) => {
   const result = await made.call('check_skill', { id });
   if (!result.ok) throw new Error(result.error.message);
@@ -31,13 +25,10 @@ describe('the tools for skills', () => {
     await write('release-notes', SKILL('release-notes'));
     const { ok, digest } = await check('release-notes');
     expect(ok).toBe(true);
-    const asks = await made.test.kernel.host.providers.tools.needsApproval(
-      'extension_builder',
-      'activate_skill',
-      { id: 'release-notes', digest },
-      TURN,
-    );
-    expect(asks).toMatchObject({ text: expect.stringContaining('+# Notes'), once: true });
+    expect(await made.question('activate_skill', { id: 'release-notes', digest })).toMatchObject({
+      text: expect.stringContaining('+# Notes'),
+      once: true,
+    });
     expect(await made.call('activate_skill', { id: 'release-notes', digest })).toMatchObject({ ok: true });
     expect(await made.read('skills/release-notes/SKILL.md')).toBe(SKILL('release-notes'));
     expect(existsSync(path.join(made.test.sandbox, '.staging/skills/release-notes'))).toBe(false);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, Message, ModelCallOptions } from 'pith';
 import Offline from '../../../sandbox/extensions/offline/main.ts';
-import { partsOf, textOf, userText } from '../fake-context.ts';
+import { partsOf, textOf, userText } from '../model-parts.ts';
 
 type Outputs = Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => JsonValue | { readonly error: string }>>;
 

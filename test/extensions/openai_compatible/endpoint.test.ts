@@ -1,10 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import OpenAiCompatible from '../../../sandbox/extensions/openai_compatible/main.ts';
 import { config } from '../../../sandbox/extensions/openai_compatible/config.ts';
 import { contextWindowOf } from '../../../sandbox/extensions/openai_compatible/context-windows.ts';
 import { endpointOf } from '../../../sandbox/extensions/openai_compatible/endpoint.ts';
 import { startOpenAiServer, type OpenAiServer } from '../../fixtures/openai-server.ts';
-import { fakeContext, type LoggedLine } from '../fake-context.ts';
+import { providerOf } from '../model-parts.ts';
+import { kernelOf } from '../../places.ts';
 
 const secret = (secrets: Record<string, string>) => (name: string) => secrets[name] ?? null;
 let server: OpenAiServer | undefined;
@@ -72,9 +74,7 @@ describe('openai_compatible addresses', () => {
 describe('openai_compatible models()', () => {
   it('lists what the server offers, in its order', async () => {
     server = await startOpenAiServer({ models: ['zeta', 'alpha'] });
-    const provider = new OpenAiCompatible(
-      fakeContext({ config: config.parse({ context_windows: { alpha: 1000 } }), secrets: { OPENAI_BASE_URL: server.url } }),
-    );
+    const provider = await providerOf('openai_compatible', { context_windows: { alpha: 1000 } }, { OPENAI_BASE_URL: server.url });
     expect(await provider.models('openai')).toEqual([
       { name: 'zeta', contextWindow: null },
       { name: 'alpha', contextWindow: 1000 },
@@ -83,17 +83,19 @@ describe('openai_compatible models()', () => {
   });
 
   it('is empty, with a reason in the log and no secret in it, when the server cannot be asked', async () => {
-    const lines: LoggedLine[] = [];
-    const provider = new OpenAiCompatible(
-      fakeContext({ config: config.parse({ base_url: 'http://127.0.0.1:1/v1' }), secrets: { OPENAI_API_KEY: 'sk-canary' }, lines }),
-    );
-    expect(await provider.models('openai')).toEqual([]);
-    expect(lines).toHaveLength(1);
-    expect(JSON.stringify(lines)).not.toContain('sk-canary');
+    const { kernel, sandbox } = await kernelOf({
+      env: { OPENAI_API_KEY: 'sk-canary' },
+      flags: { extensions: { openai_compatible: { base_url: 'http://127.0.0.1:1/v1' } } },
+    });
+    expect(await (await kernel.host.providers.models.of('openai_compatible')).models('openai')).toEqual([]);
+    await kernel.stop(); // writes what it has buffered
+    const log = await readFile(path.join(sandbox, 'data/logs/pith.log'), 'utf8');
+    expect(log.split('\n').filter((line) => line.includes('openai_compatible'))).toHaveLength(1);
+    expect(log).not.toContain('sk-canary');
   });
 
   it('rejects when its caller aborts', async () => {
-    const provider = new OpenAiCompatible(fakeContext({ config: config.parse({ base_url: 'http://127.0.0.1:1/v1' }) }));
+    const provider = await providerOf('openai_compatible', { base_url: 'http://127.0.0.1:1/v1' }, {});
     await expect(provider.models('openai', AbortSignal.abort())).rejects.toThrow(/abort/i);
   });
 });

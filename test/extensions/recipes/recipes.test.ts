@@ -1,19 +1,12 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import type { Command, CommandIO, ExtensionContext, JsonValue } from 'pith';
-import { parseCommandInput } from '@pith/command-line';
-import { scriptedModel, testKernel } from 'pith/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { scriptedModel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { shippedSandbox } from '../../../core/declarations/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';
 import { CONVERSATION_COMMANDS } from '../../../sandbox/extensions/recipes/commands.ts';
-import Recipes from '../../../sandbox/extensions/recipes/main.ts';
 import { agentFile } from '../../journeys/sandbox-files.ts';
-import { usePlaces } from '../fake-context.ts';
 import { fakeChat, kernelCommands as fakeCommands, person, pipe, says, type Chat } from '../cli_channel/fakes.ts';
-import { folderWith } from '../../places.ts';
+import { kernelOf } from '../../places.ts';
 
 const REVIEW = `---
 description: Review a file
@@ -30,81 +23,23 @@ Review {{path}} for {{focus}}.{{text}}
 `;
 const AGENT = { 'agents/main/manifest.yaml': agentFile('main', {}), 'pith.yaml': 'default_agent: main\n' };
 
-const opened: { stop(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one.stop();
-});
-
-interface Place {
-  readonly sandbox: string;
-  readonly commands: () => Promise<readonly Command[]>;
-  readonly write: (file: string, text: string) => Promise<void>;
-  readonly remove: (file: string) => Promise<void>;
-}
-
-/** The extension over a folder, without a kernel. */
-async function place(files: Readonly<Record<string, string>>): Promise<Place> {
-  const folder = folderWith();
-  opened.push({ stop: () => rm(folder, { recursive: true, force: true }) });
-  const [sandbox, home] = [path.join(folder, 'sandbox'), path.join(folder, 'home')];
-  const write = async (file: string, text: string) => {
-    await mkdir(path.dirname(path.join(sandbox, file)), { recursive: true });
-    await writeFile(path.join(sandbox, file), text);
-  };
-  for (const [file, text] of Object.entries(files)) await write(file, text);
-  const quiet = () => undefined;
-  const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const extension = new Recipes({
-    id: 'recipes',
-    use: usePlaces({ sandbox, home, shippedSandbox: shippedSandbox() }),
-    logger,
-    find: () => [],
-  } as unknown as ExtensionContext);
-  return { sandbox, commands: () => extension.getCommands(), write, remove: (file) => rm(path.join(sandbox, file)) };
-}
-
-/** A chat with a fake kernel and the recipes of a folder. */
+/** A chat of scripted answers with the recipes of a kernel. */
 async function chatting(files: Readonly<Record<string, string>>) {
-  const made = await place(files);
+  const pith = await kernelOf({ files });
   const fake = await fakeChat([says('answer')]);
-  opened.push({ stop: fake.dispose });
   const find = () => [
     { extensionId: 'kernel', getCommands: async () => fakeCommands() },
-    { extensionId: 'recipes', getCommands: made.commands },
+    { extensionId: 'recipes', getCommands: () => pith.kernel.host.providers.commands.of('recipes') },
   ];
   const chat: Chat = { ...fake, context: { ...fake.context, find } as unknown as ChatContext };
-  return { ...made, chat, said: () => fake.requests.map(({ input }) => input) };
-}
-
-async function run(commands: readonly Command[], words: readonly string[]) {
-  const command = commands.find((one) => one.path === words.slice(0, 2).join(' '));
-  if (command === undefined) throw new Error('no such command');
-  const out: string[] = [];
-  const json: JsonValue[] = [];
-  const io: CommandIO = {
-    print: (text) => void out.push(text),
-    error: (text) => void out.push(`! ${text}`),
-    json: (value) => void json.push(value),
-    ask: async () => null,
-    input: (async function* () {})(),
-    interactive: false,
-    wantsJson: false,
-    quiet: false,
-    colour: false,
-    columns: 80,
-    workingDirectory: '/',
-  };
-  await command.run(parseCommandInput(command, words.slice(2)), io, new AbortController().signal);
-  return { out: out.join('\n'), json: json[0] };
+  return { ...pith, chat, said: () => fake.requests.map(({ input }) => input) };
 }
 
 describe('recipes in a conversation', () => {
   it('S92 /name arg=value says the rendered text: the model is sent it, and the thread keeps it', async () => {
     const model = scriptedModel([{ text: 'answer' }]);
-    const pith = await testKernel({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model });
-    opened.push(pith);
+    const pith = await kernelOf({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model, commands: kernelCommands });
     const fake = await fakeChat([]);
-    opened.push({ stop: fake.dispose });
     const find = () => [
       { extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) },
       { extensionId: 'recipes', getCommands: () => pith.kernel.host.providers.commands.of('recipes') },
@@ -119,9 +54,9 @@ describe('recipes in a conversation', () => {
 
     await pith.write('recipes/skills.md', '---\ndescription: d\n---\nMine');
     await pith.write('recipes/broken.md', 'No head');
-    const { out, json } = await run(await pith.kernel.host.providers.commands.of('recipes'), ['recipes', 'list']);
-    expect(out).toMatch(/! .*recipes\/skills\.md:1:1: warning: \/skills is a command already/);
-    expect((json as { name: string; state: string }[]).map(({ name, state }) => `${name} ${state}`)).toEqual([
+    const { text, values } = await pith.command('recipes list');
+    expect(text).toMatch(/recipes\/skills\.md:1:1: warning: \/skills is a command already/);
+    expect((values[0] as { name: string; state: string }[]).map(({ name, state }) => `${name} ${state}`)).toEqual([
       'check-it usable',
       'explain usable',
       'review usable',
@@ -191,15 +126,17 @@ describe('recipes in a conversation', () => {
 
   it('S92 free text goes to the argument that says rest, else to text, else to the only one', async () => {
     const recipe = (args: string, body: string) => `---\ndescription: d\n${args}---\n${body}`;
-    const pith = await place({
-      'recipes/a.md': recipe('arguments:\n  text:\n    default: t\n  more:\n    rest: true\n', '{{text}}|{{more}}'),
-      'recipes/b.md': recipe('arguments: [number]\n', 'Issue {{number}}'),
-      'recipes/c.md': recipe('arguments:\n  - name: x\n    default: 1.0\n  - y\n', '{{x}} {{y}}'),
+    const pith = await kernelOf({
+      files: {
+        'recipes/a.md': recipe('arguments:\n  text:\n    default: t\n  more:\n    rest: true\n', '{{text}}|{{more}}'),
+        'recipes/b.md': recipe('arguments: [number]\n', 'Issue {{number}}'),
+        'recipes/c.md': recipe('arguments:\n  - name: x\n    default: 1.0\n  - y\n', '{{x}} {{y}}'),
+      },
     });
-    expect((await run(await pith.commands(), ['recipes', 'render', 'a', 'free', 'text'])).json).toEqual({ name: 'a', text: 't|free text' });
-    expect((await run(await pith.commands(), ['recipes', 'render', 'b', '12'])).out).toBe('Issue 12');
-    expect((await run(await pith.commands(), ['recipes', 'render', 'c', 'y=2'])).out).toBe('1.0 2');
-    await expect(run(await pith.commands(), ['recipes', 'render', 'c', '2'])).rejects.toThrow('takes no free text');
+    expect((await pith.command('recipes render a free text')).values[0]).toEqual({ name: 'a', text: 't|free text' });
+    expect((await pith.command('recipes render b 12')).text).toBe('Issue 12');
+    expect((await pith.command('recipes render c y=2')).text).toBe('1.0 2');
+    await expect(pith.command('recipes render c 2')).rejects.toThrow('takes no free text');
   });
 
   it('S92 a changed, new or removed file counts at once', async () => {
@@ -241,25 +178,24 @@ describe('recipe files', () => {
     ['Upper', '---\ndescription: d\n---\nx', '1:1', "'Upper' cannot be typed after a slash"],
   ];
   it.each(broken)('S92 %s.md is listed with its place and harms nothing', async (name, text, at, message) => {
-    const pith = await place({ [`recipes/${name}.md`]: text, 'recipes/good.md': '---\ndescription: d\n---\nGood' });
-    const { out, json } = await run(await pith.commands(), ['recipes', 'list']);
-    expect(out).toContain(`! ${pith.sandbox}/recipes/${name}.md:${at}: error: `);
+    const pith = await kernelOf({ files: { [`recipes/${name}.md`]: text, 'recipes/good.md': '---\ndescription: d\n---\nGood' } });
+    const { text: out, values } = await pith.command('recipes list');
+    expect(out).toContain(`${pith.sandbox}/recipes/${name}.md:${at}: error: `);
     expect(out).toContain(message);
-    const row = (json as { name: string; state: string; diagnostics: { cure: string | null }[] }[]).find((one) => one.name === name);
+    const row = (values[0] as { name: string; state: string; diagnostics: { cure: string | null }[] }[]).find((one) => one.name === name);
     expect([row?.state, row?.diagnostics.every(({ cure }) => cure)]).toEqual(['broken', true]);
-    expect((await run(await pith.commands(), ['recipes', 'render', 'good'])).out).toBe('Good');
-    await expect(run(await pith.commands(), ['recipes', 'show', name])).rejects.toMatchObject({
+    expect((await pith.command('recipes render good')).text).toBe('Good');
+    await expect(pith.command(['recipes', 'show', name])).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringContaining(message),
     });
   });
 
   it('S92 warns of what is probably a mistake, and shows what a recipe takes', async () => {
-    const pith = await place({
-      'recipes/odd.md': '---\nauthor: me\narguments:\n  path:\n    descripton: d\n  never: {}\n---\nSee {{path}}\nand {{pth}}',
-    });
-    const { out } = await run(await pith.commands(), ['recipes', 'show', 'odd']);
-    expect(out.split('\n').map((line) => line.replace(`${pith.sandbox}/`, ''))).toEqual(
+    const odd = '---\nauthor: me\narguments:\n  path:\n    descripton: d\n  never: {}\n---\nSee {{path}}\nand {{pth}}';
+    const pith = await kernelOf({ files: { 'recipes/odd.md': odd } });
+    const { text } = await pith.command('recipes show odd');
+    expect(text.split('\n').map((line) => line.replace(`${pith.sandbox}/`, ''))).toEqual(
       expect.arrayContaining([
         'in a chat: /odd path=… never=… pth=…',
         "recipes/odd.md:2:1: warning: it has a field 'author', which means nothing here; keep description and arguments",
@@ -273,15 +209,13 @@ describe('recipe files', () => {
 
   it('S92 takes CRLF and a byte order mark, and the text below byte for byte', async () => {
     const body = 'One\r\n{% two %} {{ }}\t \n---\n\n';
-    const pith = await place({ 'recipes/crlf.md': `\uFEFF---\r\ndescription: d\r\n---\r\n${body}` });
-    expect((await run(await pith.commands(), ['recipes', 'render', 'crlf'])).json).toEqual({ name: 'crlf', text: body });
+    const pith = await kernelOf({ files: { 'recipes/crlf.md': `\uFEFF---\r\ndescription: d\r\n---\r\n${body}` } });
+    expect((await pith.command('recipes render crlf')).values[0]).toEqual({ name: 'crlf', text: body });
   });
 
   it('S92 the sandbox goes before what ships; a broken file there hides none', async () => {
-    const pith = await place({ 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' });
-    expect((await run(await pith.commands(), ['recipes', 'render', 'review'])).out).toBe('Mine');
-    expect((await run(await pith.commands(), ['recipes', 'render', 'explain', 'tides'])).out).toContain(
-      'someone who is new to it:\n\ntides',
-    );
+    const pith = await kernelOf({ files: { 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' } });
+    expect((await pith.command('recipes render review')).text).toBe('Mine');
+    expect((await pith.command('recipes render explain tides')).text).toContain('someone who is new to it:\n\ntides');
   });
 });

@@ -1,12 +1,21 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PithError, type AgentSpec, type CommandContext, type CommandIO, type JsonValue, type Logger } from 'pith';
+import {
+  PithError,
+  type AgentSpec,
+  type CommandContext,
+  type CommandIO,
+  type JsonValue,
+  type Logger,
+  type Places,
+  type Protocol,
+  type Remote,
+} from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '@pith/promises';
 import { SkillRegistry, type RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
 import { folderWith } from '../../places.ts';
-import { usePlaces } from '../fake-context.ts';
 
 /** A project folder with a sandbox, removed after the test. */
 export interface SkillSandbox {
@@ -57,6 +66,12 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
 /** The text of a SKILL.md; `head` replaces the whole frontmatter. */
 export function skillText({ name = 'demo', description = 'Does a thing. Use it for things.', more = '', body = 'Body.\n' } = {}): string {
   return `---\nname: ${name}\ndescription: ${description}\n${more}---\n${body}`;
+}
+
+/** `use` as a kernel answers it before anything else is there; what is not said is nowhere. */
+export function usePlaces(places: Partial<Places>): CommandContext['use'] {
+  const answer = { extensionId: 'kernel', sandbox: '/nowhere', untrustedSandbox: null, shippedSandbox: '/nowhere', home: null, ...places };
+  return <T extends object>(_protocol: Protocol<T>) => answer as Remote<object> as Remote<T>;
 }
 
 export function logTo(lines: string[]): Logger {

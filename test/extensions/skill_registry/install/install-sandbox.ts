@@ -3,8 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { CommandContext, JsonValue, PithError } from 'pith';
 import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
-import { commandContext, recordingIO, skillSandbox, type SkillSandbox } from '../skill-sandbox.ts';
-import { usePlaces } from '../../fake-context.ts';
+import { commandContext, recordingIO, skillSandbox, type SkillSandbox, usePlaces } from '../skill-sandbox.ts';
 
 export interface Outcome {
   readonly code: number;

@@ -4,9 +4,8 @@ import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
-import { recordingIO, skillText } from '../skill-sandbox.ts';
+import { recordingIO, skillText, usePlaces } from '../skill-sandbox.ts';
 import { installSandbox } from './install-sandbox.ts';
-import { usePlaces } from '../../fake-context.ts';
 
 const PACK = {
   'from/pack/letters/SKILL.md': skillText({ name: 'letters', body: 'One.\n' }),

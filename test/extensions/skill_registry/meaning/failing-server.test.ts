@@ -1,44 +1,40 @@
-import type { Diagnostic, Remote } from 'pith';
-import { EmbeddingProvider } from 'pith/embedding';
-import { fakeClock, testKernel, type TestKernel } from 'pith/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { config } from '../../../../sandbox/extensions/embedding/config.ts';
-import Embedding from '../../../../sandbox/extensions/embedding/main.ts';
+import type { Diagnostic, JsonValue, Remote } from 'pith';
+import type { EmbeddingProvider } from 'pith/embedding';
+import { fakeClock, type TestKernel } from 'pith/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { EmbeddingClient } from '../../../../sandbox/extensions/skill_registry/meaning/embedding-client.ts';
-import { SearchBackends } from '../../../../sandbox/extensions/skill_registry/search/search-backends.ts';
 import { startEmbeddingsServer, type EmbeddingsServer } from '../../../fixtures/embeddings-server.ts';
-import { fakeContext } from '../../fake-context.ts';
+import { kernelOf } from '../../../places.ts';
 import { skillText } from '../skill-sandbox.ts';
-import { skillOf, snapshotOf } from '../skill-values.ts';
 
 const KEY = 'sk-secret-of-mine';
+
+const open = (
+  embedding: Record<string, JsonValue>,
+  skills: Record<string, JsonValue>,
+  env: Record<string, string> = {},
+): Promise<TestKernel> =>
+  kernelOf({
+    env,
+    flags: { extensions: { embedding }, skills: { sources: { replace: ['sandbox/skills'] }, poll_seconds: 0, ...skills } },
+    files: { 'skills/paper-money/SKILL.md': skillText({ name: 'paper-money', description: 'Sorts invoices.' }) },
+  });
+
+async function told({ kernel }: TestKernel): Promise<readonly Diagnostic[]> {
+  const report = await kernel.doctor();
+  expect(JSON.stringify(report)).not.toContain(KEY);
+  return report.notes.filter(({ code }) => code === 'embedding_failed');
+}
 
 describe('R4 what is wrong with the embedding server', () => {
   let server: EmbeddingsServer;
   let pith: TestKernel;
-  beforeAll(async () => {
+  beforeEach(async () => {
     server = await startEmbeddingsServer();
+    onTestFinished(() => server.close());
     server.behave({ status: 401, says: `wrong key ${KEY}` });
-    const skills = 'skills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n';
-    pith = await testKernel({
-      isolation: 'in_process',
-      env: { EMBEDDING_API_KEY: KEY },
-      files: {
-        'pith.yaml': `${skills}extensions: { embedding: { model: concepts, base_url: "${server.url}" } }\n`,
-        'skills/paper-money/SKILL.md': skillText({ name: 'paper-money', description: 'Sorts invoices.' }),
-      },
-    });
+    pith = await open({ model: 'concepts', base_url: server.url }, {}, { EMBEDDING_API_KEY: KEY });
   });
-  afterAll(async () => {
-    await pith.stop();
-    await server.close();
-  });
-
-  async function told(): Promise<readonly Diagnostic[]> {
-    const report = await pith.kernel.doctor();
-    expect(JSON.stringify(report)).not.toContain(KEY);
-    return report.notes.filter(({ code }) => code === 'embedding_failed');
-  }
 
   it('is said by pith skills eval itself', async () => {
     await expect(pith.command('skills eval --all --ranker fused')).rejects.toMatchObject({
@@ -54,47 +50,34 @@ describe('R4 what is wrong with the embedding server', () => {
       ['html', /sent something that is no JSON/, /extensions\.embedding\.model/],
     ] as const) {
       server.behave(behaviour);
-      const [finding, ...more] = await told();
+      const [finding, ...more] = await told(pith);
       expect(finding).toMatchObject({ severity: 'warning', message: expect.stringMatching(message), cure: expect.stringMatching(cure) });
       expect(finding!.message).toMatch(/^the embedding model concepts gave no vector for a search/);
       expect(more).toEqual([]);
     }
     server.behave('well');
-    await expect.poll(told, { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => told(pith), { timeout: 5000 }).toEqual([]);
     const asked = server.requests.length;
-    expect(await told()).toEqual([]);
+    expect(await told(pith)).toEqual([]);
     expect(server.requests).toHaveLength(asked);
   });
 });
 
 describe('R4 a process that has asked for no vector yet asks for one', () => {
-  /** What a search that has just begun finds wrong; none of its requests was answered. */
-  async function told(settings: Record<string, unknown>, skills: Record<string, unknown> = {}): Promise<readonly Diagnostic[]> {
-    const extension = new Embedding(fakeContext({ config: config.parse({ model: 'concepts', ...settings }) }));
-    const { embeddingModel } = extension;
-    const remote = { extensionId: 'embedding', embeddingModel, embed: extension.embed.bind(extension) } as Remote<EmbeddingProvider>;
-    const find = (protocol: unknown) => (protocol === EmbeddingProvider ? [remote] : []);
-    const events = { handle: () => () => {} };
-    const context = { ...fakeContext({ config: skills }), find, events } as unknown as ConstructorParameters<
-      typeof SearchBackends
-    >[0]['context'];
-    const backends = new SearchBackends({ context, readBody: async () => '', learned: { of: () => [] } });
-    const found = await backends.findings(snapshotOf([skillOf('alpha')]));
-    await backends.close();
-    return found.filter(({ code }) => code === 'embedding_failed');
-  }
+  const findings = async (embedding: Record<string, JsonValue>, skills: Record<string, JsonValue> = {}) =>
+    told(await open({ model: 'concepts', ...embedding }, skills));
 
   it('so that a missing key and a server that is down are findings', async () => {
-    const [noKey] = await told({});
+    const [noKey] = await findings({});
     expect(noKey).toMatchObject({ message: expect.stringContaining('no key is set for OpenAI') });
     expect(noKey!.cure).toContain('set OPENAI_API_KEY');
     const down = await startEmbeddingsServer();
     await down.close();
-    expect(await told({ base_url: down.url })).toMatchObject([{ message: expect.stringContaining('cannot be asked') }]);
+    expect(await findings({ base_url: down.url })).toMatchObject([{ message: expect.stringContaining('cannot be asked') }]);
   });
 
   it('but not where no vectors are wanted', async () => {
-    expect(await told({}, { embedding: 'off' })).toEqual([]);
+    expect(await findings({}, { embedding: 'off' })).toEqual([]);
   });
 
   it('and waits no longer than a person waits', async () => {

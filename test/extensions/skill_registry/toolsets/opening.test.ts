@@ -3,7 +3,8 @@ import { symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, testKernel, type FakeClock, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { CALL, NEVER, TURN } from '../../../core/kernel/extensions.ts';
+import { CALL, NEVER } from '../../../core/kernel/extensions.ts';
+import { TURN } from '../../../fixtures/agent-spec.ts';
 import { stampsHold, until } from '../../../waiting.ts';
 import { words } from '../../../words.ts';
 
