@@ -21,7 +21,7 @@ import {
 import { type HostOptions, logLevelOf } from '../kernel/index.ts';
 import { openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { oncePromised } from '@pith/promises';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { stateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
 import { createProcessTier } from '../process/index.ts';
 
@@ -47,8 +47,6 @@ export interface SandboxReading {
   readonly index: IndexFile;
   /** As they were read last. */
   settings: Settings;
-  /** Ids of what there is, as it was looked at last. */
-  declared: readonly string[];
   /** Of the settings. */
   diagnostics: readonly Diagnostic[];
   /** Nothing of one of their files could be read: what it says is missing everywhere. */
@@ -68,9 +66,8 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const reading: SandboxReading = {
     options: { ...options, sandbox, trust },
     state,
-    index: openIndex(indexIn(state.directory)),
+    index: openIndex(stateFolder(state.directory, '.cache')),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
-    declared: [],
     unread: first.unread,
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],
     async renew() {
@@ -143,7 +140,8 @@ type OfTheSandbox = 'places' | 'source' | 'configOf' | 'index' | 'loader' | 'sec
 export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheSandbox> {
   const { options, index, settings } = reading;
   const { trust, sandbox, home, env } = options;
-  const settingsMeant = () => withIdsMeant(reading.settings, reading.declared);
+  let declared: readonly string[] = []; // ids of what there was at the last look
+  const settingsMeant = () => withIdsMeant(reading.settings, declared);
   const installation = packageRoot();
   const roots = sandboxRoots(sandbox, installation, options.shipped ?? true).filter(
     ({ shipped }) => shipped || trust.level !== 'restricted',
@@ -160,7 +158,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
           agentPaths: reading.settings.agents.paths,
           index,
           isEnabled(id, manifest, ids) {
-            reading.declared = [...ids];
+            declared = [...ids];
             return enabledBy(settingsMeant())(id, manifest);
           },
           grant: (id, manifest, shipped) => trust.grant(id, manifest, shipped, settings.data_dir),
@@ -212,17 +210,12 @@ function withValue(values: PlainMap, [key = '', ...below]: readonly string[], va
   return value === null ? rest : { ...values, [key]: value };
 }
 
-function indexIn(dataDirectory: string): StateFolder {
-  return stateFolder(dataDirectory, '.cache');
-}
-
-export interface SandboxRoot {
-  readonly directory: string;
-  readonly shipped: boolean;
-}
-
 /** What ships lies below the user's sandbox; when the sandbox is Pith's own there is one layer. */
-export function sandboxRoots(sandbox: string, packageRoot: string, withShipped: boolean): readonly SandboxRoot[] {
+function sandboxRoots(
+  sandbox: string,
+  packageRoot: string,
+  withShipped: boolean,
+): readonly { readonly directory: string; readonly shipped: boolean }[] {
   const own = path.join(packageRoot, 'sandbox');
   if (path.resolve(sandbox) === own) return [{ directory: own, shipped: true }];
   return [...(withShipped ? [{ directory: own, shipped: true }] : []), { directory: sandbox, shipped: false }];

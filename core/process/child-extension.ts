@@ -27,10 +27,7 @@ import { Providers } from './child-providers.ts';
 
 /** The one extension of this process, through the phases that the kernel asks for. */
 export class ChildExtension {
-  readonly #peer: Peer;
-  readonly #terminals: CommandCalls;
   readonly #events: ChildEvents;
-  readonly #setup: Setup;
   readonly #runtime: Runtime;
   readonly #providers: Providers;
   /** What was asked of its code last. */
@@ -41,39 +38,41 @@ export class ChildExtension {
   #candidate: Candidate | undefined;
   #generation: Generation | undefined;
 
-  constructor(importing: Loader['import'], peer: Peer, terminals: CommandCalls, setup: Setup) {
-    this.#peer = peer;
-    this.#terminals = terminals;
-    this.#setup = setup;
-    this.#events = new ChildEvents(() => peer);
+  constructor(
+    importing: Loader['import'],
+    private readonly peer: Peer,
+    private readonly terminals: CommandCalls,
+    private readonly setup: Setup,
+  ) {
+    this.#events = new ChildEvents(peer);
     this.#providers = new Providers(peer, setup.providers);
     this.#runtime = createChildRuntime(importing, { setup, peer, events: this.#events, providers: this.#providers });
   }
 
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown {
-    if (operation.startsWith('io.')) return this.#terminals.serve(operation, args);
+    if (operation.startsWith('io.')) return this.terminals.serve(operation, args);
     const act = this.#acts[operation];
     if (act) return act(args, incoming);
     const generation = this.#running();
     const found = generation.surface.operations.get(operation);
-    if (!found) throw new PithError('not_declared', `'${this.#setup.declaration.id}' has no ${operation}`);
+    if (!found) throw new PithError('not_declared', `'${this.setup.declaration.id}' has no ${operation}`);
     this.doing = phaseOf(operation);
     return generation.run(this.doing, () => found(args, incoming.signal));
   }
 
   readonly #acts: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
-    'host.import': async () => void (this.#imported = await importInProcess(this.#runtime, this.#setup.declaration, this.#setup.number)),
+    'host.import': async () => void (this.#imported = await importInProcess(this.#runtime, this.setup.declaration, this.setup.number)),
     'host.entry': async ([, entry]) => {
-      const make = await importCommands(this.#runtime, this.#setup.declaration, String(entry));
+      const make = await importCommands(this.#runtime, this.setup.declaration, String(entry));
       this.doing = 'call';
-      this.#entry = await make(createCommandContext(this.#runtime, this.#setup.declaration, this.#setup.config.config));
+      this.#entry = await make(createCommandContext(this.#runtime, this.setup.declaration, this.setup.config.config));
     },
     'host.checkConfig': () => {
-      const { declaration } = this.#setup;
+      const { declaration } = this.setup;
       checkConfig(this.#imported?.Class.config, this.#runtime.rights.configOf(declaration), declaration.file);
     },
     'host.construct': async () => {
-      const { declaration, number } = this.#setup;
+      const { declaration, number } = this.setup;
       const version = { declaration, config: this.#runtime.rights.configOf(declaration) };
       this.#candidate = await constructClass(this.#runtime, version, number, this.#imported as ImportedClass);
     },
@@ -95,7 +94,7 @@ export class ChildExtension {
     'command.list': async () => commandData(await this.#commands()),
     'command.run': async (args, incoming) => {
       const commands = await this.#commands();
-      return runAs(this.#runtime.owner(this.#setup.declaration.id, 'call'), () => runFor(this.#peer, commands, args, incoming));
+      return runAs(this.#runtime.owner(this.setup.declaration.id, 'call'), () => runFor(this.peer, commands, args, incoming));
     },
     'model.facts': async ([name, prefix]) => {
       const { model, contextWindow } = await this.#running().getModel(String(name), String(prefix));
@@ -108,13 +107,13 @@ export class ChildExtension {
 
   #running(): Generation {
     if (this.#generation) return this.#generation;
-    throw new PithError('stopped', `'${this.#setup.declaration.id}' has not been initialised`);
+    throw new PithError('stopped', `'${this.setup.declaration.id}' has not been initialised`);
   }
 
   async #commands(): Promise<readonly Command[]> {
     if (this.#entry) return this.#entry;
     const list = this.#running().surface.operations.get('command.getCommands');
-    if (!list) throw new PithError('not_declared', `'${this.#setup.declaration.id}' provides no commands`);
+    if (!list) throw new PithError('not_declared', `'${this.setup.declaration.id}' provides no commands`);
     return (await this.#running().run('call', () => list([], new AbortController().signal))) as readonly Command[];
   }
 

@@ -5,14 +5,11 @@ import type { Peer } from '@pith/process-rpc';
 
 /** The providers of other extensions, reached through the kernel. */
 export class Providers {
-  readonly #peer: Peer;
-  /** As the kernel described them last. */
-  facts: readonly ProviderFacts[];
-
-  constructor(peer: Peer, facts: readonly ProviderFacts[]) {
-    this.#peer = peer;
-    this.facts = facts;
-  }
+  /** `facts`: as the kernel described them last. */
+  constructor(
+    private readonly peer: Peer,
+    public facts: readonly ProviderFacts[],
+  ) {}
 
   use<T extends object>({ id, manifest, file }: Declaration, protocol: Protocol<T>): Remote<T> {
     const found = manifest?.depends_on.find((each) => this.#fact(each)?.provides.includes(protocol.id));
@@ -44,7 +41,7 @@ export class Providers {
       handle[name] = (...args: unknown[]) => {
         const { values, signal } = splitSignal(args);
         const asked = [extensionId, protocol.id, name, ...values];
-        return member.kind === 'stream' ? this.#peer.stream('use', asked, signal) : this.#peer.call('use', asked, signal);
+        return member.kind === 'stream' ? this.peer.stream('use', asked, signal) : this.peer.call('use', asked, signal);
       };
     }
     return Object.freeze(handle) as Remote<T>;

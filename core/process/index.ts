@@ -1,9 +1,8 @@
 export { CommandCalls } from './command-bridge.ts';
 export { CODEC } from './error-data.ts';
 export { runExtensionProcess } from './child-main.ts';
-export { type Ending } from './ending.ts';
 export { KernelCalls } from './kernel-calls.ts';
-export { type HostProcess, launchHost, type LaunchSpec } from './launch.ts';
+export { type Ending, type HostProcess, launchHost, type LaunchSpec } from './launch.ts';
 export { OwnTurns } from './own-turns.ts';
 export { watchFolder, whyTooLarge } from './data-quota.ts';
 export { createProcessTier } from './tier.ts';

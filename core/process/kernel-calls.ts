@@ -38,14 +38,11 @@ export interface KernelCallsOptions {
 
 /** What the process of an extension may ask of the kernel. */
 export class KernelCalls {
-  readonly #options: KernelCallsOptions;
   readonly #listening = new Map<string, () => void>();
-  readonly #allowed = logAllowance((message) => this.#options.context.logger.warn(message), elapsed);
+  readonly #allowed = logAllowance((message) => this.options.context.logger.warn(message), elapsed);
   #hasIgnored = false;
 
-  constructor(options: KernelCallsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: KernelCallsOptions) {}
 
   /** Whether it waits for events. */
   get listens(): boolean {
@@ -53,9 +50,9 @@ export class KernelCalls {
   }
 
   readonly serve = (operation: string, args: readonly unknown[], incoming: Incoming): unknown => {
-    if (this.#options.declaration.brought && !BROUGHT_MAY.has(operation))
-      throw new PithError('not_allowed', `'${this.#options.declaration.id}' may not ask for ${operation}: it was brought`);
-    if (operation.startsWith('io.')) return this.#options.commands.serve(operation, args);
+    if (this.options.declaration.brought && !BROUGHT_MAY.has(operation))
+      throw new PithError('not_allowed', `'${this.options.declaration.id}' may not ask for ${operation}: it was brought`);
+    if (operation.startsWith('io.')) return this.options.commands.serve(operation, args);
     if (!Object.hasOwn(this.#calls, operation)) throw new PithError('not_declared', `the kernel has no ${operation} for extensions`);
     return this.#calls[operation]?.(args, incoming);
   };
@@ -64,36 +61,36 @@ export class KernelCalls {
   readonly ignored = (operation: string, error: unknown): void => {
     if (this.#hasIgnored) return;
     this.#hasIgnored = true;
-    this.#options.context.logger.warn('what it sent was ignored, and so will be what follows', { operation, why: messageOf(error) });
+    this.options.context.logger.warn('what it sent was ignored, and so will be what follows', { operation, why: messageOf(error) });
   };
 
   readonly #calls: Readonly<Record<string, (args: readonly unknown[], incoming: Incoming) => unknown>> = {
     log: (given, { correlationId }) => this.#log(given, correlationId),
     note: ([code, message]) => {
       const text = cutText(message, MOST_NOTE);
-      if (this.#allowed(text.length)) this.#options.reports.note(this.#options.context.id, cutText(code, MOST_NAME), text);
+      if (this.#allowed(text.length)) this.options.reports.note(this.options.context.id, cutText(code, MOST_NAME), text);
     },
     failure: ([error]) => {
       const problem = problemOf(errorFromData(error), 'call', 'provider_failed');
-      if (this.#allowed(problem.message.length)) this.#options.reports.failures.record(this.#options.context.id, problem);
+      if (this.#allowed(problem.message.length)) this.options.reports.failures.record(this.options.context.id, problem);
     },
-    crashed: ([error]) => this.#options.reports.crashed(this.#options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
-    background: () => this.#options.background(),
-    'kv.get': ([key]) => this.#options.context.kv.get(givenText(key, 'a key')),
+    crashed: ([error]) => this.options.reports.crashed(this.options.context.id, problemOf(errorFromData(error), 'call', 'stray_error')),
+    background: () => this.options.background(),
+    'kv.get': ([key]) => this.options.context.kv.get(givenText(key, 'a key')),
     'kv.set': ([key, value]) =>
-      this.#options.context.kv.set(givenText(key, 'a key'), value === undefined ? (value as never) : toJsonValue(value, 'the value')),
-    'kv.delete': ([key]) => this.#options.context.kv.delete(givenText(key, 'a key')),
-    'kv.keys': ([prefix]) => this.#options.context.kv.keys(prefix === undefined ? undefined : givenText(prefix, 'a prefix')),
+      this.options.context.kv.set(givenText(key, 'a key'), value === undefined ? (value as never) : toJsonValue(value, 'the value')),
+    'kv.delete': ([key]) => this.options.context.kv.delete(givenText(key, 'a key')),
+    'kv.keys': ([prefix]) => this.options.context.kv.keys(prefix === undefined ? undefined : givenText(prefix, 'a prefix')),
     'events.publish': (given, { correlationId }) => this.#publish(given, correlationId),
     'events.handle': ([topic]) => this.#listen(givenText(topic, 'a topic')),
     'events.off': ([topic]) => this.#unlisten(givenText(topic, 'a topic')),
-    'agents.list': () => this.#options.context.agents.list(),
-    'agents.find': ([id]) => this.#options.context.agents.find(givenText(id, 'an agent')),
-    'agents.check': ([agent]) => this.#options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
+    'agents.list': () => this.options.context.agents.list(),
+    'agents.find': ([id]) => this.options.context.agents.find(givenText(id, 'an agent')),
+    'agents.check': ([agent]) => this.options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
     'agents.run': ([given], { signal, correlationId }) => {
       const request = givenObject(given, 'the request') as unknown as TurnRequest;
-      const whole = this.#options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
-      return this.#options.context.agents.run(this.#broughtBy(whole), signal);
+      const whole = this.options.turns.checked({ ...(correlationId === undefined ? {} : { correlationId }), ...request });
+      return this.options.context.agents.run(this.#broughtBy(whole), signal);
     },
     use: (given, { signal }) => this.#use(given, signal),
   };
@@ -101,11 +98,11 @@ export class KernelCalls {
   /** Whatever prompt stands in an agent that it hands over: its own process renders it. */
   #broughtBy(request: TurnRequest): TurnRequest {
     const { agent } = request;
-    return typeof agent === 'string' ? request : { ...request, agent: { ...agent, promptBy: this.#options.context.id } };
+    return typeof agent === 'string' ? request : { ...request, agent: { ...agent, promptBy: this.options.context.id } };
   }
 
   #log([level, message, fields]: readonly unknown[], correlationId: string | undefined): void {
-    const { logger } = this.#options.context;
+    const { logger } = this.options.context;
     const known = level === 'debug' || level === 'warn' || level === 'error' ? level : 'info';
     const given = loggedFields(fields);
     const text = cutText(message, MOST_LINE);
@@ -114,7 +111,7 @@ export class KernelCalls {
   }
 
   #publish([topic, payload, given]: readonly unknown[], correlationId: string | undefined): Promise<string> {
-    const { events, logger } = this.#options.context;
+    const { events, logger } = this.options.context;
     try {
       const options = givenObject(given ?? {}, 'the options') as PublishOptions;
       return events.publish(givenText(topic, 'a topic') as 'notify', givenObject(payload, 'the payload') as unknown as TopicMap['notify'], {
@@ -135,7 +132,7 @@ export class KernelCalls {
         'parameter_invalid',
         `an extension may wait for at most ${MOST_TOPICS} topics, named with at most ${MOST_NAME} characters`,
       );
-    const off = this.#options.context.events.handle(topic as 'notify', (payload) => this.#options.peer().tell('event', [topic, payload]));
+    const off = this.options.context.events.handle(topic as 'notify', (payload) => this.options.peer().tell('event', [topic, payload]));
     this.#listening.set(topic, off);
   }
 
@@ -148,7 +145,7 @@ export class KernelCalls {
     const name = givenText(member, 'a member');
     if (args.length > MOST_ARGUMENTS) throw new PithError('parameter_invalid', `${name} was given more than ${MOST_ARGUMENTS} arguments`);
     const asked = { extensionId: givenText(id, 'a provider'), protocol: givenText(protocol, 'a protocol'), name };
-    return this.#options.callFromProcess(this.#options.declaration, asked, [...args, signal]);
+    return this.options.callFromProcess(this.options.declaration, asked, [...args, signal]);
   }
 }
 

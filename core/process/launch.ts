@@ -1,4 +1,5 @@
 import {
+  type ExitOf,
   startProcess,
   HOST_VARIABLE,
   killHost,
@@ -11,20 +12,26 @@ import {
   diesWithUs,
   endOf,
 } from '@pith/held-process';
-import { endingOf, type Ending } from './ending.ts';
 import { existsSync, statSync } from 'node:fs';
-import os from 'node:os';
+import os, { constants } from 'node:os';
 import path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { askedPath, credentialPlaces, type Manifest } from '../trust/index.ts';
 import { codeOf } from '../contract/index.ts';
 import { elapsed } from '@pith/promises';
+import type { ErrorCode } from '../kernel/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
 import { capOutput } from '@pith/process-rpc';
 import { packagesAbove, sandboxArguments, withoutHome } from './sandboxing.ts';
 
-export type { Ending } from './ending.ts';
+/** Why a process is no more, in words that end a sentence: `its process ended with exit code 1`. */
+export interface Ending {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** What to do about it, as an imperative. */
+  readonly cure?: string;
+}
 
 /** What the process of one extension is started with. */
 export interface LaunchSpec {
@@ -35,8 +42,8 @@ export interface LaunchSpec {
   readonly directory: string;
   /** Absolute path of the folder that it may write, which is its working directory; made when it is missing. */
   readonly dataDirectory: string;
-  /** Absolute path of the folder that holds all data; absent: the one above. */
-  readonly stateDirectory?: string;
+  /** Absolute path of the folder that holds all data. */
+  readonly stateDirectory: string;
   /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
   /** Absolute path of the user's home folder, as agreements were made with; null or absent: that of this process. */
@@ -81,11 +88,12 @@ const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
   const memoryMb = spec.memoryMb ?? DEFAULT_MEMORY_MB;
   const marker = guardian.newMark();
-  stateFolder(stateOf(spec), ...path.relative(stateOf(spec), spec.dataDirectory).split(path.sep)).make();
+  const { dataDirectory, stateDirectory } = spec;
+  stateFolder(stateDirectory, ...path.relative(stateDirectory, dataDirectory).split(path.sep)).make();
   const isSandboxed = spec.sandboxing?.available === true;
   if (!isSandboxed) await guardian.keep();
   const child = await startProcess(commandOf(spec, heapMb(memoryMb), marker), {
-    cwd: spec.dataDirectory,
+    cwd: dataDirectory,
     env: { ...environmentOf(spec), [HOST_VARIABLE]: marker },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -113,7 +121,7 @@ export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {
     });
   }
 
-  const forget = recordHost(stateOf(spec), pid, marker);
+  const forget = recordHost(stateDirectory, pid, marker);
   dieFirst(pid);
   const watch = watchMemory(pid, memoryMb, (message) => overLimit(message, `use less, or set extensions.${spec.extensionId}.memory_mb`));
   const ended = endOf(child).then(async (how) => {
@@ -133,7 +141,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
   const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
   if (spec.sandboxing?.available === true) {
     const project = path.dirname(spec.sandbox);
-    const state = stateOf(spec);
+    const state = spec.stateDirectory;
     const home = spec.home ?? os.homedir();
     const visible = [
       ...withoutHome(spec.sandbox, home),
@@ -175,11 +183,31 @@ function partsOf(packageRoot: string): readonly string[] {
   return parts.map((part) => path.join(packageRoot, part));
 }
 
-function stateOf({ dataDirectory, stateDirectory = path.dirname(dataDirectory) }: LaunchSpec): string {
-  return stateDirectory;
-}
-
 function environmentOf({ env = {} }: LaunchSpec): Record<string, string> {
   const { PATH = SEARCH_PATH, TZ, LANG } = env;
   return { PATH, ...(TZ === undefined ? {} : { TZ }), ...(LANG === undefined ? {} : { LANG }) };
+}
+
+interface EndingFacts {
+  /** The end of what it printed. */
+  readonly lastWords: string;
+  readonly heapMb: number;
+  readonly extensionId: string;
+  /** The sandbox reports a signal as an exit code of 128 and its number. */
+  readonly isSandboxed: boolean;
+}
+
+/** Why a process ended that nobody ended, in words. */
+function endingOf({ code, signal }: ExitOf, facts: EndingFacts): Ending {
+  if (/heap out of memory|invalid (?:array|table) size|Zone Allocation failed/iu.test(facts.lastWords)) {
+    const cure = `keep less in memory, or set extensions.${facts.extensionId}.memory_mb`;
+    return { code: 'process_limit', message: `its heap was full at ${facts.heapMb} MB`, cure };
+  }
+  const name = signal ?? (facts.isSandboxed ? signalOf(code) : undefined);
+  const how = name === undefined ? `ended with exit code ${code}` : `was ended by the signal ${name}`;
+  return { code: 'process_ended', message: `its process ${how}` };
+}
+
+function signalOf(code: number | null): string | undefined {
+  return code === null || code <= 128 ? undefined : Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
 }

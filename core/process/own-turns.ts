@@ -5,12 +5,9 @@ import { PithError, type TurnInfo, type TurnRequest } from '../contract/index.ts
  * turn that it serves. The conversations of people are out of its reach, and so is what they allowed in them.
  */
 export class OwnTurns {
-  readonly #extensionId: string;
   readonly #served = new Map<string, { readonly turn: TurnInfo; calls: number }>();
 
-  constructor(extensionId: string) {
-    this.#extensionId = extensionId;
-  }
+  constructor(private readonly extensionId: string) {}
 
   /** `turn` is the kernel's own value: what stands in the input of a call says nothing of whom it serves. */
   async during<T>(turn: TurnInfo, run: () => Promise<T>): Promise<T> {
@@ -31,15 +28,12 @@ export class OwnTurns {
     const parent = named === undefined ? undefined : this.#served.get(named.id)?.turn;
     if (named !== undefined && parent === undefined)
       throw refused(
-        `'${this.#extensionId}' serves no call of the turn that it names as parent`,
+        `'${this.extensionId}' serves no call of the turn that it names as parent`,
         'pass the `turn` of a call that has not ended',
       );
-    const beginning = parent === undefined ? `${this.#extensionId}:` : `${parent.threadId}/`;
+    const beginning = parent === undefined ? `${this.extensionId}:` : `${parent.threadId}/`;
     if (typeof threadId !== 'string' || !threadId.startsWith(beginning))
-      throw refused(
-        `the thread '${String(threadId)}' is not one of '${this.#extensionId}'`,
-        `use a thread that begins with '${beginning}'`,
-      );
+      throw refused(`the thread '${String(threadId)}' is not one of '${this.extensionId}'`, `use a thread that begins with '${beginning}'`);
     return parent === undefined ? request : { ...request, parent };
   }
 }

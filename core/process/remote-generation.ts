@@ -35,7 +35,7 @@ export async function initializeRemote(kernel: TierKernel, remote: RemoteHost, m
   const { descriptor, operations } = await checked(remote, () => checkedOffer(offer, manifest?.provides ?? []));
   const { peer } = remote;
   const calls = new Calls(runtime.clock);
-  remote.doing = 'call';
+  remote.asked('call');
   const generation: Generation = {
     ...made,
     tier: 'process',
@@ -45,8 +45,7 @@ export async function initializeRemote(kernel: TierKernel, remote: RemoteHost, m
     },
     calls,
     run(phase, work) {
-      remote.doing = phase;
-      remote.used();
+      remote.asked(phase);
       idle.used();
       return work();
     },
@@ -60,12 +59,12 @@ export async function initializeRemote(kernel: TierKernel, remote: RemoteHost, m
   };
   const idle = endWhenIdle({
     clock: runtime.clock,
-    busy: () => remote.staying || remote.listens || calls.size > 0 || peer.open > 0,
+    busy: () => remote.isNeeded || calls.size > 0 || peer.open > 0,
     ended: () => kernel.idle(generation),
   });
   remote.lost((why) => {
     idle.close();
-    kernel.lost(generation, why, remote.staying || remote.listens);
+    kernel.lost(generation, why, remote.isNeeded);
   });
   const { stop } = generation;
   generation.stop = () => {
@@ -122,9 +121,7 @@ function lifeOf(
       started = true;
       serves = isService && withService;
       await remote.phase('start', 'start_failed', 'host.start', [withService]);
-      remote.doing = serves ? 'background' : 'call';
-      remote.staying = serves;
-      remote.used();
+      remote.started(serves);
     },
     async stopService() {
       if (serves) await ask('host.stopService');

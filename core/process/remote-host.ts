@@ -32,18 +32,16 @@ export interface RemoteHost {
   readonly peer: Peer;
   readonly commands: CommandCalls;
   readonly turns: OwnTurns;
-  /** Whether it must not be ended for being idle. */
-  readonly listens: boolean;
-  /** What its code was last asked to do. */
-  doing: Phase;
-  /** It works by itself from now on. */
-  staying: boolean;
+  /** Its service works, or it waits for events: it is not ended for being idle, and is started again. */
+  readonly isNeeded: boolean;
   /** `end` was called. */
   readonly ending: boolean;
   /** Asks it for one phase of its life. Rejects with a `Problem`; the process is ended then. */
   phase(name: Phase, failed: ErrorCode, operation: string, args?: readonly unknown[]): Promise<unknown>;
-  /** Told that something has been asked of it. */
-  used(): void;
+  /** Told what its code is asked for. */
+  asked(phase: Phase): void;
+  /** Told when it has been started; `serves`: its service works by itself from now on. */
+  started(serves: boolean): void;
   /** Told once, with the reason, when the process has ended before `end` was called. */
   lost(told: (why: Problem) => void): void;
   /** Ends the process, and releases what its code took through the context. Never rejects. */
@@ -81,6 +79,9 @@ export async function openRemoteHost(
   const context = createExtensionContext(runtime, declaration, config, scope);
   const commands = new CommandCalls();
   const turns = new OwnTurns(id);
+  /** What its code was last asked to do. */
+  let doing: Phase = 'import';
+  let isServing = false;
   const calls = new KernelCalls({
     reports: runtime,
     callFromProcess: (...call) => kernel.callFromProcess(...call),
@@ -89,7 +90,7 @@ export async function openRemoteHost(
     commands,
     turns,
     peer: () => peer,
-    background: () => (remote.doing = 'background'),
+    background: () => void (doing = 'background'),
   });
   const running = await launchHost({
     extensionId: id,
@@ -134,7 +135,7 @@ export async function openRemoteHost(
   const liveness = new Liveness({
     after: systemClock.after,
     ping: () => peer.ping(),
-    busy: () => remote.staying || peer.open > 0,
+    busy: () => isServing || peer.open > 0,
     working: (isWorking) => running.working(isWorking),
     silent: () => kill('it did not answer for 5 s and was ended'),
   });
@@ -154,7 +155,7 @@ export async function openRemoteHost(
     liveness.close();
     const text = `the process of '${id}' is gone: ${message}`;
     peer.close(new PithError(ending ? 'interrupted' : 'provider_failed', text, { retryable: true }));
-    if (!ending) told?.(new Problem(remote.doing, code, text, { cure: cure ?? `correct the source of ${id}; the log has what it wrote` }));
+    if (!ending) told?.(new Problem(doing, code, text, { cure: cure ?? `correct the source of ${id}; the log has what it wrote` }));
     await scope.close();
   }
 
@@ -162,31 +163,35 @@ export async function openRemoteHost(
     peer,
     commands,
     turns,
-    get listens() {
-      return calls.listens;
+    get isNeeded() {
+      return isServing || calls.listens;
     },
-    doing: 'import',
-    staying: false,
     get ending() {
       return ending;
     },
     async phase(name, failed, operation, args = []) {
       const limitMs = name === 'stop' ? STOP_LIMIT_MS * 2 : PHASE_LIMIT_MS;
-      remote.doing = name;
       const slow = (message: string): void => runtime.note(id, 'phase_slow', message);
       try {
-        remote.used();
+        remote.asked(name);
         return await runPhase({ phase: name, clock: runtime.clock, limitMs, failed, slow }, () => peer.call(operation, args));
       } catch (error) {
         await remote.end('it was ended after an error');
         const own = problemOf(error, name, failed);
         if (own.code !== 'provider_failed') throw own;
         // What the process could not say itself is reported as a failure of the phase; a service may have begun before that was said.
-        const during = remote.doing === 'background' ? 'background' : name;
+        const during = (doing as Phase) === 'background' ? 'background' : name;
         throw new Problem(during, failed, messageOf(own), { cause: error, cure: own.cure });
       }
     },
-    used: () => liveness.used(),
+    asked(phase) {
+      doing = phase;
+      liveness.used();
+    },
+    started(serves) {
+      isServing = serves;
+      remote.asked(serves ? 'background' : 'call');
+    },
     lost: (listener) => (told = listener),
     async end(why) {
       ending = true;
@@ -195,7 +200,7 @@ export async function openRemoteHost(
     },
   };
   // What is initialised is ended by whoever has it by then.
-  const cut = (): void => void ((remote.doing === 'import' || remote.doing === 'construct') && remote.end('Pith is stopping'));
+  const cut = (): void => void ((doing === 'import' || doing === 'construct') && remote.end('Pith is stopping'));
   cutSignal.addEventListener('abort', cut);
   scope.own(() => cutSignal.removeEventListener('abort', cut));
   if (cutSignal.aborted) cut();

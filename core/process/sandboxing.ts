@@ -7,12 +7,12 @@ import { isBelow, isInside, realOf } from '@pith/safe-files';
 export interface SandboxPlaces {
   /** Bound for writing. */
   readonly dataDirectory: string;
-  /** In which all others lie: nothing else of it is seen. Absent: the folder above. */
-  readonly stateDirectory?: string;
+  /** In which all others lie: nothing else of it is seen. */
+  readonly stateDirectory: string;
   /** Seen, not written: folders and files. What is missing is left out. */
   readonly visible: readonly string[];
-  /** Seen, not written, without its environment files; null: nothing of it is seen. */
-  readonly project: string | null;
+  /** Seen, not written, without its environment files. */
+  readonly project: string;
   /** Of the user: `~/` stands for it, and it is not opened as a project. */
   readonly home: string;
   /** Folders and files in what is visible of which nothing is seen. */
@@ -20,17 +20,17 @@ export interface SandboxPlaces {
   /** Paths are absolute and without links. */
   readonly permissions: Omit<Manifest['permissions'], 'agents'>;
   /** Names that lead to what is given. */
-  readonly links?: readonly { readonly named: string; readonly real: string }[];
+  readonly links: readonly { readonly named: string; readonly real: string }[];
 }
 
 /** The arguments of bubblewrap in front of a program: what it sees, and what it may write. */
 export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Record<string, string>>, argv: readonly string[]): string[] {
-  const { dataDirectory, stateDirectory = path.dirname(dataDirectory), hidden, home, links = [], permissions, project, visible } = places;
-  const open = [...(project === null ? [] : withoutHome(project, home)), ...visible];
+  const { dataDirectory, stateDirectory, hidden, home, links, permissions, project, visible } = places;
+  const open = [...withoutHome(project, home), ...visible];
   const opened = [...open, ...permissions.read, ...permissions.write].flatMap(pathsOf);
   const isSeen = (place: string): boolean => opened.some((folder) => isInside(place, folder));
   // Whatever opens it, the folder itself is an empty one, into which its entries are put.
-  const projects = project === null || !isSeen(project) ? [] : pathsOf(project);
+  const projects = isSeen(project) ? pathsOf(project) : [];
   const isEnvironment = (at: string): boolean => projects.includes(path.dirname(at)) && ENVIRONMENT_FILE.test(path.basename(at));
   // What is not seen needs no cover, which would name it.
   const covered = [
@@ -47,7 +47,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
   const mounts: Mount[] = [
     ...shown.flatMap(entriesOf),
     ...open.flatMap(bind),
-    ...(project === null ? [] : packagesAbove(project)).flatMap(bind),
+    ...packagesAbove(project).flatMap(bind),
     ...permissions.read.map((at): Mount => ({ at, args: ['--ro-bind-try', at, at] })),
     ...permissions.write.map((at): Mount => ({ at, args: ['--bind-try', at, at] })),
     // A name that leads to what is given is a link here too: a second mount would have no covers.
@@ -67,12 +67,13 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir',
     dataDirectory,
-    ...command(argv),
+    '--',
+    ...argv,
   ];
 }
 
 /** Each name once, and none where there is something already: below another link, or of the system. */
-function newLinks(links: NonNullable<SandboxPlaces['links']>): readonly (readonly [named: string, real: string])[] {
+function newLinks(links: SandboxPlaces['links']): readonly (readonly [named: string, real: string])[] {
   const made = new Map(links.map(({ named, real: to }) => [named, to]));
   const taken = [...made.keys(), ...PROGRAMS, ...DEVICE_FOLDERS];
   const isThere = (named: string): boolean =>
@@ -154,8 +155,4 @@ function pathsOf(file: string): readonly string[] {
 
 function depthOf(place: string): number {
   return place.split(path.sep).filter((name) => name !== '').length;
-}
-
-function command(argv: readonly string[]): readonly string[] {
-  return ['--', ...argv];
 }

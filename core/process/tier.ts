@@ -104,7 +104,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
       const commands = remote.commands.commandsOf(remote.peer, [], list).map((command): Command => ({
         ...command,
         run(...args) {
-          remote.used();
+          remote.asked('call');
           return command.run(...args);
         },
       }));

@@ -32,6 +32,7 @@ export async function hostFolder(): Promise<HostFolder> {
       entry,
       directory,
       dataDirectory: path.join(data, 'mine'),
+      stateDirectory: data,
       sandbox,
       packageRoot: path.resolve('.'),
       permissions: { network: false, read: [], write: [] },
