@@ -1,17 +1,15 @@
-import type { AgentSpec, Diagnostic, JsonValue, ToolResult } from '../contract/index.ts';
+import type { AgentSpec, Diagnostic } from '../contract/index.ts';
 import type { ModelRouter } from '../models/index.ts';
-import type { OriginalRequest } from '../kernel/index.ts';
 import { createBoundSkills } from './prompt/instructions.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore } from './threads/approval.ts';
 import type { ThreadQueue } from './threads/queue.ts';
 import type { Threads } from './threads/thread.ts';
-import type { OfferedTool } from './tools/tools.ts';
 import { compactByHand } from './turn/compaction.ts';
 import { preview, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
 import type { TurnDependencies } from './turn/running-turn.ts';
-import { createToolCaller, type ToolUser } from './turn/tool-caller.ts';
-import { createTurns, type TurnEvents } from './turn/turn.ts';
+import { createToolCaller, type ToolCaller } from './turn/tool-caller.ts';
+import { createTurns, type RunTurn } from './turn/turn.ts';
 
 /** What a kernel gives to run agents: extensions, a model, and where threads are kept. */
 export interface AgentsOptions extends Pick<TurnDependencies, 'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased'> {
@@ -25,18 +23,13 @@ export interface AgentsOptions extends Pick<TurnDependencies, 'host' | 'events' 
 }
 
 /** The agents of a kernel, and the one way to run them. */
-export interface Agents {
+export interface Agents extends ToolCaller {
   readonly registry: AgentRegistry;
-  /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
-  run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
+  readonly run: RunTurn;
   /** What a turn would send, without sending or writing anything. */
   preview(request: PreviewRequest, signal?: AbortSignal): Promise<PromptPreview>;
   /** What keeps this agent from running, or what it must do without. Never rejects. */
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
-  /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
-  toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
-  /** Calls one tool as an agent would, through the same gate, without a model. Rejects `tool_unknown` with the nearest names. */
-  callTool(user: ToolUser, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
   /** Shortens a thread now. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
   /** Stops listening to events. */
@@ -53,21 +46,19 @@ export function createAgents(options: AgentsOptions): Agents {
     const { threads, approvals, queue } = options.stores();
     return { ...common, threads, approvals, queue, askAlways };
   };
-  const turns = createTurns({
+  const run = createTurns({
     async dependencies() {
       await options.prepare?.();
       return dependencies();
     },
     cleaned: (event) => host.secrets.redactJson(event), // providers repeat keys in what they say of a failure
   });
-  const tools = createToolCaller({ ...common, askAlways });
   return {
+    ...createToolCaller({ ...common, askAlways }),
     registry,
-    run: turns.run,
+    run,
     preview: (request, signal) => preview(dependencies(), request, signal),
     check: (agent) => checkAgent(registry, models, agent),
-    toolsOf: tools.toolsOf,
-    callTool: tools.call,
     compact: (threadId, signal) => compactByHand(dependencies(), threadId, signal),
     stop: registry.stop,
   };

@@ -4,6 +4,7 @@ export { contextSources } from './prompt/context.ts';
 export { type BoundSkill, checkPrompt, INSTRUCTION_ORDER, instructionsOf, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
 export {
+  shownQuestion,
   startersOfPath,
   stateOfQuestion,
   unknownApproval,

@@ -40,7 +40,6 @@ interface Session {
 
 /** Works on the deliveries of one handler while it holds their lease; several processes may try, one has it. */
 export class Worker {
-  readonly #options: WorkerOptions;
   readonly #sideBySide: number;
   #session: Session | null = null;
   #more = true;
@@ -59,8 +58,7 @@ export class Worker {
   /** There was work that could not be begun: another process had the lease, or what a lost lease left behind still ran. */
   contended = false;
 
-  constructor(options: WorkerOptions) {
-    this.#options = options;
+  constructor(private readonly options: WorkerOptions) {
     this.#sideBySide = options.sideBySide?.(options.handler) ?? SIDE_BY_SIDE;
   }
 
@@ -78,7 +76,7 @@ export class Worker {
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelTimers();
-    if (this.#running.size > 0 && graceMs > 0) await within(this.#options.clock, graceMs, Promise.allSettled(this.#running));
+    if (this.#running.size > 0 && graceMs > 0) await within(this.options.clock, graceMs, Promise.allSettled(this.#running));
     await this.#pumping; // it may be about to get the lease
     this.#cancelTimers();
     const session = this.#session;
@@ -90,7 +88,7 @@ export class Worker {
   }
 
   async #pump(): Promise<void> {
-    const { handler, logger } = this.#options;
+    const { handler, logger } = this.options;
     try {
       while (this.#again && !this.#stopped) {
         this.#again = false;
@@ -121,12 +119,12 @@ export class Worker {
     if (isWoken || this.#running.size === 0) await this.#plan();
     if (this.#running.size > 0 || this.#isSoonDue()) return;
     this.#cancelLinger?.();
-    this.#cancelLinger = this.#options.clock.after(LINGER_MS, () => void this.#release());
+    this.#cancelLinger = this.options.clock.after(LINGER_MS, () => void this.#release());
   }
 
   /** null while somebody else has the lease, or what was begun under a former one still runs. */
   async #open(): Promise<Session | null> {
-    const { leases, handler, rows } = this.#options;
+    const { leases, handler, rows } = this.options;
     const lease = this.#running.size > 0 ? null : await leases.acquire(`handler ${handler}`, LEASE_MS);
     if (lease === null) return null;
     const session: Session = { lease, queue: new DeliveryQueue(), abort: new AbortController(), cursor: 0 };
@@ -143,7 +141,7 @@ export class Worker {
   }
 
   async #load(session: Session): Promise<void> {
-    const { rows, handler, clock } = this.#options;
+    const { rows, handler, clock } = this.options;
     const { queue, cursor: after } = session;
     for (const key of queue.exhausted) queue.refill(key, await rows.ofKey(handler, key, MOST_OF_KEY));
     if (!this.#more || queue.size >= MOST_LOADED) return;
@@ -179,7 +177,7 @@ export class Worker {
   }
 
   async #deliver(row: DeliveryRow, session: Session): Promise<void> {
-    const { events, rows, handler, call } = this.#options;
+    const { events, rows, handler, call } = this.options;
     const { event: id, key, attempts } = row;
     const { signal } = session.abort;
     const { fence } = session.lease;
@@ -204,7 +202,7 @@ export class Worker {
 
   /** False when it stands on disk as it was: then it is read again, and what it did is done again. */
   async #written(row: DeliveryRow, session: Session, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
-    const { logger, clock, handler } = this.#options;
+    const { logger, clock, handler } = this.options;
     try {
       await write;
       return true;
@@ -221,7 +219,7 @@ export class Worker {
   }
 
   async #failed(row: DeliveryRow, session: Session, error: unknown, correlationId: string | undefined): Promise<void> {
-    const { rows, clock, handler, logger } = this.#options;
+    const { rows, clock, handler, logger } = this.options;
     const counted = session.queue.isFailure(row, error);
     const attempts = row.attempts + (counted ? 1 : 0);
     const dead = attempts >= MOST_ATTEMPTS;
@@ -236,7 +234,7 @@ export class Worker {
 
   /** False when nothing may run now. What is due already needs no timer: it runs, or is looked for again when its key is free and at the next poll. */
   async #plan(): Promise<boolean> {
-    const { rows, handler, clock } = this.#options;
+    const { rows, handler, clock } = this.options;
     const now = clock.now();
     const { next, isOverdue, isReady } = await rows.waiting(handler, now);
     this.#overdue = isOverdue;
@@ -248,7 +246,7 @@ export class Worker {
 
   /** The lease stays, and with it what is known of deliveries that wait for their next attempt. */
   #isSoonDue(): boolean {
-    return this.nextDue !== null && this.nextDue - this.#options.clock.now() <= FAR_MS;
+    return this.nextDue !== null && this.nextDue - this.options.clock.now() <= FAR_MS;
   }
 
   #cancelTimers(): void {
@@ -258,7 +256,7 @@ export class Worker {
 
   #wakeIn(ms: number): void {
     this.#cancelTimer?.();
-    if (ms <= FAR_MS) this.#cancelTimer = this.#options.clock.after(Math.max(1, ms), () => this.wake());
+    if (ms <= FAR_MS) this.#cancelTimer = this.options.clock.after(Math.max(1, ms), () => this.wake());
   }
 
   async #release(): Promise<void> {
@@ -266,7 +264,7 @@ export class Worker {
     if (session === null || this.#running.size > 0) return;
     this.#session = null;
     await session.lease.release().catch((error: unknown) => {
-      this.#options.logger.warn(`the lease of ${this.#options.handler} was not given back`, { error: messageOf(error) });
+      this.options.logger.warn(`the lease of ${this.options.handler} was not given back`, { error: messageOf(error) });
     });
   }
 }

@@ -67,6 +67,22 @@ export interface ApprovalReply {
   readonly by: string;
 }
 
+/** What a person is shown of a question, as data. */
+export function shownQuestion({ id, tool, input, digest, path, rootThreadId: thread, details, always }: Question) {
+  const startedBy = startersOfPath(path);
+  return {
+    id,
+    tool,
+    input,
+    digest,
+    agents: path.map(({ agentId }) => agentId),
+    thread,
+    ...(startedBy.length === 0 ? {} : { startedBy }),
+    ...(details === null ? {} : { details }),
+    ...(always === null ? { once: true as const } : {}),
+  };
+}
+
 /** What people are asked and what they answered. */
 interface Approvals {
   /** Open questions, oldest first; of one conversation when its thread is named. */

@@ -1,35 +1,32 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@pith/plain-data';
 import type { ToolDescriptor, Tools } from '../../kernel/index.ts';
-import type { AgentSpec, ApprovalQuestion, JsonValue, TurnInfo, TurnPolicy } from '../../contract/index.ts';
+import {
+  type AgentSpec,
+  type ApprovalQuestion,
+  type JsonValue,
+  type TurnInfo,
+  type TurnPolicy,
+  toolError,
+  type ToolResult,
+} from '../../contract/index.ts';
 
-/** `ask`: a person decides. */
-type Decision = 'allow' | 'ask' | { readonly code: 'limit_reached' | 'not_allowed'; readonly message: string };
-
-export interface GateQuestion {
+interface GateQuestion {
   readonly extensionId: string;
   readonly tool: string;
-  /** What the tool itself says of this input, or the settings of the tool. */
-  readonly needsApproval: boolean;
   /** Calls of this turn so far, this one not included. */
   readonly callsBefore: number;
   readonly mostCalls: number;
   readonly policy: TurnPolicy;
 }
 
-/** The one gate before every tool call: limits, then policy, then approval. Pure. */
-export function decide(question: GateQuestion): Decision {
-  const { extensionId, tool, mostCalls, policy, callsBefore } = question;
-  if (callsBefore >= mostCalls) {
-    return {
-      code: 'limit_reached',
-      message: `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`,
-    };
-  }
-  if (!permits(policy, extensionId, tool)) {
-    return { code: 'not_allowed', message: `not run: '${extensionId}/${tool}' is not allowed in this turn` };
-  }
-  return question.needsApproval ? 'ask' : 'allow';
+/** The one gate before every tool call: why the limits, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */
+export function forbidden({ extensionId, tool, mostCalls, policy, callsBefore }: GateQuestion): ToolResult | null {
+  if (callsBefore >= mostCalls)
+    return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
+  return permits(policy, extensionId, tool)
+    ? null
+    : toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
 }
 
 /** A denial wins. */
@@ -72,9 +69,7 @@ interface ApprovalRules {
   askAlways(): readonly string[];
 }
 
-/** What a person is asked before a call; false: nobody is asked. */
-type Asking = false | Ask;
-
+/** What a person is asked before a call. */
 export interface Ask {
   /** What they must read besides the input. */
   readonly text: string | null;
@@ -84,19 +79,20 @@ export interface Ask {
   readonly always: string | null;
 }
 
-/** Whether a person must be asked before this call. A tool that cannot say is asked about. */
+/** What a person must be asked before this call; null: nobody is asked. A tool that cannot say is asked about. */
 export async function needsApproval(
   { host, askAlways }: ApprovalRules,
   { extensionId, descriptor }: { readonly extensionId: string; readonly descriptor: ToolDescriptor },
   input: JsonValue,
   turn: TurnInfo,
-): Promise<Asking> {
+): Promise<Ask | null> {
   const { name, needsApproval: says } = descriptor;
   const bySettings = isNamed(askAlways(), extensionId, name);
-  if (says !== 'maybe') return (bySettings || says === 'always') && ofTool(descriptor);
+  if (says !== 'maybe') return bySettings || says === 'always' ? ofTool(descriptor) : null;
   try {
     const said = await host.providers.tools.needsApproval(extensionId, name, input, turn);
-    return said === false ? bySettings && ofTool(descriptor) : ofInput(said, input);
+    if (said !== false) return ofInput(said, input);
+    return bySettings ? ofTool(descriptor) : null;
   } catch {
     return UNSAID; // fail closed: the host has recorded why
   }

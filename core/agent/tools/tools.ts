@@ -227,16 +227,12 @@ const LONGEST_NAME = 64;
 /** `<extension>__<tool>`, or `<name>__<tool>` for a tool of one that was brought; with a hash where it had to be changed or is too long. */
 function prefixed(tool: UnnamedTool): string {
   const long = longName(tool);
-  const isPlain = long.length <= LONGEST_NAME && long === `${ownerOf(tool)}__${wishOf(tool)}`;
+  const isPlain = long.length <= LONGEST_NAME && long === `${shortId(tool.extensionId)}__${wishOf(tool)}`;
   return isPlain ? long : hashed(long, identityOf(tool));
 }
 
 function longName(tool: UnnamedTool): string {
-  return `${ownerOf(tool)}__${wishOf(tool)}`.replace(/[^a-zA-Z0-9_-]/gu, '_');
-}
-
-function ownerOf({ extensionId }: UnnamedTool): string {
-  return shortId(extensionId);
+  return `${shortId(tool.extensionId)}__${wishOf(tool)}`.replace(/[^a-zA-Z0-9_-]/gu, '_');
 }
 
 function identityOf(tool: UnnamedTool): string {
@@ -365,10 +361,11 @@ async function ask(question: TurnToolsQuestion, extensionId: string, signal: Abo
   }
 }
 
+/** What an extension brings to a turn: a tool of its own, or another extension. */
+type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
+
 /** One that is named twice is opened once. */
-function distinct(
-  brought: readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][],
-): readonly Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number][] {
+function distinct(brought: readonly TurnTool[]): readonly TurnTool[] {
   const seen = new Set<string>();
   return brought.filter((each) => {
     if (!('brought' in each)) return true;
@@ -382,7 +379,7 @@ async function resolve(
   question: TurnToolsQuestion,
   extensionId: string,
   own: readonly ToolDescriptor[],
-  brought: Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number],
+  brought: TurnTool,
 ): Promise<Answer> {
   if ('brought' in brought) return open(question, extensionId, brought.brought);
   const { tool, ...told } = brought;

@@ -87,12 +87,9 @@ function limit(why: string): PithError {
 
 /** What the time budget of `turn` aborts it and all that it called with. */
 export class TimeBudgetSpent extends Error {
-  readonly turn: RunningTurn;
-
-  constructor(turn: RunningTurn) {
+  constructor(readonly turn: RunningTurn) {
     super('the time budget of the turn is spent');
     this.name = 'TimeBudgetSpent';
-    this.turn = turn;
   }
 }
 

@@ -1,9 +1,17 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
-import { inputProblem, type Ask, decide, digestOf, needsApproval } from '../tools/gate.ts';
+import { inputProblem, type Ask, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
 import { type JsonValue, type Message, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { Retain, CallRecord } from '../threads/thread.ts';
-import { type Approval, type AskingTurn, decisionFrom, OPEN_MS, type Question, startersOfPath } from '../threads/approval.ts';
+import {
+  type Approval,
+  type AskingTurn,
+  decisionFrom,
+  OPEN_MS,
+  type Question,
+  startersOfPath,
+  shownQuestion,
+} from '../threads/approval.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
 import type { RawCall } from './step.ts';
 import { missingTools, type OfferedTool, withFixed } from '../tools/tools.ts';
@@ -57,11 +65,11 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const { deps, plan } = turn;
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
+  const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy });
+  if (result) return { result, question: null };
   if (offered?.descriptor.needsApproval === 'maybe') await deps.hooks?.begin(extensionId, turn.offer.info);
-  const needed = offered !== undefined && (await needsApproval(deps, offered, input, plan.info));
-  const decision = decide({ extensionId, tool, needsApproval: needed !== false, callsBefore, mostCalls, policy: plan.policy });
-  if (typeof decision === 'object') return { result: toolError(decision.code, decision.message), question: null };
-  if (needed === false) return RUNS;
+  const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
+  if (needed === null) return RUNS;
   // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
   const refused = await deps.host.providers.tools.refusal(extensionId, tool, input);
   return refused === null ? decisionOf(turn, record, needed) : { result: toolError('tool_input_invalid', refused), question: null };
@@ -150,20 +158,7 @@ async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): P
 
 /** What the channel shows, also that of the turns which called this one: the person talks with the outermost. */
 export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion): TurnEvent {
-  const { id, tool, input, digest, path, rootThreadId: thread, details, always } = question;
-  const startedBy = startersOfPath(path);
-  const event: TurnEvent = {
-    type: 'approval-request',
-    id,
-    tool,
-    input,
-    digest,
-    agents: path.map(({ agentId }) => agentId),
-    thread,
-    ...(startedBy.length === 0 ? {} : { startedBy }),
-    ...(details === null ? {} : { details }),
-    ...(always === null ? { once: true } : {}),
-  };
+  const event: TurnEvent = { type: 'approval-request', ...shownQuestion(question) };
   for (const caller of callers(turn.parent)) caller.events.push(event);
   return event;
 }

@@ -1,4 +1,4 @@
-import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent, type TurnInfo } from '../../contract/index.ts';
+import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent } from '../../contract/index.ts';
 import { announceQuestion, decideCalls, type DecidedCall, readCalls, runCalls, wasShown } from './calls.ts';
 import { compactIfNeeded, addUsage } from './compaction.ts';
 import { chargesOf, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
@@ -161,22 +161,12 @@ function providersToAsk({ plan, offer }: RunningTurn, calls: readonly DecidedCal
 /** Asks `providers` again what they bring to this turn; what is new is offered from the next step. Returns what is to be said of it; never rejects. */
 async function appendTools(turn: RunningTurn, providers: readonly string[]): Promise<readonly TurnEvent[]> {
   const { deps, plan, signal, offer } = turn;
+  const { host, clock, hooks } = deps;
+  const { policy, tools } = plan;
   const offered = [...offer.toolsByName.values()];
-  const info: TurnInfo = { ...offer.info, tools: plan.tools.own };
-  const { host } = deps;
-  const { policy } = plan;
-  const { reserved } = plan.tools;
-  const question = {
-    host,
-    clock: deps.clock,
-    providers,
-    turn: info,
-    policy,
-    reserved,
-    offered,
-    mayRedescribe: false,
-    hooks: deps.hooks,
-  };
+  const info = { ...offer.info, tools: tools.own };
+  const { reserved } = tools;
+  const question = { host, clock, hooks, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];

@@ -153,8 +153,7 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
     messages: history.map(({ message }) => message),
   });
   turn.progress.calls = calls.length;
-  const own = history.filter(({ turnId, message }) => turnId === record.id && message.role === 'assistant');
-  turn.progress.text = own.map(({ message }) => textOfAnswer(message)).findLast((text) => text !== '') ?? '';
+  turn.progress.text = textOf(record, history);
   return { turn, open: openCalls(unfinished, history), answered: isAnswered(history.at(-1), record) };
 }
 

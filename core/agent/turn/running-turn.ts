@@ -226,18 +226,15 @@ export class StepEvents {
 
 /** Calls the hooks of extensions that provide `turn` where one turn begins and ends: those of which it asks anything. */
 export class TurnHooks {
-  readonly #providers: Pick<Providers, 'remote' | 'running'>;
   readonly #begun = new Map<string, { readonly turn: TurnInfo; readonly ready: Promise<void> }>();
 
-  constructor(providers: Pick<Providers, 'remote' | 'running'>) {
-    this.#providers = providers;
-  }
+  constructor(private readonly providers: Pick<Providers, 'remote' | 'running'>) {}
 
   /** Awaited before anything else is asked of the extension in this turn. Never rejects: a hook that fails is recorded and costs nothing else. */
   begin(extensionId: string, turn: TurnInfo): Promise<void> {
     const known = this.#begun.get(extensionId);
     if (known) return known.ready;
-    const ready = quietly(this.#providers.remote(extensionId, TurnProvider)?.beginTurn?.(turn));
+    const ready = quietly(this.providers.remote(extensionId, TurnProvider)?.beginTurn?.(turn));
     this.#begun.set(extensionId, { turn, ready });
     return ready;
   }
@@ -252,7 +249,7 @@ export class TurnHooks {
   }
 
   #running(id: string): Remote<TurnProvider> | undefined {
-    return this.#providers.running(TurnProvider).find(({ extensionId }) => extensionId === id);
+    return this.providers.running(TurnProvider).find(({ extensionId }) => extensionId === id);
   }
 }
 

@@ -84,7 +84,6 @@ interface Spoken {
 }
 
 class Gathering {
-  private readonly cleaning: Cleaning;
   private readonly spoken: Spoken[] = [];
   private readonly open = new Map<string, Spoken>();
   private readonly calls: RawCall[] = [];
@@ -92,9 +91,7 @@ class Gathering {
   private outputTokens: number | undefined;
   private reason = 'other';
 
-  constructor(cleaning: Cleaning) {
-    this.cleaning = cleaning;
-  }
+  constructor(private readonly cleaning: Cleaning) {}
 
   outcome(cut: StepOutcome['cut']): StepOutcome {
     const spoken = this.spoken.flatMap(({ type, pieces, providerOptions }): SpokenPart[] => {

@@ -1,18 +1,18 @@
 import { ulid } from 'ulid';
 import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, type TurnInfo } from '../../contract/index.ts';
 import { nearest } from '@pith/plain-text';
-import { inputProblem, needsApproval, decide, digestOf } from '../tools/gate.ts';
+import { inputProblem, needsApproval, digestOf, forbidden } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
 import { ofBringer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
 
 /** Calls single tools as an agent would, without a model. */
-interface ToolCaller {
+export interface ToolCaller {
   /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
   /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */
-  call(user: ToolUser, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+  callTool(user: ToolUser, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
 }
 
 /** The agent as which a tool is called, and the person who can be asked. An agent alone is refused what needs approval. */
@@ -42,7 +42,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
 
   return {
     toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
-    async call(user, name, input, signal) {
+    async callTool(user, name, input, signal) {
       const { agentId, approve } = typeof user === 'string' ? { agentId: user, approve: null } : user;
       const problem = inputProblem(input);
       if (problem !== null) return toolError('tool_input_invalid', `the input of '${name}' ${problem}`);
@@ -61,18 +61,12 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         });
       }
       const { extensionId, descriptor } = tool;
+      const call = { extensionId, tool: descriptor.name, callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
       const whole = withFixed(input, tool);
+      const refusal = forbidden(call);
+      if (refusal) return refusal;
       const asking = await needsApproval(dependencies, tool, whole, turn);
-      const decision = decide({
-        extensionId,
-        tool: descriptor.name,
-        needsApproval: asking !== false,
-        callsBefore: 0,
-        mostCalls: spec.limits.max_tool_calls,
-        policy: {},
-      });
-      if (typeof decision === 'object') return toolError(decision.code, decision.message);
-      if (asking !== false) {
+      if (asking !== null) {
         const details = asking.text;
         const question = {
           tool: `${extensionId}/${descriptor.name}`,
@@ -86,8 +80,8 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
           return toolError('approval_needed', `not run: '${question.tool}' needs a person's approval, and nobody can be asked here`);
         if (!(await approve(question))) return toolError('approval_denied', `not run: '${question.tool}' was not approved`);
       }
-      const subject = asking === false ? null : asking.subject;
-      const about = { turn, idempotencyKey: `${turn.id}/0/0`, signal, ...(subject === null ? {} : { approved: subject }) };
+      const approved = asking?.subject ?? undefined;
+      const about = { turn, idempotencyKey: `${turn.id}/0/0`, signal, ...(approved === undefined ? {} : { approved }) };
       return host.providers.tools.call(extensionId, descriptor.name, whole, about);
     },
   };

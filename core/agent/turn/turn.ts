@@ -8,22 +8,19 @@ import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } f
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { type EndedTurn, type Opening, openTurn, republish, resumeCalls, withdraw } from './open-turn.ts';
 import { answerCalls, plainFailure, runLoop } from './loop.ts';
-export type { TurnDependencies } from './running-turn.ts';
 
 export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
   return(): Promise<IteratorResult<TurnEvent, undefined>>;
 }
 
-interface Turns {
-  /** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
-  run(request: OriginalRequest, signal?: AbortSignal): TurnEvents;
-}
+/** Begins with the first event that is asked for. Never throws; the last event is always `turn-end`. Who stops reading ends the turn. */
+export type RunTurn = (request: OriginalRequest, signal?: AbortSignal) => TurnEvents;
 
 interface TurnOptions {
   /** Made, or looked at again, before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   dependencies(): Promise<TurnDependencies>;
   /** Takes secrets out of what is said of a failure: providers repeat keys there. */
-  cleaned?(event: TurnEvent): TurnEvent;
+  cleaned(event: TurnEvent): TurnEvent;
 }
 
 /** What all turns of a kernel have in common. */
@@ -35,7 +32,7 @@ interface Shared {
 type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /** The one way to run an agent. */
-export function createTurns({ dependencies, cleaned = (event) => event }: TurnOptions): Turns {
+export function createTurns({ dependencies, cleaned }: TurnOptions): RunTurn {
   const shared: Shared = { notices: new NoticeSink(), tree: createCallTree() };
 
   /** From the request to the end, which comes when the thread has been given back. */
@@ -53,14 +50,12 @@ export function createTurns({ dependencies, cleaned = (event) => event }: TurnOp
     yield end;
   }
 
-  return {
-    run: (request, signal) =>
-      readTurn(
-        (stop) => events(request, stop),
-        (event) => (event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
-        signal,
-      ),
-  };
+  return (request, signal) =>
+    readTurn(
+      (stop) => events(request, stop),
+      (event) => (event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
+      signal,
+    );
 }
 
 /**

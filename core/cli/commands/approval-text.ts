@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import { startersOfPath, type Approval } from '../../agent/index.ts';
+import { shownQuestion, startersOfPath, type Approval } from '../../agent/index.ts';
 
 const MOST_LINES = 40;
 const LONGEST_LINE = 400;
@@ -77,17 +77,6 @@ export function timeOf(at: number): string {
 }
 
 /** DESIGN's shape of `approvals list --json`. */
-export function approvalJson({ id, tool, input, digest, path, rootThreadId, expiresAt, details, always }: Approval): JsonValue {
-  return {
-    id,
-    tool,
-    input,
-    digest,
-    agents: path.map(({ agentId }) => agentId),
-    ...(startersOfPath(path).length === 0 ? {} : { startedBy: [...startersOfPath(path)] }),
-    thread: rootThreadId,
-    expiresAt,
-    ...(details === null ? {} : { details }),
-    ...(always === null ? { once: true } : {}),
-  };
+export function approvalJson(approval: Approval) {
+  return { ...shownQuestion(approval), expiresAt: approval.expiresAt };
 }

@@ -27,7 +27,7 @@ export async function listApprovals(kernel: Kernel, _input: CommandInput, io: Co
 export async function showApproval(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const approval = (await kernel.approvals.get(idOf(input))) ?? (await unknown(kernel, input));
   const { answer, reason, by } = approval;
-  io.json({ ...(approvalJson(approval) as object), answer, reason, by });
+  io.json({ ...approvalJson(approval), answer, reason, by });
   const colour = colours(io);
   const [title = '', ...lines] = questionLines(approval, input.options['all'] === true);
   io.print(colour.bold(title));
@@ -102,7 +102,7 @@ async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promi
   const { kernel, io, signal } = place;
   const { rootThreadId: threadId, channelId } = approval;
   const tell = (continued: Continued, end: End | null = null) =>
-    io.json({ ...(approvalJson(approval) as object), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
+    io.json({ ...approvalJson(approval), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
 
   if (io.session?.threadId === threadId) return (tell('later'), 0); // the conversation goes on by itself
   const open = await kernel.approvals.list(threadId);
