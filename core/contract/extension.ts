@@ -27,6 +27,8 @@ export type SqlRow = Record<string, SqlValue>;
 
 /** The tables of one extension in `pith.db`; their names must begin with `<extension id>__`. In process only. */
 export interface Database {
+  /** What its statements are written in. */
+  readonly dialect: 'sqlite';
   /** Rows of a query. Positional parameters, as many as the statement has. */
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];
   /** The first row, or null. */

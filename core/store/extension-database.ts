@@ -73,6 +73,7 @@ export function tableAccess(extensionId: string): Access {
 export function createDatabase(store: Store, extensionId: string): Database {
   const access = tableAccess(extensionId);
   return {
+    dialect: 'sqlite',
     all: (sql, ...parameters) => store.within(access, () => store.all(sql, ...parameters)),
     get: (sql, ...parameters) => store.within(access, () => store.get(sql, ...parameters)),
     write: (run) => store.write((statement) => run((sql, ...parameters) => store.within(access, () => statement(sql, ...parameters)))),

@@ -78,6 +78,13 @@ describe('house rules', () => {
     expect(found.filter((file) => !allowed.test(file))).toEqual([]);
   });
 
+  it('C7 extensions open no database by themselves', () => {
+    const opens = /(?:from |\b(?:import|require)\()'(?!\.)[^']*sqlite[^']*'/;
+    const drivers = SOURCES.filter((file) => opens.test(withoutComments(read(file))));
+    expect(drivers.filter((file) => !file.startsWith('core/store/'))).toEqual([]);
+    expect(drivers.length).toBeGreaterThan(0);
+  });
+
   it('no error is swallowed: a catch without a name says why in a comment', () => {
     const silent = SOURCES.flatMap((file) => silentCatches(file, read(file)));
     expect(silent).toEqual([]);

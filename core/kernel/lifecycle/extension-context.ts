@@ -100,6 +100,9 @@ function keyValueOf(open: () => ExtensionContext['kv']): ExtensionContext['kv'] 
 
 function databaseOf(open: () => ExtensionContext['database']): ExtensionContext['database'] {
   return {
+    get dialect() {
+      return open().dialect;
+    },
     all: (sql, ...parameters) => open().all(sql, ...parameters),
     get: (sql, ...parameters) => open().get(sql, ...parameters),
     write: async (run) => open().write(run),

@@ -83,7 +83,7 @@ const plan: readonly Planned[] = [
 ];
 
 describe('a turn that a killed process left', () => {
-  it('K45 is continued from its last step: finished reused, requested run, started only where nothing is repeated', async () => {
+  it('K45 C6 is continued from its last step: finished reused, requested run, started only where nothing is repeated', async () => {
     const world = await killed(plan, [{ text: 'All done.' }]);
     const { end, events } = await world.collect({ resume: true });
     expect(end).toMatchObject({ reason: 'done', text: 'All done.', usage: { inputTokens: 17, outputTokens: 8 } });

@@ -113,7 +113,7 @@ it('K31 of two processes never both deliver an event, whoever published it', asy
   expect(new Set(seen.map((each) => each.split(' ')[1])).size).toBe(300);
 });
 
-it('K31 what a process that died had claimed is delivered by another one once its lease is over', async () => {
+it('K31 C6 what a process that died had claimed is delivered by another one once its lease is over', async () => {
   const clock = fakeClock();
   const dead = open(clock, { 'a/one': () => new Promise(() => undefined) });
   dead.deliveries.start();

@@ -18,7 +18,7 @@ afterEach(async () => {
   await place.remove();
 });
 
-it('K31 an event and its deliveries are one commit, with the row that caused them', async () => {
+it('K31 C6 an event and its deliveries are one commit, with the row that caused them', async () => {
   await node.store.write((statement) => {
     statement('CREATE TABLE cause (id INTEGER)');
     statement('INSERT INTO cause VALUES (1)');

@@ -70,7 +70,7 @@ it('K31 times are exact on the days when the clocks go forward and back', () => 
   expect(runs('*/30 * * * *', '2026-10-24T22:00Z', '2026-10-25T23:00Z')).toHaveLength(49); // of 25
 });
 
-it('K31 a schedule fires at each of its times, exactly once with two processes, also over a change of the clocks', async () => {
+it('K31 C6 a schedule fires at each of its times, exactly once with two processes, also over a change of the clocks', async () => {
   const clock = fakeClock(Date.parse('2026-10-24T22:59:00Z'));
   const runs: number[] = [];
   const first = open(clock, () => [tick('0 * * * *')], runs);
