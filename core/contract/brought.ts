@@ -7,7 +7,7 @@ export interface BroughtExtension {
   readonly id: string;
   /** Absolute. No module leaves it. */
   readonly directory: string;
-  /** What people are told to correct. */
+  /** What people must correct. */
   readonly file: string;
   /** A file of the extension that brings it, which imports `pith` only. Its default export is given the modules, each with `name` and `load()` or `problem`, and makes the class. */
   readonly entry: string;

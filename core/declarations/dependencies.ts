@@ -84,7 +84,7 @@ function withoutEnd(edges: Edges, dependents: ReadonlyMap<string, readonly Decla
   return [...open.keys()].filter((id) => !ended.has(id));
 }
 
-/** A shortest way from an id back to itself, told from its smallest id on; null: there is none. */
+/** A shortest path from an id back to itself, which begins with its smallest id; null: there is none. */
 function circleThrough(start: string, edges: Edges): readonly string[] | null {
   const before = new Map<string, string>();
   const seen = [start];

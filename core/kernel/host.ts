@@ -209,7 +209,7 @@ function createReports(lifecycle: () => Lifecycle, { log, secrets, clock, events
   };
 }
 
-/** Whose code runs, for each extension and phase one; `crashed` is told of what nobody caught. */
+/** Whose code runs, for each extension and phase one; `crashed` gets what nobody caught. */
 function createOwners(crashed: Reports['crashed']): Pick<Reports, 'owner' | 'loaded'> {
   const owners = new Map<string, Owner>();
   const ours = new Set<string>();

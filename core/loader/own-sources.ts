@@ -81,7 +81,7 @@ async function problemOfPatterns(text: string, file: string, home: string): Prom
   const { transform } = await import('esbuild');
   const loader = LOADERS[path.extname(file)];
   if (loader === undefined) return null;
-  // As the bundler sees it: without escapes, constants put together. What cannot be understood is told by the bundler itself.
+  // As the bundler sees it: without escapes, constants put together. The bundler itself says what cannot be understood.
   const seen = await transform(text, { loader, minifySyntax: true, charset: 'utf8', logLevel: 'silent', tsconfigRaw: '{}' }).catch(
     () => null,
   );

@@ -88,6 +88,6 @@ function closeQuietly(database: SqliteDatabase | undefined): void {
   try {
     database?.close();
   } catch {
-    // what is wrong with it has been told
+    // what is wrong with it is a finding already
   }
 }

@@ -14,7 +14,7 @@ export interface TestKernelOptions {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   /** An existing sandbox, which is left as it is; absent: a temporary one, removed by `stop`. */
   readonly sandbox?: string;
-  /** The home folder that the kernel is told of; default none. */
+  /** The home folder that the kernel knows; default none. */
   readonly home?: string | null;
   /** False: whether the sandbox is trusted is read from `home`, as outside of tests. Default true. */
   readonly accepts?: boolean;
@@ -46,7 +46,7 @@ export interface TurnOutcome {
 export interface TestKernel extends AsyncDisposable {
   readonly kernel: Kernel;
   readonly sandbox: string;
-  /** One turn of the default agent in the thread `test`, unless told otherwise. */
+  /** One turn of the default agent in the thread `test`, unless others are named. */
   run(input: string, request?: Partial<TurnRequest>, signal?: AbortSignal): Promise<TurnOutcome>;
   /** One command of an extension: `skills list`. */
   command(line: string | readonly string[], options?: CommandOptions): Promise<CommandOutcome>;

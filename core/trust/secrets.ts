@@ -244,7 +244,7 @@ export function openSecretsFile(home: string): SecretsFile {
     try {
       return read();
     } catch {
-      return {}; // whoever sets one is told why
+      return {}; // whoever sets one sees why
     }
   };
   return {

@@ -64,7 +64,7 @@ function knownIds(user: StateFolder): readonly string[] {
     const { ids } = JSON.parse(String(text)) as { readonly ids: unknown };
     if (Array.isArray(ids)) return ids.filter((id): id is string => typeof id === 'string' && ID.test(id));
   } catch {
-    // told below
+    // said below
   }
   const where = path.join(user.path, KNOWN);
   throw new PithError('state_refused', `${where} is damaged, so Pith cannot tell which state is yours`, {

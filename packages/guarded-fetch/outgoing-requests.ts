@@ -64,7 +64,7 @@ export function createGuard({ allow = [], timeoutMs, ...given }: OutgoingOptions
     const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
     const given = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const signal = AbortSignal.any([late, given].filter((one) => one !== undefined && one !== null));
-    const told = (error: unknown, text: string): unknown => {
+    const failureOf = (error: unknown, text: string): unknown => {
       if (late?.aborted && !given?.aborted)
         return new RequestFailed('limit_reached', `the answer took longer than ${(timeoutMs ?? 0) / 1000} s`, undefined, true);
       if (signal.aborted) return signal.reason;
@@ -74,9 +74,9 @@ export function createGuard({ allow = [], timeoutMs, ...given }: OutgoingOptions
     try {
       signal.throwIfAborted();
       const { url, message } = await follow(addressOf(input), await askedOf(input, init), init?.redirect ?? 'follow');
-      return responseOf(message, url, bounds, (error) => told(error, 'terminated'));
+      return responseOf(message, url, bounds, (error) => failureOf(error, 'terminated'));
     } catch (error) {
-      throw told(error, 'fetch failed');
+      throw failureOf(error, 'fetch failed');
     }
 
     async function follow(
@@ -257,7 +257,7 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function responseOf(message: IncomingMessage, url: URL, { maxBytes }: Bounds, told: (error: unknown) => unknown): Response {
+function responseOf(message: IncomingMessage, url: URL, { maxBytes }: Bounds, failureOf: (error: unknown) => unknown): Response {
   const headers = new Headers();
   for (let at = 0; at < message.rawHeaders.length; at += 2) headers.append(message.rawHeaders[at] ?? '', message.rawHeaders[at + 1] ?? '');
   const body = unpacked(message, headers);
@@ -266,7 +266,7 @@ function responseOf(message: IncomingMessage, url: URL, { maxBytes }: Bounds, to
     const { statusCode: status = 0, statusMessage: statusText = '' } = message;
     const isEmpty = BODILESS.has(status);
     if (isEmpty) message.resume();
-    const response = new Response(isEmpty ? null : streamOf(body, maxBytes, told), { status, statusText, headers });
+    const response = new Response(isEmpty ? null : streamOf(body, maxBytes, failureOf), { status, statusText, headers });
     return Object.defineProperty(response, 'url', { value: url.href });
   } catch (error) {
     message.destroy(); // a status or a header that there is not
@@ -292,7 +292,7 @@ const UNPACKED: ReadonlyMap<string, () => zlib.Gunzip | zlib.Inflate | zlib.Brot
   ['br', () => zlib.createBrotliDecompress({ flush: brotliFlush })],
 ]);
 
-function streamOf(source: Readable, maxBytes: number, told: (error: unknown) => unknown): ReadableStream<Uint8Array> {
+function streamOf(source: Readable, maxBytes: number, failureOf: (error: unknown) => unknown): ReadableStream<Uint8Array> {
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let size = 0;
   return new ReadableStream<Uint8Array>(
@@ -306,7 +306,7 @@ function streamOf(source: Readable, maxBytes: number, told: (error: unknown) => 
           controller.enqueue(value);
         } catch (error) {
           source.destroy();
-          controller.error(told(error));
+          controller.error(failureOf(error));
         }
       },
       cancel: () => void source.destroy(),

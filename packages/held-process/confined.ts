@@ -117,7 +117,7 @@ async function untilGone(
   }).finally(() => covered.close());
   const pid = child.pid as number;
   const [out, err, status] = [child.stdio[1] as Readable, child.stdio[2] as Readable, child.stdio[STATUS] as Readable];
-  const told = textOf(status);
+  const reported = textOf(status);
   const input = child.stdio[ARGUMENTS] as Writable;
   input.on('error', () => undefined); // it did not start: `endOf` says so
   input.end(bubblewrap === null ? '' : `${confinedArguments(program, env).join('\0')}\0`);
@@ -152,7 +152,7 @@ async function untilGone(
     if (signal?.aborted) throw new ProcessFailed('aborted', 'the program was aborted and ended', { cause: signal.reason });
     const stderr = output.text(err);
     const exit = stopped === null ? exitOf(code, by) : null;
-    if (stopped === null && bubblewrap !== null && !told().includes('exit-code'))
+    if (stopped === null && bubblewrap !== null && !reported().includes('exit-code'))
       throw new ProcessFailed('process_ended', `the program could not be started: ${lastLine(stderr)}`);
     return { exit, stdout: output.text(out), stderr, truncated: output.truncated, timedOut, stopped };
   } finally {

@@ -1,5 +1,5 @@
 /**
- * Why a file at this path may decide what runs, or what an agent is told, later and without a question; null: it does not. `names` lead
+ * Why a file at this path may decide what runs, or what an agent reads, later and without a question; null: it does not. `names` lead
  * from the sandbox down to the file. Tools that write files ask about each one for which this gives a reason, and never offer `always`.
  * The names are compared as the most forgiving file system would take them.
  */

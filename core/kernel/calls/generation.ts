@@ -34,7 +34,7 @@ export interface Candidate extends Version {
 
 /** A version of an extension that runs. */
 export interface Generation extends Omit<Candidate, 'initialize' | 'discard'> {
-  /** Replaced when its tools are described anew. */
+  /** Replaced when its tools have changed. */
   surface: Surface;
   readonly calls: Calls;
   /** Does work of the extension in its name, for the message that `correlationId` names. */

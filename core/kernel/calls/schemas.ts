@@ -51,7 +51,7 @@ function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effe
 
 function invalid(findings: readonly Located[], file: string): Problem {
   const [first] = findings;
-  // The failure itself names the first place; the others are told in the message.
+  // The failure itself names the first place; the message has the others.
   const texts = findings.map(({ place, message }) => `${place === first?.place ? '' : place}${message}`);
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,

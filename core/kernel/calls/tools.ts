@@ -54,7 +54,7 @@ export async function describeTools(list: readonly Tool[]): Promise<DescribedToo
     tools.set(tool.name, tool);
     const inputSchema = tool.inputSchema ?? zod.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' });
     for (const path of tool.inputSchema ? [] : shapeless(inputSchema))
-      warnings.push(`tool '${tool.name}': the model is not told what '${path}' must be, because JSON Schema cannot say it`);
+      warnings.push(`tool '${tool.name}': the model does not learn what '${path}' must be, because JSON Schema cannot say it`);
     descriptors.push(describe(tool, inputSchema));
   }
   return { tools, descriptors, warnings };
@@ -169,7 +169,7 @@ function describeInput(name: string, issues: readonly z.core.$ZodIssue[]): strin
   return `input of '${name}' is not valid: ${findings.join('; ')}`;
 }
 
-/** What the model is told when a tool did not answer by itself. */
+/** What the model gets when a tool did not answer by itself. */
 export function resultOfError(error: unknown, redact: (text: string) => string): ToolResult {
   const code = error instanceof PithError && KEPT_CODES.has(error.code) ? error.code : 'tool_failed';
   return { ok: false, error: { code, message: redact(messageOf(error)) } };

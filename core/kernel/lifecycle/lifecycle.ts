@@ -40,11 +40,10 @@ export class Lifecycle {
   /** Every extension that is declared now. */
   readonly slots: ReadonlyMap<string, Slot>;
   /** Told of every extension whose state changed. */
-  readonly changed: (extensionId: string) => void;
-  /** Ends what was begun beside the extensions: processes of command entries. */
-  readonly endings: (() => Promise<void>)[] = [];
+  readonly #changed: (extensionId: string) => void;
   readonly #declared = new Map<string, ExtensionActor>();
   readonly #actors = new Map<string, ExtensionActor>();
+  readonly #endings: (() => Promise<void>)[] = [];
   readonly #index: SurfaceIndex;
   readonly #cut: AbortController;
   readonly #end = new AbortController();
@@ -60,7 +59,7 @@ export class Lifecycle {
     this.#index = index;
     this.#cut = cut;
     this.slots = this.#declared;
-    this.changed = changed;
+    this.#changed = changed;
     setMaxListeners(0, cut.signal); // as many as begin at once
   }
 
@@ -112,7 +111,7 @@ export class Lifecycle {
     this.post(extensionId, { type: 'gone' });
   }
 
-  /** Loads an extension anew although nothing changed; what failed gets another chance. */
+  /** Reloads an extension although nothing changed; what failed gets another chance. */
   async reloadByHand(wanted: Wanted): Promise<void> {
     const { id } = wanted.declaration;
     this.post(id, { type: 'reload by hand', wanted });
@@ -155,7 +154,7 @@ export class Lifecycle {
   }
 
   /**
-   * Brings services to life that can run now and do not: new ones, mended ones, and those whose dependencies are back; with them what was
+   * Brings services to life that can run now and do not: new ones, corrected ones, and those whose dependencies are back; with them what was
    * `edited`, so that whoever broke it hears of it. Never rejects.
    */
   async wakeServices(edited: ReadonlySet<string> = new Set()): Promise<void> {
@@ -172,8 +171,20 @@ export class Lifecycle {
     return slot.current?.surface.descriptor ?? (this.#index.surface(slot.id, slotKey(slot)) as SurfaceDescriptor | undefined);
   }
 
+  /** Awaited when Pith ends, for what runs beside the extensions: processes of command entries. */
+  onEnd(end: () => Promise<void>): void {
+    this.#endings.push(end);
+  }
+
+  /** A running version offers other tools now. */
+  replaceTools(generation: Generation, tools: Pick<SurfaceDescriptor, 'tools' | 'warnings'>): void {
+    generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, ...tools } };
+    this.#remember(generation);
+    this.#changed(generation.declaration.id);
+  }
+
   /** Keeps what the extension offers, so that the next start need not load it. */
-  remember({ declaration, config, surface }: Generation): void {
+  #remember({ declaration, config, surface }: Generation): void {
     const { id } = declaration;
     // Only loading one that was brought says what is wrong with it.
     if (declaration.brought && (this.#actors.get(id)?.notes.size ?? 0) > 0) return;
@@ -215,7 +226,7 @@ export class Lifecycle {
       stopping.set(actor, done);
       return done;
     };
-    const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.endings.map((end) => end())]);
+    const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.#endings.map((end) => end())]);
     const cancel = this.runtime.clock.after(BEGUN_MS, () => this.#cut.abort());
     await within(this.runtime.clock, LIMIT_MS, all);
     cancel();
@@ -315,13 +326,13 @@ export class Lifecycle {
         else events.publish(effect.topic, { extensionId: id, generation: effect.number });
         return;
       case 'remember':
-        this.remember(effect.generation);
+        this.#remember(effect.generation);
         return;
       case 'wake services':
         void this.wakeServices();
         return;
       case 'changed':
-        this.changed(id);
+        this.#changed(id);
     }
   }
 
@@ -343,7 +354,7 @@ export class Lifecycle {
     });
   }
 
-  /** Does something for an actor, and posts how it ended: an actor that is told nothing would wait for ever. */
+  /** Does something for an actor, and posts how it ended: an actor that heard nothing would wait for ever. */
   #report(actor: ExtensionActor, work: () => Promise<LifeEvent>, otherwise: (error: unknown) => LifeEvent): void {
     void runOutside(work)
       .catch(otherwise)

@@ -192,7 +192,7 @@ function forgiven(state: State): State {
   return { ...cancelled(state), tried: null, failure: null, refused: null, crashes: [], notBefore: 0, withoutRoom: 0 };
 }
 
-/** Waiting ends: whatever it was for is decided anew. */
+/** Waiting ends: whatever it was for is decided again. */
 function cancelled(state: State): State {
   return state.job?.at === 'waiting' ? { ...state, job: null } : state;
 }

@@ -37,7 +37,7 @@ export interface Folders {
   readonly sandbox: string;
   /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
   readonly untrustedSandbox?: string | null;
-  /** The user's home folder; null or absent: extensions are told of none. */
+  /** The user's home folder; null or absent: extensions know of none. */
   readonly home?: string | null;
   /** Everything that Pith writes is below it. */
   readonly dataDirectory: string;

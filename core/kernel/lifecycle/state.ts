@@ -47,7 +47,7 @@ export interface State {
   readonly tried: string | null;
   /** Somebody waits for a version that runs. */
   readonly asked: boolean;
-  /** A person wants it loaded anew although nothing changed. */
+  /** A person wants it reloaded although nothing changed. */
   readonly forced: boolean;
   /** Whether what runs may go on is not known: something that it depends on has changed. */
   readonly unchecked: boolean;

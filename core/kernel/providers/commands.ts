@@ -56,7 +56,7 @@ export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: Com
     lifecycle.refuseForeignContracts(declaration);
     if (runtime.rights.tierOf(declaration) === 'in_process') return importCommands(runtime, declaration, entry);
     const { commands, end } = await tiers.processes(declaration).openEntry({ declaration, config }, entry);
-    lifecycle.endings.push(end);
+    lifecycle.onEnd(end);
     return () => commands;
   }
 

@@ -237,9 +237,7 @@ async function renew(lifecycle: Lifecycle, slot: Slot, generation: Generation): 
     const described = await invoke(lifecycle, generation, asked);
     if (slot.current !== generation) return; // replaced meanwhile: the new version has said its own
     const { tools, warnings } = runtime.secrets.redactJson(described) as DescribedTools;
-    generation.surface = { ...generation.surface, descriptor: { ...generation.surface.descriptor, tools, warnings } };
-    lifecycle.remember(generation);
-    lifecycle.changed(slot.id);
+    lifecycle.replaceTools(generation, { tools, warnings });
   } catch (error) {
     runtime.failures.record(slot.id, problemOf(error, 'call', 'provider_failed')); // nobody waits for an answer
   }

@@ -128,6 +128,6 @@ function sourceOf(bundle: string, line: number, column: number): { readonly file
     const source = fileURLToPath(new URL(entry.originalSource, pathToFileURL(bundle)));
     return path.isAbsolute(source) ? { file: source, line: entry.originalLine + 1 } : null;
   } catch {
-    return null; // a bundle that has been pruned, or no map: the failure is told without a place
+    return null; // a bundle that has been pruned, or no map: the failure has no place
   }
 }

@@ -91,7 +91,7 @@ export class Refresh {
         await this.#lifecycle.wakeServices(ids);
         if (ids.size > 0 || isRenewed) await this.#source.renewed?.();
       })
-      .catch((error) => this.#lifecycle.runtime.logger('host').error('what changed could not be told', { reason: messageOf(error) }));
+      .catch((error) => this.#lifecycle.runtime.logger('host').error('what changed could not be reported', { reason: messageOf(error) }));
     if (work.length > 0 || isRenewed) {
       const settling: Promise<void> = Promise.all([this.#settling, settled]).then(() => {
         if (this.#settling === settling) this.#settling = null;

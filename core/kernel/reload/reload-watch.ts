@@ -53,7 +53,7 @@ export function createReloadWatch({ runtime }: Lifecycle, refresh: Refresh, watc
   };
 }
 
-/** Reloads that a person asked for in another terminal: a file for each extension, named for it, written anew for each request. */
+/** Reloads that a person asked for in another terminal: a file for each extension, named after it, written again for each request. */
 export interface ReloadRequests {
   /** Ids whose files were written since the last call, or since this was made; without those that this process wrote. */
   take(): readonly string[];
