@@ -63,6 +63,7 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
       unit: 'µs',
       measured: each,
       floor: scaled(found.floor, 1000 / count),
+      boundsAt: 1.6,
       must: 60,
       aim: 15,
     });

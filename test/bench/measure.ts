@@ -18,6 +18,8 @@ export interface Row {
   readonly floor: Spread | null;
   /** What `must` and `aim` bound: the figure, or the figure divided by its floor. */
   readonly bounds?: 'figure' | 'ratio';
+  /** The floor of the machine for which the bounds were set: where this one's is higher, they rise as much. */
+  readonly boundsAt?: number;
   readonly must?: number;
   readonly aim?: number;
   readonly note?: string;

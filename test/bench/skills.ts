@@ -45,7 +45,7 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
         floor: () => timed(() => readAll(sandbox)),
         measured: () => timed(() => empty(sandbox).refresh()),
       });
-      rows.push({ figure: `cold discovery of ${skills} skills`, unit: 'ms', ...cold, ...(judged && { must: 60, aim: 12 }) });
+      rows.push({ figure: `cold discovery of ${skills} skills`, unit: 'ms', ...cold, ...(judged && { boundsAt: 7.6, must: 60, aim: 30 }) });
 
       if (judged) rows.push(await strangers(runs, folder, empty));
       const registry = empty(sandbox);
@@ -58,8 +58,8 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
         figure: `unchanged rescan of ${skills}`,
         unit: 'ms',
         ...again,
-        ...(judged && { must: 5 }),
-        ...(count === 10_000 && { must: 60 }),
+        ...(judged && { boundsAt: 3.2, must: 5 }),
+        ...(count === 10_000 && { boundsAt: 40, must: 60 }),
       });
 
       let edits = 0;
@@ -80,7 +80,7 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
         figure: `memory of one indexed skill of ${skills}`,
         unit: 'KB',
         ...(await memory(runs, sandbox, count, empty)),
-        ...(judged && { must: 2, aim: 0.8 }),
+        ...(judged && { must: 3 }),
       });
       rows.push(...(await catalog(runs, count, registry.current())));
       await registry.close();

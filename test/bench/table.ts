@@ -4,9 +4,10 @@ const HEADING = ['figure', 'measured (min–max)', 'floor', 'ratio', 'must', 'ai
 
 /** The cells of one line. */
 function cellsOf(row: Row): readonly string[] {
-  const { figure, unit, measured, floor, bounds = 'figure', must, aim, note } = row;
+  const { figure, unit, measured, floor, bounds = 'figure', boundsAt, must, aim, note } = row;
   const ratio = floor === null ? null : measured.median / floor.median;
-  const judged = bounds === 'ratio' ? ratio : measured.median;
+  const slower = boundsAt === undefined || floor === null ? 1 : Math.max(1, floor.median / boundsAt);
+  const compared = bounds === 'ratio' ? ratio : measured.median / slower;
   const limit = (value: number | undefined) => (value === undefined ? '' : `≤ ${shown(value)}${bounds === 'ratio' ? ' ×' : suffix(unit)}`);
   return [
     note === undefined ? figure : `${figure} (${note})`,
@@ -15,7 +16,7 @@ function cellsOf(row: Row): readonly string[] {
     ratio === null ? '' : `${shown(ratio)} ×`,
     limit(must),
     limit(aim),
-    verdict(judged, must, aim),
+    verdict(compared, must, aim),
   ];
 }
 
