@@ -20,7 +20,7 @@ export const base = {
 };
 
 /** The command and the processes of extensions run what was built: of the sources as they are now. */
-export const globalSetup = ['scripts/build.mjs'];
+export const globalSetup = ['scripts/build.mjs', source('test/homes.ts')];
 
 const apart = filesApart(source('test'));
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 /** A home folder for each process of the tests: what is trusted and marked there stays out of the home folder of whoever runs them. */
 const NAME = 'pith-test-home-';
 if (!path.basename(process.env['HOME'] ?? '').startsWith(NAME)) {
-  const home = mkdtempSync(path.join(os.tmpdir(), NAME));
+  const home = mkdtempSync(path.join(process.env['PITH_TEST_HOMES'] ?? os.tmpdir(), NAME));
   process.env['HOME'] = home;
   process.once('exit', () => rmSync(home, { recursive: true, force: true }));
 }
