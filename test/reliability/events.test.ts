@@ -2,7 +2,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '@pith/promises';
 import { openStore } from '../../core/store/index.ts';
-import { openNode, temporaryFolder } from '../core/durable/world.ts';
+import { openNode } from '../core/durable/world.ts';
+import { folderWith } from '../places.ts';
 import { until } from '../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';
 
@@ -12,7 +13,7 @@ const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST
 it(
   'K31 kill -9 at random points: every event that was acknowledged is there and reaches every handler',
   async () => {
-    const { folder, remove } = await temporaryFolder();
+    const folder = folderWith();
     const file = path.join(folder, 'pith.db');
     const program = await bundleProgram('../durable/kill-program', folder);
     const acknowledged = new Map<string, string>();
@@ -49,9 +50,7 @@ it(
     await until(() => expect(heir.store.all('SELECT event FROM deliveries')).toEqual([]));
     const missing = [...acknowledged.keys()].flatMap((id) => [`a/one ${id}`, `b/two ${id}`]).filter((delivery) => !handled.has(delivery));
     expect(missing).toEqual([]);
-    await heir.close();
     await store.close();
-    await remove();
   },
   60_000 + ROUNDS * 3000,
 );

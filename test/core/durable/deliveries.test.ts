@@ -1,25 +1,14 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { systemClock } from '@pith/promises';
-import { openNode, task, temporaryFolder, type Handle, type Node } from './world.ts';
+import { openNode, task, type Handle, type Node } from './world.ts';
+import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
 
-let place: Awaited<ReturnType<typeof temporaryFolder>>;
-const nodes: Node[] = [];
-const open = (...values: Parameters<typeof openNode> extends [string, ...infer Rest] ? Rest : never): Node => {
-  const node = openNode(place.folder, ...values);
-  nodes.push(node);
-  return node;
-};
+let folder: string;
+beforeEach(() => void (folder = folderWith()));
+const open = (...values: Parameters<typeof openNode> extends [string, ...infer Rest] ? Rest : never): Node => openNode(folder, ...values);
 const idOf = (payload: unknown): string => (payload as { taskId: string }).taskId;
-
-beforeEach(async () => {
-  place = await temporaryFolder();
-});
-afterEach(async () => {
-  for (const node of nodes.splice(0)) await node.close();
-  await place.remove();
-});
 
 it('K31 each handler gets each event once, with id, topic, key, attempt and correlation id', async () => {
   const seen: unknown[] = [];
@@ -119,7 +108,7 @@ it('K31 C6 what a process that died had claimed is delivered by another one once
   dead.deliveries.start();
   await dead.journal.publish('task.changed', task('lost'));
   await until(() => expect(dead.store.all('SELECT * FROM leases')).toHaveLength(1));
-  dead.store.write = () => new Promise(() => undefined); // nothing is renewed, released or finished any more
+  dead.kill();
   const seen: string[] = [];
   const heir = open(clock, { 'a/one': (payload) => void seen.push(idOf(payload)) });
   heir.deliveries.start();
@@ -127,8 +116,6 @@ it('K31 C6 what a process that died had claimed is delivered by another one once
   expect(seen).toEqual([]);
   await clock.advance(8000);
   await until(() => expect(seen).toEqual(['lost']));
-  nodes.splice(nodes.indexOf(dead), 1);
-  await dead.store.close();
 });
 
 it('K31 what another process writes is seen within a second', async () => {
@@ -158,7 +145,7 @@ it('K31 an event with a time is delivered at that time, after a restart too, and
   await clock.advance(1500);
   await until(() => expect(seen.map(([id]) => id)).toEqual(['soon']));
   expect(seen[0]?.[1]).toBe(start + 60_000);
-  await nodes.pop()?.close();
+  await first.close();
   await clock.advance(600_000);
   open(clock, handlers).deliveries.start();
   await until(() => expect(seen.map(([id]) => id)).toEqual(['soon', 'missed']));
@@ -180,8 +167,7 @@ it('K31 a handler that takes its process down each time is not called for ever',
     node.deliveries.start();
     for (let second = 0; second < 17; second++) await clock.advance(1000);
     await until(() => expect(calls).toBe(round));
-    node.store.write = () => new Promise(() => undefined); // killed: nothing is released, finished or counted any more
-    nodes.splice(nodes.indexOf(node), 1);
+    node.kill();
     await node.store.close();
   }
   expect(attempts).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8]); // before the first kill nobody knew that it would have to be counted
@@ -199,8 +185,7 @@ it('K31 after a process was killed, attempts that a stop interrupts are not coun
   await dead.journal.publish('task.changed', task('long'));
   dead.deliveries.start();
   await until(() => expect(dead.store.all('SELECT * FROM leases')).toHaveLength(1));
-  dead.store.write = () => new Promise(() => undefined);
-  nodes.splice(nodes.indexOf(dead), 1);
+  dead.kill();
   await dead.store.close();
   let called = false;
   const heir = open(clock, {

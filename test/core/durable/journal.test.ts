@@ -1,21 +1,16 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createSqliteJournal, KEEP_EVENTS_MS, KEEP_GONE_MS, retryDelay } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
-import { openNode, task, temporaryFolder, type Node } from './world.ts';
+import { openNode, task, type Node } from './world.ts';
+import { folderWith } from '../../places.ts';
 
 const DAY = 86_400_000;
-let place: Awaited<ReturnType<typeof temporaryFolder>>;
 let clock: FakeClock;
 let node: Node;
 
-beforeEach(async () => {
-  place = await temporaryFolder();
+beforeEach(() => {
   clock = fakeClock();
-  node = openNode(place.folder, clock, { 'a/one': () => undefined, 'b/two': () => undefined }, { 'b/two': ['schedule.due'] });
-});
-afterEach(async () => {
-  await node.close();
-  await place.remove();
+  node = openNode(folderWith(), clock, { 'a/one': () => undefined, 'b/two': () => undefined }, { 'b/two': ['schedule.due'] });
 });
 
 it('K31 C6 an event and its deliveries are one commit, with the row that caused them', async () => {

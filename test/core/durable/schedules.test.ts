@@ -1,32 +1,25 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createSchedules, type DeclaredSchedule, nextRun } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
-import { openNode, temporaryFolder, type Node } from './world.ts';
+import { openNode, type Node } from './world.ts';
+import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const zone = process.env['TZ'];
-let place: Awaited<ReturnType<typeof temporaryFolder>>;
-const nodes: Node[] = [];
+let folder: string;
 
 beforeAll(() => void (process.env['TZ'] = 'Europe/Berlin'));
 afterAll(() => {
   if (zone === undefined) delete process.env['TZ'];
   else process.env['TZ'] = zone;
 });
-beforeEach(async () => {
-  place = await temporaryFolder();
-});
-afterEach(async () => {
-  for (const node of nodes.splice(0)) await node.close();
-  await place.remove();
-});
+beforeEach(() => void (folder = folderWith()));
 
 /** A process with schedules; `runs` are the times for which the handler was called. */
 function open(clock: FakeClock, declared: () => readonly DeclaredSchedule[], runs: number[]) {
-  const node = openNode(place.folder, clock, { 'a/tick': (payload) => void runs.push((payload as { at: number }).at) });
-  nodes.push(node);
+  const node = openNode(folder, clock, { 'a/tick': (payload) => void runs.push((payload as { at: number }).at) });
   const { journal } = node;
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   const schedules = createSchedules({ journal, clock, logger, declared });
@@ -87,7 +80,7 @@ it('K31 runs that were missed collapse to one, after a restart too', async () =>
   const runs: number[] = [];
   const first = open(clock, () => [tick('0 * * * *')], runs);
   await planned(first);
-  await nodes.pop()?.close();
+  await first.close();
   await clock.advance(50 * HOUR);
   const later = open(clock, () => [tick('0 * * * *')], runs);
   await until(() => expect(runs).toHaveLength(1));

@@ -1,24 +1,21 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { DeliveryQueue } from '../../../core/durable/index.ts';
 import { Postponed } from '../../../core/kernel/index.ts';
-import { openNode, task, temporaryFolder, type Handle, type Node } from './world.ts';
+import { openNode, task, type Handle, type Node } from './world.ts';
+import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
 
-let place: Awaited<ReturnType<typeof temporaryFolder>>;
+let folder: string;
 let node: Node;
 const clock = fakeClock();
 const open = (handle: Handle): void => {
-  node = openNode(place.folder, clock, { 'a/one': handle });
+  node = openNode(folder, clock, { 'a/one': handle });
   node.deliveries.start();
 };
 const rows = () => node.store.all('SELECT attempts, due FROM deliveries ORDER BY event');
 
-beforeEach(async () => void (place = await temporaryFolder()));
-afterEach(async () => {
-  await node.close();
-  await place.remove();
-});
+beforeEach(() => void (folder = folderWith()));
 
 it('K31 K46 a timer whose handler runs on is not begun again while it runs', async () => {
   let free = (): void => undefined;
@@ -123,7 +120,7 @@ it('B12: nobody begins a delivery that a stopped worker could not end', async ()
   open(handle);
   await node.journal.publish('task.changed', task('t'));
   await until(() => expect(runs).toBe(1));
-  const other = openNode(place.folder, clock, { 'a/one': handle });
+  const other = openNode(folder, clock, { 'a/one': handle });
   await node.deliveries.stop(0);
   other.deliveries.start();
   for (let second = 0; second < 60; second += 1) await clock.advance(1000);
@@ -135,7 +132,6 @@ it('B12: nobody begins a delivery that a stopped worker could not end', async ()
   });
   expect(most).toBe(1);
   await until(() => expect(rows()).toEqual([]));
-  await other.close();
 });
 
 it('B12: nothing is begun again in a process whose lease was lost before what it began has ended', async () => {

@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+/** Journal and deliveries alone: several kernels over one sandbox would share them as here, but none of them could be killed or held up at a statement. */
 import path from 'node:path';
+import { onTestFinished } from 'vitest';
 import { defineTopic, type Clock, type Delivery, type JsonValue, type Logger } from 'pith';
 import { createDeliveries, createSqliteJournal, type Deliveries, type SqliteJournal } from '../../../core/durable/index.ts';
 import { createLeases, createOwner, openStore, sqliteLeaseRows, type Store } from '../../../core/store/index.ts';
@@ -12,15 +12,12 @@ export interface Node {
   readonly journal: SqliteJournal;
   readonly deliveries: Deliveries;
   readonly lines: string[];
+  /** Nothing is renewed, released or finished any more. */
+  kill(): void;
   close(): Promise<void>;
 }
 
-export async function temporaryFolder(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'pith-events-'));
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
-}
-
-/** One process's journal and deliveries over a folder; several share it. `topics`: which events each handler is for. */
+/** One process's journal and deliveries over a folder, which end with the test; several share it. `topics`: which events each handler is for. */
 export function openNode(
   folder: string,
   clock: Clock,
@@ -48,16 +45,17 @@ export function openNode(
     sideBySide: undefined,
     call: async (handler, payload, delivery, signal) => handlers[handler]?.(payload, delivery, signal),
   });
-  return {
-    store,
-    journal,
-    deliveries,
-    lines,
-    async close() {
-      await deliveries.stop(0);
-      await store.close();
-    },
+  let killed = false;
+  const close = async () => {
+    if (!killed) await deliveries.stop(0);
+    await store.close();
   };
+  onTestFinished(close);
+  const kill = () => {
+    killed = true;
+    store.write = () => new Promise(() => undefined);
+  };
+  return { store, journal, deliveries, lines, kill, close };
 }
 
 export const taskChanged = defineTopic<ReturnType<typeof task>>('task.changed', { durable: true });

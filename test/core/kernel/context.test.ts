@@ -122,9 +122,9 @@ describe('context', () => {
     expect(existsSync(path.join(sandbox.directory, 'data/extensions/owner'))).toBe(false);
     await call('write');
     expect(existsSync(path.join(sandbox.directory, 'data/extensions/owner/x'))).toBe(true);
-    expect(sandbox.storeOpened()).toBe(false);
+    expect(existsSync(path.join(sandbox.directory, 'data/pith.db'))).toBe(false);
     expect(await call('keep')).toEqual({ ok: true, output: [{ b: 1 }, { n: 7 }] });
-    expect(sandbox.storeOpened()).toBe(true);
+    expect(existsSync(path.join(sandbox.directory, 'data/pith.db'))).toBe(true);
     await host.stop();
     expect(order).toEqual(['stop', 'second', 'first']);
     expect(host.extensions.failures()).toMatchObject([{ extensionId: 'owner', phase: 'stop', message: 'cannot release' }]);

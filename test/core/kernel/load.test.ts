@@ -1,5 +1,6 @@
 import { SkillProvider } from '../../../core/contract/index.ts';
 import { contextSources } from '../../../core/agent/index.ts';
+import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -348,7 +349,7 @@ describe('what keeps an extension from loading', () => {
     expect(await command?.run({ arguments: {}, options: {} }, { print: (text: string) => printed.push(text) } as never, NEVER)).toBe(3);
     expect(printed).toEqual(['talker']);
     expect(host.extensions.state('talker')).toBe('idle');
-    expect(sandbox.storeOpened()).toBe(false);
+    expect(existsSync(path.join(sandbox.directory, 'data/pith.db'))).toBe(false);
     const [bundle] = await readdir(path.join(sandbox.directory, 'data/.cache/bundles'));
     expect(await readFile(path.join(sandbox.directory, 'data/.cache/bundles', bundle ?? ''), 'utf8')).not.toContain('full()');
   });

@@ -1,3 +1,4 @@
+/** Processes of extensions alone, started with the code that a test gives: what no kernel would start. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';

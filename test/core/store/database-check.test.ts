@@ -2,14 +2,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkDatabase, openDatabase } from '../../../core/store/index.ts';
-import { temporaryFolder } from './temporary-store.ts';
+import { folderWith } from '../../places.ts';
 
 const PAGE = 4096;
 const now = () => 0;
 
 /** A database of a few hundred pages in several tables. */
 function made(): string {
-  const file = path.join(temporaryFolder(), 'pith.db');
+  const file = path.join(folderWith(), 'pith.db');
   fs.writeFileSync(file, '', { mode: 0o600 });
   const database = openDatabase(file);
   database.exec(

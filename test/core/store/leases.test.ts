@@ -5,7 +5,8 @@ import { createLeases, createOwner, sqliteLeaseRows } from '../../../core/store/
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { memoryLeaseRows } from '../agent/threads/in-memory.ts';
 import { manualClock } from './manual-clock.ts';
-import { temporaryFolder, temporaryStore } from './temporary-store.ts';
+import { temporaryStore } from './temporary-store.ts';
+import { folderWith } from '../../places.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -101,7 +102,7 @@ describe('leases', () => {
   });
 
   it('K45 two processes never hold a lease together', async () => {
-    const folder = temporaryFolder();
+    const folder = folderWith();
     const program = await bundleProgram('child-lease', folder);
     const children = [1, 2].map(() => startProgram(program, join(folder, 'pith.db'), join(folder, 'mark'), '40'));
     const outputs = children.map((child) => {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { ExtensionContext } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { countParameters, openDatabase, type SqliteDatabase } from '../../../core/store/index.ts';
-import { temporaryFolder } from './temporary-store.ts';
+import { folderWith } from '../../places.ts';
 
-function open(file = join(temporaryFolder(), 'test.db')): SqliteDatabase {
+function open(file = join(folderWith(), 'test.db')): SqliteDatabase {
   const database = openDatabase(file);
   onTestFinished(() => database.close());
   return database;
@@ -84,7 +84,7 @@ describe('openDatabase', () => {
   });
 
   it('reports a damaged file with its name and a cure, and leaves it as it is', () => {
-    const file = join(temporaryFolder(), 'broken.db');
+    const file = join(folderWith(), 'broken.db');
     writeFileSync(file, 'this is no database '.repeat(500));
     expect(() => openDatabase(file)).toThrow(
       expect.objectContaining({
@@ -99,7 +99,7 @@ describe('openDatabase', () => {
   });
 
   it('reports a file that cannot be opened', () => {
-    const file = join(temporaryFolder(), 'missing', 'x.db');
+    const file = join(folderWith(), 'missing', 'x.db');
     expect(() => openDatabase(file)).toThrow(
       expect.objectContaining({ code: 'database_failed', where: file, cure: expect.stringContaining('folder') }),
     );

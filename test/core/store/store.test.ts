@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { openDatabase, openStore, type Store } from '../../../core/store/index.ts';
 import { manualClock } from './manual-clock.ts';
-import { temporaryFolder, temporaryStore } from './temporary-store.ts';
+import { temporaryStore } from './temporary-store.ts';
+import { folderWith } from '../../places.ts';
 
 function withTable(store = temporaryStore()): Store {
   store.migrate('test', ['CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)']);
@@ -36,7 +37,7 @@ describe('a store and its file', () => {
     const store = withTable();
     await insert(store, 7);
     await store.close();
-    const alone = join(temporaryFolder(), 'alone.db');
+    const alone = join(folderWith(), 'alone.db');
     copyFileSync(store.file, alone);
     const copy = openDatabase(alone);
     expect(copy.all('SELECT a FROM t').map((row) => row.a)).toEqual([7]);
@@ -172,7 +173,7 @@ describe('Store.write', () => {
   });
 
   it('commits what waits when it closes and refuses what comes later', async () => {
-    const file = join(temporaryFolder(), 'deep', 'pith.db');
+    const file = join(folderWith(), 'deep', 'pith.db');
     const store = withTable(openStore(file, manualClock()));
     const writes = [insert(store, 1), insert(store, 2)];
     await store.close();
@@ -184,7 +185,7 @@ describe('Store.write', () => {
 
 describe('Store.migrate', () => {
   it('runs each statement once, also over restarts', async () => {
-    const file = join(temporaryFolder(), 'pith.db');
+    const file = join(folderWith(), 'pith.db');
     const first = openStore(file, manualClock());
     first.migrate('notes', ['CREATE TABLE notes (a)']);
     await first.close();
