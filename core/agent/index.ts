@@ -1,7 +1,7 @@
 /** Agents on a kernel: which there are, what a turn of one is sent, its tools behind the gate, its threads, and the turn itself. */
 export { createAgents, type Agents } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
-export { type BoundSkill, checkPrompt, INSTRUCTION_ORDER, instructionsOf, PROMPT_VARIABLES } from './prompt/instructions.ts';
+export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
 export {
   shownQuestion,
@@ -26,10 +26,6 @@ export type {
   TurnRecord,
   Usage,
 } from './threads/thread.ts';
-export type { OfferedTool } from './tools/tools.ts';
-export { LOCAL_USER, type PreviewRequest, type PromptPreview } from './turn/plan.ts';
+export { LOCAL_USER, type PromptPreview } from './turn/plan.ts';
 export type { ToolQuestion, ToolUser } from './turn/tool-caller.ts';
-export { assemble, userMessage } from './prompt/messages.ts';
-export { createSqliteApprovals } from './threads/sqlite-approvals.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';
-export { boundedResult } from './turn/calls.ts';

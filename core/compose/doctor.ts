@@ -181,7 +181,7 @@ function hidden({ path, description }: Command): Diagnostic {
 const KERNEL = 'pith itself';
 
 /** Notes on names that more than one extension gives to a tool or a command; `taken`: commands of the kernel. Ask when everything has been activated. */
-export async function clashes(
+async function clashes(
   { extensions, providers: { tools, commands } }: Named,
   taken: readonly { readonly path: string }[] = [],
 ): Promise<readonly Diagnostic[]> {

@@ -4,5 +4,5 @@ export { runExtensionProcess } from './child-main.ts';
 export { KernelCalls } from './kernel-calls.ts';
 export { type Ending, type HostProcess, launchHost, type LaunchSpec } from './launch.ts';
 export { OwnTurns } from './own-turns.ts';
-export { watchFolder, whyTooLarge } from './data-quota.ts';
+export { whyTooLarge } from './data-quota.ts';
 export { createProcessTier } from './tier.ts';

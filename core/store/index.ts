@@ -6,4 +6,4 @@ export { openStore, type Store } from './store.ts';
 export type { Statement } from './writer.ts';
 export { databaseFailure, isBusy } from './failure.ts';
 export { openDatabase, type SqliteDatabase } from './open-database.ts';
-export { countParameters, type SqlRow, type SqlValue } from './parameters.ts';
+export { type SqlRow, type SqlValue } from './parameters.ts';

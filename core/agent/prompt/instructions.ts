@@ -5,9 +5,6 @@ import { type AgentSpec, codeOf, type Diagnostic, messageOf, PithError, type Rem
 import { type BroughtPrompt, CLOSED_VARIABLES, type ExtensionFacts, type Providers, renderPrompt } from '../../kernel/index.ts';
 import type { Cleaning } from '../../trust/index.ts';
 
-/** The order of an agent's own instructions in the system text. */
-export const INSTRUCTION_ORDER = ['skills', 'prompt', 'instructions'] as const;
-
 /** The most that a prompt may be with all bodies in it: a template may print one as often as it likes. */
 const MOST_PLACED = 4 * 1024 * 1024;
 
@@ -30,17 +27,11 @@ export async function instructionsOf(
   const onTop = placed.filter(({ token }) => token !== '' && !rendered.includes(token));
   const bodies = placed.filter(({ token }) => token !== '');
   refuseTooLong(rendered, bodies, spec.promptFile);
-  const sections = {
-    skills: onTop.map(({ name, text }) => ({ name: `skill ${name}`, text })),
-    prompt: [
-      {
-        name: 'prompt',
-        text: withBodies(trimmed(rendered), bodies),
-      },
-    ],
-    instructions: [{ name: 'instructions', text: trimmed(spec.instructions) }],
-  };
-  return INSTRUCTION_ORDER.flatMap((section) => sections[section]).filter(({ text }) => text !== '');
+  return [
+    ...onTop.map(({ name, text }) => ({ name: `skill ${name}`, text })),
+    { name: 'prompt', text: withBodies(trimmed(rendered), bodies) },
+    { name: 'instructions', text: trimmed(spec.instructions) },
+  ].filter(({ text }) => text !== '');
 }
 
 interface Placed {

@@ -315,7 +315,7 @@ const TAIL = 16_384;
 const MOST_OF_ERROR = 4_000;
 
 /** A result that a row, a channel and a model can take: what is longer is cut to its head and tail, which say so, and is not kept. */
-export function boundedResult(result: ToolResult): ToolResult {
+function boundedResult(result: ToolResult): ToolResult {
   if (!result.ok) {
     const { code, message } = result.error;
     return message.length <= MOST_OF_ERROR

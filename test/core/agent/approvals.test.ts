@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue, TurnEvent } from '../../../core/contract/index.ts';
-import { createSqliteApprovals } from '../../../core/agent/index.ts';
 import { agent, createWorld, type World, type WorldOptions } from './world.ts';
-import { lastingFence } from '../store/temporary-store.ts';
+import { kernelOf } from '../../places.ts';
 
 const agents = [agent('main', { usesTools: ['ext'] })];
 const call = (name: string, input: JsonValue = {}) => ({ calls: [{ name, input }] });
@@ -117,18 +116,19 @@ describe('a call that needs approval', () => {
   });
 
   it('K50 questions are kept for 30 days, and an always for good', async () => {
-    const { world } = await asking([call('risky', { n: 1 })]);
-    const approvals = createSqliteApprovals(world.store, world.clock);
-    await world.run('go');
-    const [old] = await approvals.list();
-    await approvals.answer(old!.id, { answer: 'no', by: 'ann' });
-    const fence = await lastingFence(world.store, world.clock);
-    const question = { ...old!, rootThreadId: 'other', tool: 'ext/other' };
-    await approvals.ask({ ...question, id: 'kept' }, fence);
-    await approvals.answer('kept', { answer: 'always', by: 'ann' });
-    await approvals.ask({ ...question, id: 'later', createdAt: old!.createdAt + 31 * 86_400_000 }, fence);
-    expect(await approvals.get(old!.id)).toBeNull();
-    expect(await approvals.get('kept')).toMatchObject({ answer: 'always' });
+    const { world } = await asking([1, 2, 3].map((n) => call('risky', { n })));
+    const { approvals, clock } = world;
+    const asked = async (threadId: string, answer?: 'no' | 'always') => {
+      await world.run('go', { threadId });
+      const { id } = (await approvals.list()).at(-1)!;
+      if (answer !== undefined) await approvals.answer(id, { answer, by: 'ann' });
+      return id;
+    };
+    const [old, kept] = [await asked('one', 'no'), await asked('two', 'always')];
+    await clock.advance(31 * 86_400_000);
+    await asked('three');
+    expect(await approvals.get(old)).toBeNull();
+    expect(await approvals.get(kept)).toMatchObject({ answer: 'always' });
     await expect(approvals.answer('nothing', { answer: 'once', by: 'ann' })).rejects.toMatchObject({ code: 'approval_unknown' });
   });
 
@@ -214,8 +214,8 @@ describe('a call that needs approval', () => {
       code: 'not_allowed',
       message: expect.stringContaining("'ext/careful' cannot be approved always"),
     });
-    const other = createSqliteApprovals(world.store, world.clock);
-    await expect(other.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({
+    const other = await kernelOf({ sandbox: world.sandbox, shipped: false });
+    await expect(other.kernel.approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({
       code: 'not_allowed',
     });
     await answer('once');

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../core/contract/index.ts';
-import { assemble, userMessage } from '../../../core/agent/index.ts';
 import { createWorld } from './world.ts';
 
 const refused = Object.assign(new Error('no such model'), { statusCode: 404 });
@@ -49,8 +48,12 @@ describe('a question without an answer', () => {
   });
 });
 
-it('DESIGN 3.4 neighbouring user messages are sent as one', () => {
-  const prompt = assemble('SYSTEM', [userMessage([], 'before'), userMessage(['beside'], 'now')]);
-  expect(prompt.map(({ role }) => role)).toEqual(['system', 'user']);
-  expect(textsOf(prompt)).toEqual(['user: before', 'user: beside', 'user: now']);
+it('DESIGN 3.4 neighbouring user messages are sent as one', async () => {
+  const world = await createWorld({ script: [{ text: 'one' }, { text: 'two' }, { text: 'SUMMARY' }, { text: 'three' }] });
+  for (const input of ['first', 'second']) await world.run(input);
+  await world.kernel.compact('thread');
+  await world.run('now');
+  const sent = world.model.requests.at(-1)?.messages;
+  expect(sent?.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  expect(textsOf(sent)).toEqual(['user: Before:', 'user: SUMMARY', 'user: second', 'assistant: two', 'user: now']);
 });

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { type JsonValue, type ModelPart, type ToolCall, toolResult } from '../../../core/contract/index.ts';
+import { type JsonValue, type ModelPart, type ToolCall, toolError, toolResult } from '../../../core/contract/index.ts';
 import { agent, calls, createWorld, noticesOf, type World } from './world.ts';
 import type { ThreadWriter } from '../../../core/agent/index.ts';
 
@@ -421,3 +421,40 @@ function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
   const { writer } = threads;
   threads.writer = (fence) => ({ ...writer(fence), ...writes });
 }
+
+describe('the size of a tool result', () => {
+  const huge = (run: () => unknown) => ({
+    agents: [agent('main', { usesTools: ['ext'] })],
+    extensions: tools({ huge: { run } }),
+    script: [{ calls: calls('huge') }, { text: 'done' }],
+  });
+  const resultOf = async (run: () => unknown) => {
+    const { events } = await (await createWorld(huge(run))).run('go');
+    return events.find((event) => event.type === 'tool-result');
+  };
+
+  it('leaves what has a sane size alone, a part of a long skill file included', async () => {
+    const output = 'x'.repeat(1_100_000);
+    expect(await resultOf(() => output)).toMatchObject({ ok: true, output });
+  });
+
+  it('cuts what is larger to head and tail, says so, and does not keep it', async () => {
+    const text = await resultOf(() => `begin${'x'.repeat(5_000_000)}end`);
+    expect(text).toMatchObject({ ok: true, output: expect.stringMatching(/^begin[^]*characters cut[^]*end$/) });
+    expect(JSON.stringify(text).length).toBeLessThan(100_000);
+    const list = Array.from({ length: 400_000 }, (_, index) => index);
+    const world = await createWorld(huge(() => toolResult(list, { retain: { key: 'k', digest: 'd' } })));
+    const { events } = await world.run('go');
+    expect(events.find((event) => event.type === 'tool-result')).toMatchObject({
+      ok: true,
+      output: expect.stringMatching(/^\[0,1,2[^]*characters cut/),
+    });
+    expect((await world.threads.load('thread'))?.messages.filter(({ retain }) => Object.keys(retain).length > 0)).toEqual([]);
+  });
+
+  it('cuts endless messages of failures', async () => {
+    const failed = await resultOf(() => toolError('not_serialisable', `result${'.a'.repeat(100_000)}`));
+    expect(JSON.stringify(failed).length).toBeLessThan(5_000);
+    expect(failed).toMatchObject({ ok: false, error: { code: 'not_serialisable' } });
+  });
+});

@@ -1,5 +1,7 @@
 import { testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { kernelCommands } from '../../../core/cli/index.ts';
+import { kernelOf } from '../../places.ts';
 import { extensionFiles, toolExtension } from '../../journeys/sandbox-files.ts';
 
 const AGENT = (id: string, model: string) => `id: ${id}\nname: A\nversion: 1.0.0\nagent:\n  description: Answers.\n  model: ${model}\n`;
@@ -63,6 +65,19 @@ it('doctor is content with names that are right', async () => {
     files: { 'pith.yaml': 'default_agent: orchestrator\nmodels:\n  fast: openai/x\n  thinking: fast\n' },
   });
   expect(await pith.kernel.doctor()).toMatchObject({ ok: true });
+});
+
+it('a command of an extension that the kernel has as well is noted, with the one that runs', async () => {
+  const main = "export default class { getCommands() { return [{ path: 'doctor', description: 'x', run: () => 0 }]; } }\n";
+  const manifest = { commands: [{ path: 'doctor', description: 'x' }] };
+  const files = extensionFiles('kv', { provides: ['command'], manifest, main }); // what replaces a shipped one keeps its names
+  const { kernel } = await kernelOf({ files, commands: kernelCommands });
+  expect((await kernel.doctor()).notes).toContainEqual(
+    expect.objectContaining({
+      code: 'name_clash',
+      message: expect.stringMatching(/'doctor' is declared by 'pith itself' and 'kv'; only that of 'pith itself' runs/u),
+    }),
+  );
 });
 
 it('doctor notes tools and commands that share a name, and is well with them', async () => {

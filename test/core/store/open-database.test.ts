@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExtensionContext } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { countParameters, openDatabase, type SqliteDatabase } from '../../../core/store/index.ts';
+import { openDatabase, type SqliteDatabase } from '../../../core/store/index.ts';
 import { folderWith } from '../../places.ts';
 
 function open(file = join(folderWith(), 'test.db')): SqliteDatabase {
@@ -77,10 +77,14 @@ describe('openDatabase', () => {
   });
 
   it('counts only real parameters and takes one statement at a time', () => {
-    expect(countParameters(`SELECT '?', "a?", [b?], \`c?\` -- ?\n , ? /* ? */ , 'it''s ?' FROM t WHERE a = ?;  -- end`)).toBe(2);
-    expect(() => countParameters('SELECT 1; DELETE FROM t')).toThrow(/more than one statement/);
-    expect(() => countParameters('SELECT :name')).toThrow(/':name'/);
-    expect(() => countParameters('SELECT ?1')).toThrow(/'\?1'/);
+    const database = open();
+    database.exec('CREATE TABLE t ("a?", "b?", "c?", a)');
+    const sql = `SELECT '?', "a?", [b?], \`c?\` -- ?\n , ? /* ? */ , 'it''s ?' FROM t WHERE a = ?;  -- end`;
+    expect(database.all(sql, 1, 2)).toEqual([]);
+    for (const values of [[1], [1, 2, 3]]) expect(() => database.all(sql, ...values)).toThrow(/2/);
+    expect(() => database.all('SELECT 1; DELETE FROM t')).toThrow(/more than one statement/);
+    expect(() => database.all('SELECT :name')).toThrow(/':name'/);
+    expect(() => database.all('SELECT ?1')).toThrow(/'\?1'/);
   });
 
   it('reports a damaged file with its name and a cure, and leaves it as it is', () => {
