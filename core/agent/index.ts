@@ -13,19 +13,9 @@ export {
   type ApprovalStore,
   type PersonApprovals,
 } from './threads/approval.ts';
-export { createThreadQueue, type ThreadQueue } from './threads/queue.ts';
+export { createThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
-export type {
-  CallRecord,
-  CallState,
-  Charge,
-  StoredMessage,
-  Threads,
-  ThreadWriter,
-  TurnEndReason,
-  TurnRecord,
-  Usage,
-} from './threads/thread.ts';
+export type { CallRecord, StoredMessage, Threads, ThreadWriter, TurnEndReason, TurnRecord, Usage } from './threads/thread.ts';
 export { LOCAL_USER, type PromptPreview } from './turn/plan.ts';
 export type { ToolQuestion, ToolUser } from './turn/tool-caller.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';

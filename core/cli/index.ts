@@ -3,5 +3,5 @@ export { runProcess } from './process.ts';
 export { kernelCommands } from './core-commands.ts';
 export { questionLines } from './commands/approval-text.ts';
 export { runCli } from './run.ts';
-export { afterCrash, CRASH_WINDOW_MS, type Crashes, NO_CRASHES, type Suspect } from './serve/crash-policy.ts';
+export { afterCrash, CRASH_WINDOW_MS, NO_CRASHES } from './serve/crash-policy.ts';
 export type { Target } from './terminal/opened-target.ts';

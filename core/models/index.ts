@@ -1,3 +1,3 @@
 export { modelFailure } from './failure.ts';
-export { readWithRetry, type Retry, type RetryOptions } from './retry.ts';
-export { createRouter, type ModelRouter, type ResolvedModel, type RouterDependencies } from './router.ts';
+export { readWithRetry, type Retry } from './retry.ts';
+export { createRouter, type ModelRouter, type ResolvedModel } from './router.ts';

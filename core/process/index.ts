@@ -2,7 +2,7 @@ export { CommandCalls } from './command-bridge.ts';
 export { CODEC } from './error-data.ts';
 export { runExtensionProcess } from './child-main.ts';
 export { KernelCalls } from './kernel-calls.ts';
-export { type Ending, type HostProcess, launchHost, type LaunchSpec } from './launch.ts';
+export { launchHost } from './launch.ts';
 export { OwnTurns } from './own-turns.ts';
 export { whyTooLarge } from './data-quota.ts';
 export { createProcessTier } from './tier.ts';

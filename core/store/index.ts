@@ -5,5 +5,5 @@ export { createLeases, createOwner, type Fence, isHeldInWrite, type Lease, type 
 export { openStore, type Store } from './store.ts';
 export type { Statement } from './writer.ts';
 export { databaseFailure, isBusy } from './failure.ts';
-export { openDatabase, type SqliteDatabase } from './open-database.ts';
+export { openDatabase } from './open-database.ts';
 export { type SqlRow, type SqlValue } from './parameters.ts';

@@ -4,14 +4,7 @@ import { createKernel, type Kernel } from '../../core/compose/index.ts';
 import { systemClock } from '@pith/promises';
 import { openDatabase, openStore, sqliteLeaseRows } from '../../core/store/index.ts';
 
-import {
-  type Agents,
-  type CallRecord,
-  createAgents,
-  createSqliteThreads,
-  type ThreadQueue,
-  type TurnRecord,
-} from '../../core/agent/index.ts';
+import { type Agents, type CallRecord, createAgents, createSqliteThreads, type TurnRecord } from '../../core/agent/index.ts';
 import { interleaved, scaled, timed, type Bench, type Row } from './measure.ts';
 import { inFolder, put } from './places.ts';
 import { memoryThreads, noApprovals } from '../core/agent/threads/in-memory.ts';
@@ -75,7 +68,10 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
 function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
   const fence = { name: 'bench', holder: 'bench' };
   const hold = { lost: new AbortController().signal, fence, release: async () => undefined };
-  const queue: ThreadQueue = { acquire: async () => hold, run: (_thread, task) => task(hold) };
+  const queue: ReturnType<Parameters<typeof createAgents>[0]['stores']>['queue'] = {
+    acquire: async () => hold,
+    run: (_thread, task) => task(hold),
+  };
   const threads = memoryThreads(kernel.clock, () => true);
   return createAgents({
     host: kernel.host,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../../core/contract/index.ts';
 import { agent, createWorld, type FakeExtension, type World } from './world.ts';
-import type { CallRecord, Charge, TurnRecord } from '../../../core/agent/index.ts';
+import type { CallRecord, ThreadWriter, TurnRecord } from '../../../core/agent/index.ts';
 
 const schema = {
   type: 'object',
@@ -173,7 +173,7 @@ describe('what a turn has used through others', () => {
 async function leftBehind(
   world: World,
   call: Pick<CallRecord, 'name' | 'tool' | 'extensionId' | 'input'>,
-  callers: readonly Charge[] = [],
+  callers: Parameters<ThreadWriter['beginTurn']>[0]['callers'] = [],
 ): Promise<void> {
   const turn: TurnRecord = {
     id: 'T',

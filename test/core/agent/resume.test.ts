@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { JsonValue, Message, Tool, ToolResult } from '../../../core/contract/index.ts';
 import { agent, createWorld, noticesOf, type World } from './world.ts';
-import type { CallRecord, CallState, TurnRecord } from '../../../core/agent/index.ts';
+import type { CallRecord, TurnRecord } from '../../../core/agent/index.ts';
 
 const NOTHING = { inputTokens: 0, outputTokens: 0 };
 const spec = agent('main', { usesTools: ['ext'], instructions: 'AS IT WAS' });
@@ -18,7 +18,7 @@ const extensions = {
 interface Planned {
   readonly tool: string;
   readonly effect: NonNullable<Tool['effect']>;
-  readonly state: CallState;
+  readonly state: CallRecord['state'];
   readonly result?: ToolResult;
 }
 

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createSchedules, type DeclaredSchedule, nextRun } from '../../../core/durable/index.ts';
+import { createSchedules, nextRun } from '../../../core/durable/index.ts';
 import { fakeClock, type FakeClock } from 'pith/testing';
 import { openNode, type Node } from './world.ts';
 import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
+
+type DeclaredSchedule = ReturnType<Parameters<typeof createSchedules>[0]['declared']>[number];
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -2,20 +2,12 @@
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { defineTopic, type Clock, type Delivery, type JsonValue, type Logger } from 'pith';
-import { createDeliveries, createSqliteJournal, type Deliveries, type SqliteJournal } from '../../../core/durable/index.ts';
-import { createLeases, createOwner, openStore, sqliteLeaseRows, type Store } from '../../../core/store/index.ts';
+import { createDeliveries, createSqliteJournal, type SqliteJournal } from '../../../core/durable/index.ts';
+import { createLeases, createOwner, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 
 export type Handle = (payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal) => Promise<void> | void;
 
-export interface Node {
-  readonly store: Store;
-  readonly journal: SqliteJournal;
-  readonly deliveries: Deliveries;
-  readonly lines: string[];
-  /** Nothing is renewed, released or finished any more. */
-  kill(): void;
-  close(): Promise<void>;
-}
+export type Node = ReturnType<typeof openNode>;
 
 /** One process's journal and deliveries over a folder, which end with the test; several share it. `topics`: which events each handler is for. */
 export function openNode(
@@ -23,7 +15,7 @@ export function openNode(
   clock: Clock,
   handlers: Readonly<Record<string, Handle>>,
   topics: Readonly<Record<string, readonly string[]>> = {},
-): Node {
+) {
   const store = openStore(path.join(folder, 'pith.db'), clock);
   const lines: string[] = [];
   const log = (message: string) => void lines.push(message);
@@ -35,7 +27,7 @@ export function openNode(
     handlers: (topic) => names.filter((name) => topics[name]?.includes(topic) ?? true),
     written: (events) => deliveries.wake(new Set(events.flatMap((event) => event.handlers))),
   });
-  const deliveries = createDeliveries({
+  const deliveries: ReturnType<typeof createDeliveries> = createDeliveries({
     journal,
     leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),
     clock,
@@ -51,6 +43,7 @@ export function openNode(
     await store.close();
   };
   onTestFinished(close);
+  /** Nothing is renewed, released or finished any more. */
   const kill = () => {
     killed = true;
     store.write = () => new Promise(() => undefined);

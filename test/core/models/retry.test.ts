@@ -1,6 +1,6 @@
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { readWithRetry, type Retry, type RetryOptions } from '../../../core/models/index.ts';
+import { readWithRetry, type Retry } from '../../../core/models/index.ts';
 import { manualClock } from '../store/manual-clock.ts';
 import { failed, modelOf, start, text } from './scripted-stream.ts';
 
@@ -8,7 +8,7 @@ const options: ModelCallOptions = { prompt: [] };
 
 async function collect(
   model: LanguageModel,
-  { onRetry, ...retry }: Partial<RetryOptions> & { onRetry?(retry: Retry): void } = {},
+  { onRetry, ...retry }: Partial<Parameters<typeof readWithRetry>[2]> & { onRetry?(retry: Retry): void } = {},
   clock = manualClock({ jump: true }),
 ) {
   const parts: ModelPart[] = [];

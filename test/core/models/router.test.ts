@@ -1,6 +1,6 @@
 import type { LanguageModel, ModelInfo } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
-import { createRouter, type RouterDependencies } from '../../../core/models/index.ts';
+import { createRouter } from '../../../core/models/index.ts';
 import type { DeclaredModel } from '../../../core/kernel/index.ts';
 import { modelOf } from './scripted-stream.ts';
 
@@ -18,7 +18,7 @@ interface Given {
   /** The local servers that are found. */
   readonly servers?: Record<string, string>;
   readonly listed?: string[];
-  readonly override?: RouterDependencies['override'];
+  readonly override?: Parameters<typeof createRouter>[0]['override'];
 }
 
 function setup({

@@ -2,8 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type HostProcess, launchHost, type LaunchSpec } from '../../../core/process/index.ts';
+import { launchHost } from '../../../core/process/index.ts';
 import { folderWith } from '../../places.ts';
+
+type LaunchSpec = Parameters<typeof launchHost>[0];
+type HostProcess = Awaited<ReturnType<typeof launchHost>>;
 
 /** A project with one extension, whose process runs the code that a test gives. */
 export interface HostFolder {

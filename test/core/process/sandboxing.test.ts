@@ -1,5 +1,4 @@
 import { findProgram, probeSandboxing } from '@pith/held-process';
-import type { Ending } from '../../../core/process/index.ts';
 import { createServer } from 'node:http';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -216,7 +215,7 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
   });
 
   /** How a process ends that may hold 150 MB. */
-  async function endOfMemory(code: string): Promise<Ending> {
+  async function endOfMemory(code: string) {
     const host = await folder.launch(`${code}; setInterval(() => {}, 1000);`, { sandboxing, memoryMb: 150 });
     return host.ended;
   }

@@ -2,16 +2,16 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExtensionContext } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase, type SqliteDatabase } from '../../../core/store/index.ts';
+import { openDatabase } from '../../../core/store/index.ts';
 import { folderWith } from '../../places.ts';
 
-function open(file = join(folderWith(), 'test.db')): SqliteDatabase {
+function open(file = join(folderWith(), 'test.db')) {
   const database = openDatabase(file);
   onTestFinished(() => database.close());
   return database;
 }
 
-function withTable(): SqliteDatabase {
+function withTable() {
   const database = open();
   database.exec('CREATE TABLE t (a INTEGER, b TEXT)');
   return database;

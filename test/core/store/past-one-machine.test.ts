@@ -9,12 +9,13 @@ import { agent, createWorld } from '../agent/world.ts';
 import { until } from '../../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { manualClock } from './manual-clock.ts';
-import { temporaryFolder, temporaryStore } from './temporary-store.ts';
+import { folderWith } from '../../places.ts';
+import { temporaryStore } from './temporary-store.ts';
 
 const DAY_MS = 86_400_000;
 
 it('C3 ids of events are in the order of their commits: whoever reads while two processes write finds nothing below what it has seen', async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const file = join(folder, 'pith.db');
   const program = await bundleProgram('../durable/kill-program', folder);
   const writers = ['one', 'two'].map((name) => startProgram(program, file, name));

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { afterCrash, CRASH_WINDOW_MS, type Crashes, NO_CRASHES, type Suspect } from '../../../../core/cli/index.ts';
+import { afterCrash, CRASH_WINDOW_MS, NO_CRASHES } from '../../../../core/cli/index.ts';
+
+type Suspect = Parameters<typeof afterCrash>[1][number];
 
 const suspect = (id: string, changedAt: number, inProcess = true): Suspect => ({ id, digest: `digest of ${id}`, changedAt, inProcess });
 
 /** The decision after `times`, each the moment of a crash. */
-function after(times: readonly number[], suspects: readonly Suspect[], crashes: Crashes = NO_CRASHES) {
+function after(times: readonly number[], suspects: readonly Suspect[], crashes = NO_CRASHES) {
   let last = { crashes, decision: undefined as unknown };
   for (const at of times) last = afterCrash(last.crashes, suspects, at);
   return last as ReturnType<typeof afterCrash>;
