@@ -64,9 +64,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       store: get(STORE),
       clock,
       handlers: (topic, payload) => host.handlers.of(topic, payload),
-      written: (written) => {
-        events.announce(written);
-        services?.written(written);
+      written: (event) => {
+        events.announce([event]);
+        services?.written(event);
       },
     }),
   );

@@ -2,13 +2,14 @@ import type { ChannelProvider, Clock, Delivery, Diagnostic, Logger, Remote } fro
 import { CHANNELS_HANDLER, Postponed, type Bus, type EventHandlers } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
-import type { DeliveryRows, Journal, Publisher, ScheduleRows, WrittenEvent } from './journal.ts';
+import type { DeliveryRows, Journal, PrepareEvent, ScheduleRows, WrittenEvent } from './journal.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
 import { createSchedules } from './schedules.ts';
 import { startSpan, within, type Span } from './spans.ts';
 
 export interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
-  readonly journal: Pick<Publisher, 'prepare'> & {
+  readonly journal: {
+    readonly prepare: PrepareEvent;
     readonly events: Journal;
     readonly deliveries: DeliveryRows;
     readonly schedules: ScheduleRows;
@@ -34,7 +35,7 @@ export interface EventServices {
   start(): void;
   stop(): Promise<void>;
   /** Told of each event that this process wrote. */
-  written(events: readonly WrittenEvent[]): void;
+  written(event: WrittenEvent): void;
   /** Dead letters, and what waits for handlers that are gone. */
   notes(): Promise<readonly Diagnostic[]>;
 }
@@ -97,9 +98,7 @@ export function createEventServices(options: EventServicesOptions): EventService
       for (const off of offs.splice(0)) off();
       await deliveries.stop(GRACE_MS);
     },
-    written(written) {
-      deliveries.wake(new Set(written.flatMap(({ handlers }) => handlers)));
-    },
+    written: ({ handlers }) => deliveries.wake(handlers),
     async notes() {
       const dead = (await journal.events.deadLetters(MOST_NOTES)).map(({ handler, event, topic, error }): Diagnostic => ({
         severity: 'warning',

@@ -43,8 +43,6 @@ export interface DeadLetter {
 
 /** Durable events. An event and its deliveries are one commit; the order of ids is that of commits. */
 export interface Journal {
-  /** One commit. Resolves to their ids, in the order of `events`. */
-  append(events: readonly NewEvent[]): Promise<readonly number[]>;
   /** null: it has been forgotten. */
   event(id: number): Promise<StoredEvent | null>;
   /** A number that each write of another process changes. */
@@ -125,60 +123,19 @@ export interface ScheduleRows {
   plan(wanted: readonly PlannedSchedule[], now: number): Promise<void>;
 }
 
-export interface Publisher {
-  /** Resolves to the event's id when it is on disk; the events of one tick share a commit. */
-  publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
-  /** The event as it would be written. Throws as `publish` rejects. */
-  prepare(topic: string, payload: object, options?: PublishOptions): NewEvent;
-}
+/** Makes events ready to be written. Throws `parameter_invalid` or `not_serialisable`. */
+export type PrepareEvent = (topic: string, payload: object, options?: PublishOptions) => NewEvent;
 
-export interface PublisherOptions {
-  readonly journal: Pick<Journal, 'append'>;
+export interface PreparationOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** `extension/method` of each handler that the manifests declare for an event. */
   handlers(topic: string, payload: object): readonly string[];
 }
 
-interface Waiting {
-  readonly event: NewEvent;
-  readonly resolve: (id: string) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** Events of one write; more would hold the event loop too long. */
-const MAX_BATCH = 1000;
-const MAX_BATCH_LENGTH = 1_048_576;
-/** Beyond these `publish` rejects. */
-const MAX_WAITING = 100_000;
 const MAX_KEY_LENGTH = 512;
 
-export function createPublisher({ journal, clock, handlers }: PublisherOptions): Publisher {
-  let waiting: Waiting[] = [];
-  let writing = false;
-
-  /** One write at a time: what is published meanwhile shares the next one. */
-  async function flush(): Promise<void> {
-    await Promise.resolve(); // all that is published in one go shares a write
-    while (waiting.length > 0) {
-      const batch = take();
-      await journal.append(batch.map(({ event }) => event)).then(
-        (ids) => batch.forEach(({ resolve }, index) => resolve(String(ids[index]))),
-        (error: unknown) => batch.forEach(({ reject }) => reject(error)),
-      );
-    }
-    writing = false;
-  }
-
-  function take(): readonly Waiting[] {
-    let length = 0;
-    const end = waiting.findIndex(({ event }, index) => index >= MAX_BATCH || (length += event.text.length) > MAX_BATCH_LENGTH);
-    if (end > 0) return waiting.splice(0, end);
-    const all = waiting;
-    waiting = [];
-    return all;
-  }
-
-  const prepare: Publisher['prepare'] = (topic, payload, { at, key = null, correlationId = null } = {}) => {
+export function preparesEvents({ clock, handlers }: PreparationOptions): PrepareEvent {
+  return (topic, payload, { at, key = null, correlationId = null } = {}) => {
     checkOptions(topic, key, at);
     const now = clock.now();
     return {
@@ -192,25 +149,6 @@ export function createPublisher({ journal, clock, handlers }: PublisherOptions):
       handlers: handlers(topic, payload),
     };
   };
-
-  return {
-    prepare,
-    publish: (topic, payload, options) =>
-      new Promise((resolve, reject) => {
-        if (waiting.length >= MAX_WAITING) throw tooMany();
-        waiting.push({ event: prepare(topic, payload, options), resolve, reject });
-        if (writing) return;
-        writing = true;
-        void flush();
-      }),
-  };
-}
-
-function tooMany(): PithError {
-  return new PithError('database_failed', `${MAX_WAITING} events are waiting to be written`, {
-    retryable: true,
-    cure: 'wait for the promise of publish before publishing more',
-  });
 }
 
 function checkOptions(topic: string, key: string | null, at: number | undefined): void {

@@ -1,11 +1,11 @@
 import { type Clock, type Logger, messageOf } from '../contract/index.ts';
 import type { EventHandlers } from '../kernel/index.ts';
-import type { PlannedSchedule, Publisher, ScheduleRow, ScheduleRows } from './journal.ts';
+import type { PlannedSchedule, PrepareEvent, ScheduleRow, ScheduleRows } from './journal.ts';
 
 export type DeclaredSchedule = ReturnType<EventHandlers['schedules']>[number];
 
 export interface SchedulesOptions {
-  readonly journal: Pick<Publisher, 'prepare'> & { readonly schedules: ScheduleRows };
+  readonly journal: { readonly prepare: PrepareEvent; readonly schedules: ScheduleRows };
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of every enabled extension. */

@@ -1,31 +1,33 @@
 import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
 import { type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
 import {
-  createPublisher,
   type DeliveryRow,
   type DeliveryRows,
   type Journal,
   type NewEvent,
   type PlannedSchedule,
-  type Publisher,
-  type PublisherOptions,
+  type PrepareEvent,
+  preparesEvents,
+  type PreparationOptions,
   type ScheduleRows,
   type WrittenEvent,
 } from './journal.ts';
 
-export interface SqliteJournalOptions extends Pick<PublisherOptions, 'handlers'> {
+export interface SqliteJournalOptions extends PreparationOptions {
   readonly store: Store;
-  readonly clock: Clock;
-  /** Told of events that are on disk. Must not throw. */
-  written(events: readonly WrittenEvent[]): void;
+  /** Told of an event that is on disk. Must not throw. */
+  written(event: WrittenEvent): void;
 }
 
 /** The journal in `pith.db`. */
-export interface SqliteJournal extends Publisher {
+export interface SqliteJournal {
   readonly events: Journal;
   readonly deliveries: DeliveryRows;
   readonly schedules: ScheduleRows;
-  /** For those that write rows in the same file: writes an event in the transaction of `statement`. Returns its id; throws as `publish` rejects. */
+  readonly prepare: PrepareEvent;
+  /** Resolves to the event's id when it is on disk; the events of one tick share a commit. Rejects as `prepare` throws. */
+  publish(topic: string, payload: object, options?: PublishOptions): Promise<string>;
+  /** For those that write rows in the same file: writes an event in the transaction of `statement`. Returns its id; throws as `prepare`. */
   append(statement: Statement, topic: string, payload: object, options?: PublishOptions): number;
 }
 
@@ -52,53 +54,37 @@ const SCHEMA = [
 
 export function createSqliteJournal({ store, clock, handlers, written }: SqliteJournalOptions): SqliteJournal {
   store.migrate('journal', SCHEMA);
-  const write = (statement: Statement, events: readonly NewEvent[]): number => {
-    const first = insert(store, statement, events);
-    statement.onCommit(() => written(events.map((event, index) => ({ id: String(first + index), ...event }))));
-    return first;
+  const prepare = preparesEvents({ clock, handlers });
+  const write = (statement: Statement, event: NewEvent): number => {
+    const id = insert(statement, event);
+    statement.onCommit(() => written({ id: String(id), ...event }));
+    return id;
   };
-  const events = eventsOf(store, write);
-  const publisher = createPublisher({ journal: events, clock, handlers });
   return {
-    ...publisher,
-    events,
+    events: eventsOf(store),
     deliveries: deliveriesOf(store),
-    schedules: schedulesOf(store, (statement, event) => write(statement, [event])),
-    append: (statement, topic, payload, options) => write(statement, [publisher.prepare(topic, payload, options)]),
+    schedules: schedulesOf(store, write),
+    prepare,
+    async publish(...given) {
+      const event = prepare(...given);
+      let id = 0;
+      await store.write((statement) => void (id = write(statement, event)));
+      return String(id);
+    },
+    append: (statement, ...given) => write(statement, prepare(...given)),
   };
-}
-
-const INSERT_EVENTS = `INSERT INTO events SELECT ? + key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)`;
-const INSERT_DELIVERIES = `INSERT INTO deliveries SELECT value ->> 0, ? + (value ->> 1), value ->> 2, value ->> 3, 0, NULL FROM json_each(?)`;
-const FEW = 3;
-
-/** Ids are given in the order of `events`, without a gap; returns the first. */
-function insert(store: Store, statement: Statement, events: readonly NewEvent[]): number {
-  // Reading a list as JSON pays only when it is long.
-  if (events.length <= FEW) return events.map((event) => insertOne(statement, event))[0] ?? 0;
-  const first = 1 + Number(store.get('SELECT coalesce(max(id), 0) AS last FROM events')?.last); // nobody else writes within this write
-  const rows = events.map(({ topic, key, text, correlationId, at }) => [topic, key, text, correlationId, at]);
-  const deliveries = events.flatMap(({ handlers, key, due }, index) => handlers.map((handler) => [handler, index, key, due]));
-  statement(INSERT_EVENTS, first, JSON.stringify(rows));
-  if (deliveries.length > 0) statement(INSERT_DELIVERIES, first, JSON.stringify(deliveries));
-  return first;
 }
 
 /** SQLite gives the id: one more than the highest. */
-function insertOne(statement: Statement, { topic, text, correlationId, at, handlers, key, due }: NewEvent): number {
+function insert(statement: Statement, { topic, text, correlationId, at, handlers, key, due }: NewEvent): number {
   const { lastInsertRowid } = statement('INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?)', topic, key, text, correlationId, at);
   const id = Number(lastInsertRowid);
   for (const handler of handlers) statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', handler, id, key, due);
   return id;
 }
 
-function eventsOf(store: Store, write: (statement: Statement, events: readonly NewEvent[]) => number): Journal {
+function eventsOf(store: Store): Journal {
   return {
-    async append(events) {
-      let first = 0;
-      await store.write((statement) => void (first = write(statement, events)));
-      return events.map((_, index) => first + index);
-    },
     async event(id) {
       const row = store.get('SELECT topic, payload, correlation, at FROM events WHERE id = ?', id);
       if (row === null) return null;

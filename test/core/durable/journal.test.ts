@@ -34,7 +34,7 @@ it('B7: an event that was rolled back is never announced, also when another one 
     store: node.store,
     clock,
     handlers: () => [],
-    written: (events) => announced.push(...events.map(({ id, payload }) => `${id} ${(payload as { taskId: string }).taskId}`)),
+    written: ({ id, payload }) => announced.push(`${id} ${(payload as { taskId: string }).taskId}`),
   });
   const undone = node.store.write((statement) => {
     journal.append(statement, 'task.changed', task('never'));

@@ -14,7 +14,7 @@ const journal = createSqliteJournal({
   store,
   clock,
   handlers: () => [...handlers],
-  written: (events) => deliveries.wake(new Set(events.flatMap((event) => event.handlers))),
+  written: ({ handlers }) => deliveries.wake(handlers),
 });
 const deliveries = createDeliveries({
   journal,

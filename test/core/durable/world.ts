@@ -25,7 +25,7 @@ export function openNode(
     store,
     clock,
     handlers: (topic) => names.filter((name) => topics[name]?.includes(topic) ?? true),
-    written: (events) => deliveries.wake(new Set(events.flatMap((event) => event.handlers))),
+    written: ({ handlers }) => deliveries.wake(handlers),
   });
   const deliveries: ReturnType<typeof createDeliveries> = createDeliveries({
     journal,
