@@ -32,8 +32,6 @@ export interface Agents extends ToolCaller {
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** Shortens a thread now. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
-  /** Stops listening to events. */
-  stop(): void;
 }
 
 export function createAgents(options: AgentsOptions): Agents {
@@ -60,6 +58,5 @@ export function createAgents(options: AgentsOptions): Agents {
     preview: (request, signal) => preview(dependencies(), request, signal),
     check: (agent) => checkAgent(registry, models, agent),
     compact: (threadId, signal) => compactByHand(dependencies(), threadId, signal),
-    stop: registry.stop,
   };
 }

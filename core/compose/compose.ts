@@ -126,10 +126,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       override: model,
     }),
   );
-  host.extensions.onChange(() => {
-    agents.registry.invalidate();
-    get(ROUTER).invalidate();
-  });
+  host.extensions.onChange(() => get(ROUTER).invalidate());
 
   const toolsOf = (id: string): readonly string[] => host.providers.tools.known(id).map(({ name }) => name);
 
@@ -154,7 +151,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });
-  scope.own(() => agents.stop());
   const runTurn = agents.run;
 
   const findings = () =>

@@ -8,7 +8,7 @@ import { resolveTools, type ToolHost } from '../tools/tools.ts';
 
 type RunnableAgent = AgentStatus & { readonly spec: AgentSpec };
 
-/** Which agents there are and whether each can run. Checked when asked for, and again after anything changed. */
+/** Which agents there are and whether each can run: looked at whenever somebody asks. */
 export interface AgentRegistry {
   /** Sorted by id. */
   list(): Promise<readonly AgentStatus[]>;
@@ -18,56 +18,23 @@ export interface AgentRegistry {
   examine(spec: AgentSpec): Promise<AgentStatus>;
   /** The declared and brought agents that `spec` may call (`delegates_to`), sorted by id. */
   callees(spec: AgentSpec): Promise<readonly AgentSpec[]>;
-  /** Every agent is checked again when next asked for. */
-  invalidate(): void;
-  /** Stops listening to events. */
-  stop(): void;
 }
 
 export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
   /** Its agents are those of now; read on every use. */
   readonly host: AdmissionOptions['host'] & { readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'> };
-  readonly events: Events;
+  readonly events: Pick<Events, 'publish'>;
 }
 
-const CHANGES = ['extension.activated', 'extension.reloaded', 'extension.failed', 'extension.stopped'] as const;
-
-export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
-  const admissions = new Map<string, { readonly declaration: AgentDeclaration; readonly status: Promise<AgentStatus> }>();
+export function createAgentRegistry({ host, events, skills }: RegistryOptions): AgentRegistry {
   const published = new Map<string, AgentStatus['state']>();
-  let passing = new WeakMap<AgentSpec, Promise<AgentStatus>>();
-  let asked: Promise<readonly AgentDeclaration[]> | null = null;
+  const admission = { host, skills, declarations: async (names: readonly string[]) => [...(await knowing(names)).values()] };
 
-  const invalidate = () => {
-    admissions.clear();
-    asked = null;
-    passing = new WeakMap();
-  };
-  const admission = { ...options, declarations: async (names: readonly string[]) => [...(await knowing(names)).values()] };
-  const offs: (() => void)[] = [
-    ...CHANGES.map((topic) => options.events.handle(topic, invalidate)),
-    options.events.handle('provider.changed', ({ protocol }) => {
-      if (protocol !== 'tool') invalidate();
-    }),
-  ];
-
-  function statusOf(declaration: AgentDeclaration): Promise<AgentStatus> {
-    const known = admissions.get(declaration.id);
-    if (known?.declaration === declaration) return known.status;
-    const status = check(declaration).then(announced);
-    const kept = { declaration, status };
-    admissions.set(declaration.id, kept);
-    // What an agent lacks may come back with nobody there to say so.
-    void status.then(({ id, state }) => state !== 'active' && admissions.get(id) === kept && admissions.delete(id));
-    return status;
-  }
-
-  async function check(declaration: AgentDeclaration): Promise<AgentStatus> {
-    const { id, spec, diagnostics } = declaration;
-    if (spec === null) return { id, spec, state: 'failed', notes: diagnostics };
+  async function statusOf({ id, spec, diagnostics }: AgentDeclaration): Promise<AgentStatus> {
+    if (spec === null) return announced({ id, spec, state: 'failed', notes: diagnostics });
     const status = await admit(deepFreeze(spec), admission);
     const notes = [...diagnostics, ...status.notes];
-    return { ...status, notes, state: stateOf(notes) };
+    return announced({ ...status, notes, state: stateOf(notes) });
   }
 
   function announced(status: AgentStatus): AgentStatus {
@@ -75,14 +42,14 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     published.set(status.id, status.state);
     // The first sight of a healthy agent is no change.
     if (before !== status.state && !(before === undefined && status.state === 'active')) {
-      options.events.publish('agent.changed', { agentId: status.id, state: status.state });
+      events.publish('agent.changed', { agentId: status.id, state: status.state });
     }
     return status;
   }
 
   function declared(): Map<string, AgentDeclaration> {
     const found = new Map<string, AgentDeclaration>();
-    for (const declaration of options.host.agents.declared()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
+    for (const declaration of host.agents.declared()) if (!found.has(declaration.id)) found.set(declaration.id, declaration);
     return found;
   }
 
@@ -93,9 +60,8 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     return names.every(isOfFile) ? found : all();
   }
 
-  /** Asks who brings agents, once until something changed. */
   async function all(): Promise<ReadonlyMap<string, AgentDeclaration>> {
-    const brought = await (asked ??= options.host.agents.brought());
+    const brought = await host.agents.brought();
     const found = declared();
     for (const each of brought) {
       const known = found.get(each.id);
@@ -104,25 +70,18 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
     for (const id of published.keys()) {
       if (found.has(id)) continue;
       published.delete(id);
-      admissions.delete(id);
-      options.events.publish('agent.changed', { agentId: id, state: 'removed' });
+      events.publish('agent.changed', { agentId: id, state: 'removed' });
     }
     return found;
   }
 
-  async function statusFor(agent: string | AgentSpec): Promise<AgentStatus> {
-    if (typeof agent !== 'string') {
-      const known = passing.get(agent);
-      if (known) return known;
-      const status = admit(deepFreeze(agent), admission);
-      passing.set(agent, status);
-      void status.then(({ state }) => state !== 'active' && passing.get(agent) === status && passing.delete(agent));
-      return status;
-    }
-    const declarations = await knowing([agent]);
-    const declaration = declarations.get(agent);
+  const examine = (spec: AgentSpec) => admit(deepFreeze(spec), admission);
+
+  async function declaredStatus(id: string): Promise<AgentStatus> {
+    const declarations = await knowing([id]);
+    const declaration = declarations.get(id);
     if (declaration) return statusOf(declaration);
-    throw unknownAgent(agent, declarations.keys());
+    throw unknownAgent(id, declarations.keys());
   }
 
   return {
@@ -131,19 +90,17 @@ export function createAgentRegistry(options: RegistryOptions): AgentRegistry {
       return Promise.all(sorted.map(statusOf));
     },
     async resolve(agent) {
-      const status = await statusFor(agent);
+      const status = await (typeof agent === 'string' ? declaredStatus(agent) : examine(agent));
       if (status.state === 'failed' || status.spec === null) throw failedAgent(status);
       return status as RunnableAgent;
     },
-    examine: (spec) => statusFor(spec),
+    examine,
     async callees({ id, delegatesTo }) {
       if (delegatesTo.length === 0) return [];
       const specs = [...(await knowing(delegatesTo)).values()].flatMap(({ spec }) => spec ?? []);
       const may = (callee: string) => delegatesTo.includes(callee) || (delegatesTo.includes(EVERY_AGENT) && callee !== id);
       return specs.filter((spec) => may(spec.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
     },
-    invalidate,
-    stop: () => offs.splice(0).forEach((off) => off()),
   };
 }
 

@@ -45,7 +45,6 @@ it('a bare agent turn: the kernel, agents and a scripted model, without a databa
   expect((await run('and now?')).at(-1)).toMatchObject({ reason: 'done', text: 'again' });
   expect(script.requests[2]).toMatchObject({ system: 'Be brief.' });
   expect(script.requests[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
-  agents.stop();
   await host.stop();
   expect(host.extensions.failures()).toEqual([]);
 });
