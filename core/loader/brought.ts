@@ -1,10 +1,12 @@
-import { isBelow, type StateFolder } from '@pith/safe-files';
+import { isBelow } from '@pith/safe-files';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { BroughtExtensions } from '../contract/index.ts';
-import type { Declaration } from '../declarations/index.ts';
+import { type Declaration, shortId } from '../declarations/index.ts';
+import { Problem } from '../kernel/index.ts';
 import type { Manifest } from '../trust/index.ts';
+import { bundle, type BundleRequest } from './bundle.ts';
 
 type BroughtCode = NonNullable<Declaration['brought']>;
 
@@ -48,6 +50,57 @@ export function digestOfText(modules: BroughtCode['modules'], text: string): str
   return createHash('sha256').update(JSON.stringify(modules)).update(text).digest('hex');
 }
 
+type BroughtModule = Parameters<BroughtExtensions['open']>[0]['modules'][number];
+type Request = Pick<BundleRequest, 'directory' | 'packageRoot' | 'file'>;
+
+/**
+ * All modules as one, which share what they import. One that cannot be bundled is left out with its reason; never throws for that.
+ * `seen`: files that were read, and paths that were looked for; they may lie outside.
+ */
+export async function bundleBrought(
+  request: Request,
+  id: string,
+  { by, entry, modules }: BroughtCode,
+): Promise<{ readonly text: string; readonly seen: ReadonlySet<string> }> {
+  const seen = new Set(modules.flatMap((module) => ('file' in module ? path.resolve(request.directory, module.file) : [])));
+  const build = (of: readonly BroughtModule[]) =>
+    bundle({
+      ...request,
+      entry: BROUGHT_ENTRY,
+      text: `import make from 'pith/${by}';\nexport default await make(${JSON.stringify(shortId(id))}, [\n${of.map(textOf).join('\n')}\n]);\n`,
+      owner: id.slice(0, id.indexOf(':')),
+      contracts: { [by]: { file: entry } },
+      seen: (file) => seen.add(file),
+    });
+  try {
+    return { text: await build(modules), seen };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    // Which of them it was shows by bundling each alone.
+    const whole = modules.map(async (module) => ('problem' in module ? module : { ...module, ...(await whyNot(build, module)) }));
+    return { text: await build(await Promise.all(whole)), seen };
+  }
+}
+
+async function whyNot(
+  build: (of: readonly BroughtModule[]) => Promise<string>,
+  module: BroughtModule,
+): Promise<{ readonly problem: string } | null> {
+  try {
+    await build([module]);
+    return null;
+  } catch (error) {
+    if (error instanceof Problem) return { problem: `${error.message}; ${error.cure ?? 'correct the source'}` };
+    throw error;
+  }
+}
+
+function textOf(module: BroughtModule): string {
+  const { name } = module;
+  if ('problem' in module) return `  ${JSON.stringify({ name, problem: module.problem })},`;
+  return `  { name: ${JSON.stringify(name)}, load: () => import(${JSON.stringify(`./${module.file}`)}) },`;
+}
+
 /** What a bundle was made of when it was looked at last. */
 export interface Sources {
   /** Of whose modules, made by which Pith. */
@@ -73,16 +126,6 @@ export function sourcesOf(
 /** One look at each place: no folder is walked. */
 export function isUnchanged({ watched, stamps }: Sources): boolean {
   return stamps !== '' && stamps === stampsOf(watched);
-}
-
-/** null: none, damaged, or of something else. */
-export function readSources(folder: StateFolder, name: string, key: string): Sources | null {
-  try {
-    const read = JSON.parse(String(folder.read(name))) as Sources;
-    return read?.key === key && typeof read.digest === 'string' && Array.isArray(read.watched) ? read : null;
-  } catch {
-    return null; // it is only a cache: what it would say is found out again
-  }
 }
 
 /** Coarsest step in which file times advance, with room to spare. */

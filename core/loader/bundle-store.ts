@@ -5,10 +5,10 @@ import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buil
 import type { Bundle, Loader } from '../kernel/index.ts';
 import { systemClock } from '@pith/promises';
 import type { BroughtExtensions } from '../contract/index.ts';
-import type { bundleBrought as bundleNow } from './bundle-brought.ts';
 import { importBundle } from './contract-shim.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { BROUGHT_ENTRY, broughtDeclaration, digestOfText, isUnchanged, readSources, sourcesOf, type Sources } from './brought.ts';
+import { bundle } from './bundle.ts';
+import { BROUGHT_ENTRY, broughtDeclaration, bundleBrought, digestOfText, isUnchanged, sourcesOf, type Sources } from './brought.ts';
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
@@ -57,9 +57,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     const { id, directory, digest, brought } = declaration;
     const request = { directory, packageRoot: options.packageRoot, file, contracts: declaration.imports?.contracts };
     const before = brought ? null : stampFolder(directory);
-    const text = brought
-      ? (await bundleBrought(request, id, brought)).text
-      : await (await import('./bundle.ts')).bundle({ ...request, entry });
+    const text = brought ? (await bundleBrought(request, id, brought)).text : await bundle({ ...request, entry });
     // Sources that changed since they were declared must not stand under the old digest, nor what was read while the same was written again.
     const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
     const stable = brought ? digestOfText(brought.modules, text) === digest : isSame();
@@ -79,17 +77,12 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     const { id, directory } = extension;
     const declared = (digest: string): Declaration => broughtDeclaration(extension, by, digest);
     const unbundled = declared(JSON.stringify([extension, by]));
-    const name = `${fileNameOf(unbundled)}.json`;
     const key = keyOf(unbundled, '', options.packageRoot);
-    const last = studied.get(id);
-    const known = last?.key === key ? last : readSources(folder, name, key);
-    if (known !== null && isUnchanged(known)) {
-      studied.set(id, known);
-      return declared(known.digest);
-    }
+    const known = studied.get(id);
+    if (known?.key === key && isUnchanged(known)) return declared(known.digest);
     const began = systemClock.now();
     const { text, seen } = await bundleBrought(
-      { directory, packageRoot: options.packageRoot, file: path.join(folder.path, name) },
+      { directory, packageRoot: options.packageRoot, file: fileOf(unbundled, BROUGHT_ENTRY) },
       id,
       unbundled.brought!,
     );
@@ -98,7 +91,6 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     studied.set(id, sources);
     const target = fileOf(declaration, BROUGHT_ENTRY);
     if (!isThere(target)) await write(target, text, declaration);
-    await folder.write(name, JSON.stringify(sources), { durable: false }); // for the next process
     return declaration;
   }
 
@@ -131,11 +123,6 @@ function digestNow({ directory, imports }: Declaration): string {
 /** The id of what is brought ends with the name of a folder, whatever that is. */
 function fileNameOf({ id, brought }: Declaration): string {
   return brought ? `brought-${createHash('sha256').update(id).digest('hex').slice(0, 16)}` : id;
-}
-
-/** Loads the bundler only where there is something to bundle. */
-async function bundleBrought(...asked: Parameters<typeof bundleNow>): ReturnType<typeof bundleNow> {
-  return (await import('./bundle-brought.ts')).bundleBrought(...asked);
 }
 
 /** Names what one state of the sources was made into: one bundle for each entry. */
