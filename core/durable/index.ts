@@ -1,7 +1,6 @@
 export { createEventServices, type EventServices } from './event-services.ts';
 export { NO_SPAN, type Span, startSpan } from './spans.ts';
 export { createSqliteJournal, type SqliteJournal } from './sqlite-journal.ts';
-export { nextRun } from './cron.ts';
 export { createDeliveries, KEEP_EVENTS_MS, KEEP_GONE_MS } from './deliveries.ts';
 export { DeliveryQueue, retryDelay } from './delivery-queue.ts';
-export { createSchedules } from './schedules.ts';
+export { createSchedules, nextRun } from './schedules.ts';

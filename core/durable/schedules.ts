@@ -1,3 +1,4 @@
+import { Cron } from 'croner';
 import { type Clock, type Logger, messageOf } from '../contract/index.ts';
 import type { EventHandlers } from '../kernel/index.ts';
 import type { PlannedSchedule, PrepareEvent, ScheduleRow, ScheduleRows } from './journal.ts';
@@ -39,12 +40,11 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
     const now = clock.now();
     const isStale = rows.some((row) => specs.get(row.name) !== row.spec || row.next <= now);
     const isPlanned = !isStale && rows.length === specs.size;
-    if (!isPlanned) await journal.schedules.plan(await planned(now), now);
+    if (!isPlanned) await journal.schedules.plan(planned(now), now);
     next = firstOf(isPlanned ? rows : await journal.schedules.list());
   }
 
-  async function planned(now: number): Promise<readonly PlannedSchedule[]> {
-    const { nextRun } = await import('./cron.ts');
+  function planned(now: number): readonly PlannedSchedule[] {
     return declared().map((schedule) => {
       const { extensionId, name, cron, handler } = schedule;
       const at = nextRun(cron, now);
@@ -63,6 +63,11 @@ export function createSchedules({ journal, clock, logger, declared }: SchedulesO
 }
 
 const RETRY_MS = 5000;
+
+/** The first time after `after` at which `pattern` falls due in the machine's time zone; an hour that the clock skips counts as its end. null: never. */
+export function nextRun(pattern: string, after: number): number | null {
+  return new Cron(pattern, { mode: '5-part', paused: true }).nextRun(new Date(after))?.getTime() ?? null;
+}
 
 function nameOf({ extensionId, name }: DeclaredSchedule): string {
   return `${extensionId}/${name}`;

@@ -39,7 +39,7 @@ export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt, type BroughtPrompt } from './calls/render-prompt.ts';
 export { type DescribedTools, type Tools } from './providers/tools.ts';
 export { extensionData, makeExtensionData } from './records/extension-data.ts';
-export type { ErrorCode, Phase } from './records/error-codes.ts';
+export { type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';
 export { type Failures, Problem, problemOf } from './records/failures.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';

@@ -1,6 +1,6 @@
 import { messageOf, PithError } from '../contract/index.ts';
 import type { Codec } from '@pith/process-rpc';
-import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, Problem, toJsonValue } from '../kernel/index.ts';
+import { DEEPEST_VALUE, type ErrorCode, MOST_PARTS, type Phase, PHASES, Problem, toJsonValue } from '../kernel/index.ts';
 
 /** How values and errors cross between the kernel and the process of an extension. */
 export const CODEC: Codec = {
@@ -40,48 +40,23 @@ const MOST_TEXT = 64 * 1024;
 const MOST_STACK = 4 * 1024;
 const DEEPEST_CAUSE = 3;
 const MOST_HEADERS = 100;
-const PHASES = [
-  'discover',
-  'validate',
-  'order',
-  'bundle',
-  'import',
-  'construct',
-  'initialize',
-  'start',
-  'getContext',
-  'getTurnTools',
-  'tool call',
-  'background',
-  'stop',
-  'reload',
-  'call',
-] as const satisfies readonly Phase[];
 
 /** Never throws, whatever was thrown. */
 export function errorToData(error: unknown, depth = 0): ErrorData {
-  const fields = (typeof error === 'object' && error !== null ? error : {}) as Readonly<Record<string, unknown>>;
-  const { cause } = fields;
-  const retryable = fields['retryable'] ?? fields['isRetryable'];
-  const headers = fields['responseHeaders'];
+  const { isRetryable, cause } = isObject(error) ? (error as { readonly isRetryable?: unknown; readonly cause?: unknown }) : {};
+  const { phase, file, line, ...data } = read(error);
   return {
-    name: text(fields['name'], 200) ?? 'Error',
+    ...data,
     message: messageOf(error).slice(0, MOST_TEXT),
-    code: text(fields['code'], 200),
-    cure: text(fields['cure'], MOST_TEXT),
-    where: text(fields['where'], MOST_TEXT),
-    ...(typeof retryable === 'boolean' ? { retryable } : {}),
-    ...(typeof fields['statusCode'] === 'number' ? { statusCode: fields['statusCode'] } : {}),
-    ...(isObject(headers) ? { responseHeaders: textsOf(headers) } : {}),
-    stack: text(fields['stack'], MOST_STACK),
-    ...(cause !== undefined && depth < DEEPEST_CAUSE ? { cause: errorToData(cause, depth + 1) } : {}),
-    ...(error instanceof Problem ? { phase: error.phase, file: error.file, line: error.line } : {}),
+    retryable: data.retryable ?? (typeof isRetryable === 'boolean' ? isRetryable : undefined),
+    cause: cause !== undefined && depth < DEEPEST_CAUSE ? errorToData(cause, depth + 1) : undefined,
+    ...(error instanceof Problem ? { phase, file, line } : {}),
   };
 }
 
 /** The error again: a `Problem`, a `PithError`, or a plain error with its code. Never throws, whatever was sent. */
 export function errorFromData(data: unknown, depth = 0): Error {
-  const { name, message, code, cure, where, retryable, statusCode, responseHeaders, stack, cause, phase, file, line } = checked(data);
+  const { name, message, code, cure, where, retryable, statusCode, responseHeaders, stack, cause, phase, file, line } = read(data);
   const hasCause = cause !== undefined && depth < DEEPEST_CAUSE;
   const options = { cure, where, retryable, statusCode, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
   const error =
@@ -95,8 +70,9 @@ export function errorFromData(data: unknown, depth = 0): Error {
   return error;
 }
 
-function checked(data: unknown): ErrorData {
-  const given: { readonly [Key in keyof ErrorData]?: unknown } = isObject(data) ? data : {};
+/** What of an error, or of its data, is what it should be. */
+function read(error: unknown): ErrorData {
+  const given: { readonly [Key in keyof ErrorData]?: unknown } = isObject(error) ? error : {};
   const { retryable, statusCode, responseHeaders, cause, phase, line } = given;
   return {
     name: text(given.name, 200) ?? 'Error',

@@ -17,7 +17,6 @@ export interface SqliteDatabase {
   all(sql: string, ...parameters: SqlValue[]): SqlRow[];
   get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
   run(sql: string, ...parameters: SqlValue[]): Written;
-  runWith(sql: string, parameters: readonly SqlValue[]): Written;
   /** Any number of statements without parameters or results. */
   exec(sql: string): void;
   /** Runs `act` with each access of its statements decided by `access`, also when SQLite recompiles them. */
@@ -90,10 +89,6 @@ class Connection implements SqliteDatabase {
   }
 
   run(sql: string, ...parameters: SqlValue[]): Written {
-    return this.runWith(sql, parameters);
-  }
-
-  runWith(sql: string, parameters: readonly SqlValue[]): Written {
     const { statement } = this.prepare(sql, parameters);
     try {
       return statement.run(...this.bound(parameters)) as Written;

@@ -52,7 +52,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
 
   const run = (sql: string, ...parameters: SqlValue[]): Written => {
     entryNow();
-    return database.runWith(sql, parameters);
+    return database.run(sql, ...parameters);
   };
   const statement: Statement = Object.assign(run, { onCommit: (act: () => void) => void entryNow().committed.push(act) });
 

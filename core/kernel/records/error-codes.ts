@@ -102,19 +102,22 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** Where in the life of an extension something went wrong. */
-export type Phase =
-  | 'discover'
-  | 'validate'
-  | 'order'
-  | 'bundle'
-  | 'import'
-  | 'construct'
-  | 'initialize'
-  | 'start'
-  | 'getContext'
-  | 'getTurnTools'
-  | 'tool call'
-  | 'background'
-  | 'stop'
-  | 'reload'
-  | 'call';
+export const PHASES = [
+  'discover',
+  'validate',
+  'order',
+  'bundle',
+  'import',
+  'construct',
+  'initialize',
+  'start',
+  'getContext',
+  'getTurnTools',
+  'tool call',
+  'background',
+  'stop',
+  'reload',
+  'call',
+] as const;
+
+export type Phase = (typeof PHASES)[number];
