@@ -1,4 +1,4 @@
-import type { Clock, JsonValue, PublishOptions } from '../contract/index.ts';
+import type { JsonValue, PublishOptions } from '../contract/index.ts';
 import { type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../store/index.ts';
 import {
   type DeliveryRow,
