@@ -1,33 +1,17 @@
 import path from 'node:path';
-import type { AgentSpec, Command, CommandInput, JsonValue } from 'pith';
+import type { CommandIO } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { withCommands } from './all-commands.ts';
-import { recordingIO, skillSandbox, type SkillSandbox, skillText } from './skill-sandbox.ts';
-import { agentOf } from './skill-values.ts';
+import { type AgentFile, agentFile } from '../../journeys/sandbox-files.ts';
+import { type Asked, skillSandbox, type SkillSandbox, skillText } from './skill-sandbox.ts';
 import { diagnosticText } from '../../../sandbox/extensions/skill_registry/commands/rows.ts';
 import { search } from '../../../sandbox/extensions/skill_registry/commands/search.ts';
 import type { SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
 import type { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
 import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 
-interface Options {
-  readonly arguments?: CommandInput['arguments'];
-  readonly options?: CommandInput['options'];
-  readonly json?: boolean;
-  readonly columns?: number;
-  readonly config?: Readonly<Record<string, unknown>>;
-  readonly agents?: readonly AgentSpec[];
-}
-
-async function run(box: SkillSandbox, name: string, given: Options = {}) {
-  const { arguments: args = {}, options = {}, json = false, columns, config, agents } = given;
-  const io = recordingIO({ json, columns });
-  const code = await withCommands(box, { config, agents }, async (commands) => {
-    const command = commands.find((one: Command) => one.path === name)!;
-    return (await command.run({ arguments: args, options }, io, new AbortController().signal)) ?? 0;
-  });
-  return { code, text: io.text(), json: io.values[0] as JsonValue, values: io.values };
-}
+/** Only from the folders of the test, none of which ships. */
+const run = (box: SkillSandbox, name: string, { config = {}, ...given }: Asked = {}) =>
+  box.run(name, { ...given, config: { sources: { replace: ['sandbox/skills'] }, ...config } });
 
 const files = {
   'sandbox/skills/writing/SKILL.md': skillText({
@@ -39,7 +23,7 @@ const files = {
   'team/writing/SKILL.md': skillText({ name: 'writing', description: 'Another one.' }),
   'team/quiet/SKILL.md': skillText({ name: 'quiet', more: 'default_enabled: false\n' }),
 };
-const config = { sources: ['team'] };
+const config = { sources: { replace: ['team', 'sandbox/skills'] } };
 
 describe('the commands', () => {
   it('S80 list prints what is offered, aligned and brief, and how much is left out', async () => {
@@ -265,16 +249,16 @@ describe('the commands', () => {
   });
 
   it('S82 explain --agent sees with its eyes, offline', async () => {
-    const box = await skillSandbox(files);
-    const agents = [
-      agentOf({ id: 'reader' }),
-      agentOf({ id: 'bound', usesSkills: ['writing'] }),
-      agentOf({ id: 'narrow', usesTools: ['*'], keys: { skills: { deny: ['wri*'] } } }),
-      agentOf({ id: 'bare', usesTools: ['core_tools'] }),
-    ];
+    const agents = {
+      reader: { uses_tools: ['skill_registry'] },
+      bound: { uses_tools: ['skill_registry'], uses_skills: ['writing'] },
+      narrow: { uses_tools: ['*'], skills: { deny: ['wri*'] } },
+      bare: { uses_tools: ['core_tools'] },
+    };
+    const box = await skillSandbox({ ...files, ...agentFiles(agents) });
     const catalog = async (agent: string) =>
       (
-        (await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true, agents })).json as {
+        (await run(box, 'skills explain', { arguments: { id: 'writing' }, options: { agent }, json: true })).json as {
           catalog: { offered: boolean; why: string };
         }
       ).catalog;
@@ -312,30 +296,24 @@ describe('the commands', () => {
   });
 });
 
-const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
-const foundBy = (settled: Promise<void>) =>
-  new SkillSearch({
-    sync: () => {},
-    prepare: async () => {},
-    settled: () => settled,
-    rank: () => ({ ranked: [], ready: true, by: 'lexical' }),
-  } as unknown as SkillIndex);
+const agentFiles = (agents: Readonly<Record<string, AgentFile>>) =>
+  Object.fromEntries(Object.entries(agents).map(([id, agent]) => [`sandbox/agents/${id}/manifest.yaml`, agentFile(id, agent)]));
 
+const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
 it('R3 a search that is stopped while bodies are read ends at once', async () => {
   const stop = new AbortController();
-  const command = search(registry, foundBy(new Promise(() => {})));
-  const ended = command.run({ arguments: { query: ['x'] }, options: { limit: 8 } }, recordingIO({}), stop.signal);
+  const reading = { sync: () => {}, prepare: async () => {}, settled: () => new Promise(() => {}) } as unknown as SkillIndex;
+  const command = search(registry, new SkillSearch(reading));
+  const ended = command.run({ arguments: { query: ['x'] }, options: { limit: 8 } }, {} as CommandIO, stop.signal);
   stop.abort(new Error('stopped'));
   await expect(ended).rejects.toThrow('stopped');
 });
 
 it('T19: nothing that a file holds or somebody typed moves the cursor', async () => {
-  const io = recordingIO({});
-  const command = search(registry, foundBy(Promise.resolve()));
-  await command.run({ arguments: { query: ['\u001b[2Jgone\u202e'] }, options: { limit: 8 } }, io, new AbortController().signal);
+  const { text: searched } = await run(await skillSandbox(files), 'skills search', { arguments: { query: ['\u001b[2Jgone\u202e'] } });
   const told = diagnosticText({ severity: 'warning', code: 'x', message: 'is\u001b]0;title\u0007\nodd', file: '/a\u001b[1A/b', line: 1 });
   expect(told).toBe('/a\\x1b[1A/b:1: warning: is\\x1b]0;title\\x07 odd');
-  for (const text of [io.text(), told]) expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  for (const text of [searched, told]) expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
 it('S82 S62 explain says for an agent of the mode triggers which tier a text has, what hits, the rank and why', async () => {
@@ -344,16 +322,16 @@ it('S82 S62 explain says for an agent of the mode triggers which tier a text has
     ...skill('pdf-forms', 'triggers: { keywords: [pdf, fill in], verbs: [extract], patterns: ["page \\\\d+"] }\n'),
     ...skill('pages', 'triggers: { keywords: [pdf] }\n'),
     ...skill('poems'),
+    ...agentFiles({
+      quick: { uses_tools: [], skills: { mode: 'triggers', max_skills: 1 } },
+      shut: { uses_tools: [], skills: { mode: 'triggers', deny: ['pages'] } },
+      reader: { uses_tools: ['skill_registry'] },
+    }),
   });
-  const agents = [
-    agentOf({ id: 'quick', usesTools: [], keys: { skills: { mode: 'triggers', max_skills: 1 } } }),
-    agentOf({ id: 'shut', usesTools: [], keys: { skills: { mode: 'triggers', deny: ['pages'] } } }),
-    agentOf({ id: 'reader' }),
-  ];
   const explain = async (id: string, agent: string, text: string) =>
-    (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, agents })).text;
+    (await run(box, 'skills explain', { arguments: { id }, options: { agent, text } })).text;
   const report = async (id: string, agent: string, text: string) =>
-    (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, agents, json: true })).json;
+    (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, json: true })).json;
   const text = 'Extracting page 3 of this PDF';
   expect(await report('pdf-forms', 'quick', text)).toMatchObject({
     triggers: { tier: 3, brought: true, rank: 1, of: 2, maxSkills: 1, hits: ['verb extract', 'keyword pdf', 'pattern page \\d+'] },

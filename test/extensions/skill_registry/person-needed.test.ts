@@ -1,24 +1,15 @@
 import path from 'node:path';
-import type { CommandIO } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
-import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
-import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
-
-const session = { threadId: 't', agentId: 'main', send: () => undefined };
+import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 async function box() {
   const sandbox = await skillSandbox({
     '.claude/skills/letters/SKILL.md': skillText({ name: 'letters' }),
     'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }),
   });
-  const context = commandContext(sandbox);
   return {
     ...sandbox,
-    run: async (name: string, argument: Record<string, string | readonly string[]>, io: CommandIO, options = {}) =>
-      commands(context)
-        .find(({ path: each }) => each === `skills ${name}`)!
-        .run({ arguments: argument, options }, io, new AbortController().signal),
     states: async () => {
       const registry = sandbox.registry();
       const { all } = await registry.refresh();
@@ -43,23 +34,25 @@ describe('S14 S83 S85 a conversation where nobody can answer', () => {
     const { run, states } = await box();
     const before = await states();
     const cure = `type on the command line: ${typed}`;
-    await expect(run(name, given, { ...recordingIO(), session }, options)).rejects.toMatchObject({ code: 'confirmation_needed', cure });
+    await expect(run(`skills ${name}`, { arguments: given, options, session: true })).rejects.toMatchObject({
+      code: 'confirmation_needed',
+      cure,
+    });
     expect(await states()).toEqual(before);
     expect(typedHints(cure, [`skills ${name}`])).toBe(cure); // the chat does not make it a slash command again
   });
 
   it('S14 S85 asks in one where a person can, as on the command line', async () => {
     const { run, states } = await box();
-    const asked: string[] = [];
-    const ask = async (question: string) => (asked.push(question), 'yes');
-    expect(await run('trust', { source: '.claude/skills' }, { ...recordingIO({ columns: 80 }), ask, session })).toBe(0);
-    expect(asked).toEqual(['Trust this skill?']);
+    const trusted = await run('skills trust', { arguments: { source: '.claude/skills' }, answer: 'yes', session: true });
+    expect(trusted).toMatchObject({ code: 0, asked: ['Trust this skill?'] });
     expect(await states()).toEqual(['letters offered', 'own offered']);
   });
 
   it('S83 S85 goes on without a question on the command line', async () => {
     const { run, states, project } = await box();
-    expect(await run('install', { from: path.join(project, '.claude/skills/letters') }, recordingIO())).toBe(0);
+    const from = path.join(project, '.claude/skills/letters');
+    expect(await run('skills install', { arguments: { from } })).toMatchObject({ code: 0 });
     expect(await states()).toContain('letters offered');
   });
 });

@@ -1,21 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  PithError,
-  type AgentSpec,
-  type CommandContext,
-  type CommandIO,
-  type JsonValue,
-  type Logger,
-  type Places,
-  type Protocol,
-  type Remote,
-} from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import type { CommandInput, CommandIO, JsonValue, Logger, PithError } from 'pith';
+import type { TestKernel } from 'pith/testing';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '@pith/promises';
 import { SkillRegistry, type RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
 
 /** A project folder with a sandbox, removed after the test. */
 export interface SkillSandbox {
@@ -25,6 +15,36 @@ export interface SkillSandbox {
   remove(file: string): Promise<void>;
   registry(options?: Partial<RegistryOptions> & { readonly keepsBodies?: boolean }): SkillRegistry;
   readonly log: string[];
+  run(command: string, given?: Asked): Promise<Answered>;
+  /** As `run`, with what it throws as `error`. */
+  attempt(command: string, given?: Asked): Promise<Answered>;
+}
+
+export interface Asked extends Partial<CommandInput> {
+  readonly json?: boolean;
+  readonly columns?: number;
+  /** Of a person on a terminal; absent: there is nobody. */
+  readonly answer?: string | null;
+  /** It is typed in a conversation. */
+  readonly session?: boolean;
+  readonly config?: Readonly<Record<string, JsonValue>>;
+  readonly home?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answered {
+  readonly error: PithError | null;
+  readonly code: number;
+  readonly text: string;
+  readonly json: JsonValue;
+  readonly values: readonly JsonValue[];
+  readonly asked: readonly string[];
+}
+
+interface Box {
+  readonly sandbox: string;
+  /** By their options; nothing of them is activated. */
+  readonly kernels: Map<string, TestKernel>;
 }
 
 /** `files` are relative to the project. */
@@ -33,6 +53,7 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
   const sandbox = path.join(project, 'sandbox');
   await mkdir(path.join(sandbox, 'skills'), { recursive: true });
   const log: string[] = [];
+  const box: Box = { sandbox, kernels: new Map() };
   const write = async (file: string, content: string | Uint8Array) => {
     const target = path.join(project, file);
     await mkdir(path.dirname(target), { recursive: true });
@@ -44,6 +65,12 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
     sandbox,
     write,
     log,
+    attempt: (name, given = {}) => attempt(box, name, given),
+    async run(name, given = {}) {
+      const answered = await attempt(box, name, given);
+      if (answered.error !== null) throw answered.error;
+      return answered;
+    },
     remove: (file) => rm(path.join(project, file), { recursive: true, force: true }),
     registry({ keepsBodies = true, ...options } = {}) {
       const registry = new SkillRegistry({
@@ -68,68 +95,51 @@ export function skillText({ name = 'demo', description = 'Does a thing. Use it f
   return `---\nname: ${name}\ndescription: ${description}\n${more}---\n${body}`;
 }
 
-/** `use` as a kernel answers it before anything else is there; what is not said is nowhere. */
-export function usePlaces(places: Partial<Places>): CommandContext['use'] {
-  const answer = { extensionId: 'kernel', sandbox: '/nowhere', untrustedSandbox: null, shippedSandbox: '/nowhere', home: null, ...places };
-  return <T extends object>(_protocol: Protocol<T>) => answer as Remote<object> as Remote<T>;
-}
-
 export function logTo(lines: string[]): Logger {
   const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-export function commandContext(
-  { sandbox, project, log }: SkillSandbox,
-  config: Readonly<Record<string, unknown>> = {},
-  agents: readonly AgentSpec[] = [],
-): CommandContext {
-  return {
-    id: 'skill_registry',
-    directory: path.join(project, 'pith/sandbox/extensions/skill_registry'),
-    dataDirectory: path.join(sandbox, 'data/extensions/skill_registry'),
-    use: usePlaces({ sandbox }),
-    config,
-    clock: systemClock,
-    logger: logTo(log),
-    agents: {
-      list: async () => agents,
-      find: async (id) => {
-        const found = agents.find((agent) => agent.id === id);
-        if (found === undefined)
-          throw new PithError(
-            'agent_unknown',
-            `there is no agent '${id}'${didYouMean(
-              id,
-              agents.map((agent) => agent.id),
-            )}`,
-          );
-        return found;
-      },
-    },
-  };
-}
-
-/** What a command prints: into a pipe, or on a terminal of so many columns. */
-export function recordingIO({ json = false, columns = 0, workingDirectory = '/' } = {}): CommandIO & {
-  readonly text: () => string;
-  readonly values: JsonValue[];
-} {
+/** Runs a command of the extension as `pith` does. One that needs the index leaves its kernel as it was, for the next. */
+async function attempt(box: Box, name: string, given: Asked): Promise<Answered> {
+  const { json = false, answer, config = {}, home = null, signal = new AbortController().signal } = given;
+  const options = { sandbox: box.sandbox, home, flags: { skills: config } };
+  const kept = JSON.stringify(options);
+  const pith = box.kernels.get(kept) ?? (await kernelOf(options));
+  box.kernels.set(kept, pith);
+  const { commands } = pith.kernel.host.providers;
+  const named = commands.declared().filter(({ path: each }) => name === each || name.startsWith(`${each} `));
+  const { entry, needs } = named.sort((left, right) => right.path.length - left.path.length)[0]!;
+  const found = needs === 'index' ? (await commands.importEntry(ID, entry!))(commands.contextOf(ID)) : commands.of(ID);
+  const command = (await found).find((one) => one.path === name)!;
   const lines: string[] = [];
   const values: JsonValue[] = [];
-  return {
+  const asked: string[] = [];
+  const columns = given.columns ?? (answer === undefined ? 0 : 200);
+  const io: CommandIO = {
     print: (text) => void (json || lines.push(text)),
     error: (text) => void lines.push(text),
     json: (value) => void values.push(value),
-    ask: async () => null,
+    ask: async (question) => (asked.push(question), answer ?? null),
     input: (async function* () {})(),
     interactive: columns > 0,
     wantsJson: json,
     quiet: false,
     colour: false,
     columns,
-    workingDirectory,
-    text: () => lines.join('\n'),
-    values,
+    workingDirectory: '/',
+    ...(given.session && { session: { threadId: 't', agentId: 'main', send: () => undefined } }),
   };
+  const input = { arguments: given.arguments ?? {}, options: given.options ?? {} };
+  const ended = await command.run(input, io, signal).then(
+    (code) => ({ code: code ?? 0, error: null }),
+    (error: PithError) => ({ code: 1, error }),
+  );
+  if (needs !== 'index') {
+    box.kernels.delete(kept);
+    await pith.stop();
+  }
+  return { ...ended, text: lines.join('\n'), json: values[0] ?? null, values, asked };
 }
+
+const ID = 'skill_registry';

@@ -1,12 +1,10 @@
 import path from 'node:path';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import type { Command } from 'pith';
 import { beforeEach, expect, it, vi } from 'vitest';
-import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
 import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
 import { folderTree, isProgram, treeDigest } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
-import { commandContext, recordingIO, skillSandbox, skillText } from './skill-sandbox.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 
 let home: string;
@@ -44,9 +42,7 @@ it('S14 S21 looking at 1,600 trusted files lets others work every few millisecon
     await box.write(`.claude/skills/s${skill}/SKILL.md`, skillText({ name: `s${skill}` }));
     for (let file = 0; file < 40; file++) await box.write(`.claude/skills/s${skill}/notes/${file}.md`, 'Notes.\n');
   }
-  const io = recordingIO();
-  const command = commands(commandContext(box)).find((one: Command) => one.path === 'skills trust')!;
-  expect(await command.run({ arguments: { source: '.claude/skills' }, options: {} }, io, new AbortController().signal)).toBe(0);
+  expect(await box.run('skills trust', { arguments: { source: '.claude/skills' } })).toMatchObject({ code: 0 });
   const registry = box.registry();
   await registry.refresh();
   const yields = vi.fn();

@@ -122,8 +122,8 @@ describe('where skills are fetched from', () => {
     expect(asked).toEqual(['/a.zip']);
     expect((await box.run('update', [], { json: true })).json).toMatchObject([{ state: 'failed', error: { code: 'address_refused' } }]);
     expect(asked).toEqual(['/a.zip']);
-    Object.assign(box.context, { config: { ...box.context.config, private_origins: [at] } });
-    expect((await box.run('update', [], { json: true })).json).toMatchObject([{ state: 'current' }]);
+    const config = { private_origins: [at] };
+    expect((await box.run('update', [], { json: true, config })).json).toMatchObject([{ state: 'current' }]);
     expect(asked).toEqual(['/a.zip', '/a.zip']);
   });
 

@@ -1,68 +1,42 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { CommandContext, JsonValue, PithError } from 'pith';
-import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
-import { commandContext, recordingIO, skillSandbox, type SkillSandbox, usePlaces } from '../skill-sandbox.ts';
+import type { JsonValue } from 'pith';
+import { type Answered, type Asked, skillSandbox, type SkillSandbox } from '../skill-sandbox.ts';
 
-export interface Outcome {
-  readonly code: number;
+export interface Outcome extends Omit<Answered, 'error'> {
   /** What the command threw, as `code: message`; empty where it ended by itself. */
   readonly error: string;
-  readonly text: string;
-  readonly json: JsonValue;
-  readonly asked: readonly string[];
 }
 
-export interface Given {
-  readonly json?: boolean;
-  /** The answer of a person on a terminal; absent: there is nobody. */
-  readonly answer?: string | null;
-  readonly signal?: AbortSignal;
+export interface Given extends Pick<Asked, 'json' | 'answer' | 'signal' | 'config'> {
   readonly [option: string]: unknown;
 }
 
-export interface InstallSandbox extends SkillSandbox {
+export interface InstallSandbox extends Omit<SkillSandbox, 'run'> {
   readonly home: string;
-  readonly context: CommandContext;
-  /** `skills install`'s first argument is `given`; other names are options. */
+  /** The first argument is `argument`; names that are not of `Given` are options. */
   run(command: string, argument: string | readonly string[], given?: Given): Promise<Outcome>;
   /** Names in sandbox/skills, hidden ones too. */
   skills(): readonly string[];
   lock(): { readonly [id: string]: { readonly origin: JsonValue; readonly commit: string | null; readonly digest: string } };
 }
 
+const FIRST: Readonly<Record<string, string>> = { install: 'from', validate: 'path', lint: 'skill' };
+
 export async function installSandbox(files: Readonly<Record<string, string>> = {}): Promise<InstallSandbox> {
   const box = await skillSandbox(files);
   const home = path.join(box.project, 'home');
   await mkdir(home);
-  const context = { ...commandContext(box), use: usePlaces({ sandbox: box.sandbox, home }) };
   return {
     ...box,
     home,
-    context,
-    async run(name, argument, { json = false, answer, signal = new AbortController().signal, ...options } = {}) {
-      const command = commands(context).find((one) => one.path === `skills ${name}`)!;
-      const asked: string[] = [];
-      const recording = recordingIO({ json, columns: answer === undefined ? 0 : 100 });
-      const io = {
-        ...recording,
-        ask: async (question: string) => {
-          asked.push(question);
-          return answer ?? null;
-        },
-      };
-      const first = command.arguments?.[0]?.name ?? '';
-      let code = 0;
-      let error = '';
-      try {
-        code = (await command.run({ arguments: { [first]: argument }, options: options as never }, io, signal)) ?? 0;
-      } catch (thrown) {
-        const { code: why, message, cure, where } = thrown as PithError;
-        error = `${why}: ${message} (${where ?? ''}); ${cure ?? ''}`;
-        code = 1;
-      }
-      return { code, error, text: recording.text(), json: recording.values[0] ?? null, asked };
+    async run(name, argument, { json, answer, signal, config, ...options } = {}) {
+      const input = { arguments: { [FIRST[name] ?? 'id']: argument }, options: options as Asked['options'] };
+      const asked = { ...input, home, json, answer, signal, config } as Asked;
+      const answered = await box.attempt(`skills ${name}`, asked);
+      const { code, message, where, cure } = answered.error ?? {};
+      return { ...answered, error: answered.error === null ? '' : `${code}: ${message} (${where ?? ''}); ${cure ?? ''}` };
     },
     skills: () => readdirSync(path.join(box.sandbox, 'skills')).sort(),
     lock() {

@@ -36,11 +36,12 @@ async function leftovers(box: InstallSandbox, { journal, oldMoved, newMoved }: {
   await writeFile(path.join(skills, '.busy'), JSON.stringify({ pid: ENDED, began: '1' }));
   await cp(path.join(box.project, 'from/letters'), path.join(directory, 'new/letters'), { recursive: true });
   const change = { folder: 'letters', id: 'letters', from: 'new/letters', entry: await entry(path.join(directory, 'new/letters')) };
-  if (journal)
-    stateFolder(box.context.dataDirectory, 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes: [change] }));
+  if (journal) stateFolder(dataOf(box), 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes: [change] }));
   if (oldMoved) await rename(path.join(skills, 'letters'), path.join(directory, 'old/0'));
   if (newMoved) await rename(path.join(directory, 'new/letters'), path.join(skills, 'letters'));
 }
+
+const dataOf = ({ sandbox }: { readonly sandbox: string }) => path.join(sandbox, 'data/extensions/skill_registry');
 
 describe('a command that is killed (S83)', () => {
   const FILES = {
@@ -87,7 +88,7 @@ describe('a command that is killed (S83)', () => {
     await mkdir(directory, { recursive: true });
     symlinkSync(box.project, path.join(directory, 'way'));
     const changes = [{ id: 'stolen', entry: null, ...bad }];
-    stateFolder(box.context.dataDirectory, 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes }));
+    stateFolder(dataOf(box), 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes }));
     expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('is no folder in');
     expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
     expect(box.skills()).toEqual(['.staging', 'letters']);
@@ -101,7 +102,7 @@ describe('a command that is killed (S83)', () => {
     expect(readFileSync(path.join(left, 'old/0/SKILL.md'), 'utf8')).toContain('Old.');
     const skills = path.join(box.sandbox, 'skills');
     const change = { folder: 'letters', id: 'letters', from: 'new/letters', entry: await entry(path.join(left, 'new/letters')) };
-    stateFolder(box.context.dataDirectory, 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes: [change] }));
+    stateFolder(dataOf(box), 'installs').writeNow(`${ENDED}-abc.json`, JSON.stringify({ skills, changes: [change] }));
     expect((await box.run('install', path.join(box.project, 'from/notes'), { force: true, yes: true })).error).toBe('');
     expect([box.skills(), readFileSync(path.join(skills, 'letters/SKILL.md'), 'utf8').includes('New.')]).toEqual([
       ['letters', 'notes'],
@@ -131,7 +132,7 @@ describe('a command that is killed (S83)', () => {
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
       const request = { from: 'http://127.0.0.1:${(server.address() as AddressInfo).port}/a.zip', source: 'project', skills: [], all: true };
-      void installSkills(request, { use: () => ({ sandbox: '${box.sandbox}', home: null }), clock, dataDirectory: '${box.context.dataDirectory}' }, io, new AbortController().signal);`;
+      void installSkills(request, { use: () => ({ sandbox: '${box.sandbox}', home: null }), clock, dataDirectory: '${dataOf(box)}' }, io, new AbortController().signal);`;
     await build({
       stdin: { contents: source, resolveDir: ROOT },
       outfile: program,

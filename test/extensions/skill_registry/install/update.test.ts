@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { CommandIO } from 'pith';
 import { describe, expect, it } from 'vitest';
 import commands from '../../../../sandbox/extensions/skill_registry/commands.ts';
-import { recordingIO, skillText, usePlaces } from '../skill-sandbox.ts';
+import { skillText } from '../skill-sandbox.ts';
+import { words } from '../../../words.ts';
 import { installSandbox } from './install-sandbox.ts';
 
 const PACK = {
@@ -223,37 +225,24 @@ describe('skills new (S83)', () => {
   });
 
   it('S83 writes nothing into what ships with Pith from outside of it', async () => {
-    const box = await installSandbox();
-    const outside = { ...box.context, use: usePlaces({ sandbox: '/nowhere/sandbox', shippedSandbox: '/nowhere/sandbox' }) };
-    const command = commands(outside).find((one) => one.path === 'skills new')!;
-    const run = command.run({ arguments: { id: 'stray' }, options: {} }, recordingIO(), new AbortController().signal);
+    const places = { sandbox: '/nowhere/sandbox', shippedSandbox: '/nowhere/sandbox' };
+    const command = commands({ use: () => places } as never).find((one) => one.path === 'skills new')!;
+    const run = command.run(
+      { arguments: { id: 'stray' }, options: {} },
+      { workingDirectory: '/' } as CommandIO,
+      new AbortController().signal,
+    );
     await expect(run).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('pith init') });
   });
 
-  it.each([
-    '../evil',
-    '/etc/evil',
-    'Upper',
-    'two--hyphens',
-    '-x',
-    'x-',
-    'a b',
-    'a/b',
-    'a\\b',
-    '',
-    '.',
-    '..',
-    'x'.repeat(65),
-    'a\nb',
-    'con',
-    'a_b',
-    '.staging',
-    '\u2168',
-  ])('S83 refuses the name %j before touching the disk', async (id) => {
+  it('S83 refuses what is no name of a folder before touching the disk', async () => {
     const box = await installSandbox();
-    await rm(path.join(box.sandbox, 'skills'), { recursive: true });
-    expect((await box.run('new', id)).error).toMatch(/^usage: cannot make a skill/);
-    await expect(mkdir(path.join(box.sandbox, 'skills'))).resolves.toBeUndefined(); // nobody made it
+    const odd = words('../evil /etc/evil Upper two--hyphens -x x- a/b a\\b . .. con a_b .staging \u2168');
+    for (const id of [...odd, '', 'a b', 'a\nb', 'x'.repeat(65)]) {
+      await rm(path.join(box.sandbox, 'skills'), { recursive: true });
+      expect((await box.run('new', id)).error, id).toMatch(/^usage: cannot make a skill/);
+      await expect(mkdir(path.join(box.sandbox, 'skills'))).resolves.toBeUndefined(); // nobody made it
+    }
   });
 });
 
