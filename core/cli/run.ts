@@ -120,7 +120,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
   const { sandbox } = await line.target();
-  if ((io.interactive || declared.path === 'chat') && !io.quiet && isElsewhere(sandbox, cwd))
+  if ((io.interactive || declared.needs === 'started') && !io.quiet && isElsewhere(sandbox, cwd))
     io.error(`sandbox: ${sandbox} (there is none here)`);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
   (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);

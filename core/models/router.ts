@@ -42,11 +42,53 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
 
   function choose(): Promise<Choice> {
     if (override !== undefined) return Promise.resolve({ ref: refOf(override.model), why: 'given by the caller' });
-    const choice = (chosen ??= chooseModel(dependencies, { complete, completeEntry }));
+    const choice = (chosen ??= chooseModel());
     choice.catch(() => {
       if (chosen === choice) chosen = undefined;
     });
     return choice;
+  }
+
+  /**
+   * What `default` means: PITH_MODEL, else `models.default` of the settings, else, of what ships, the highest entry whose variables are all
+   * set, else the highest whose extension finds a local server with a model, else the lowest entry without conditions. What others offer is used where a
+   * person names it, and chosen by nothing else: a conversation must not go to whoever says the highest rank.
+   */
+  async function chooseModel(): Promise<Choice> {
+    const { env, settings, provider } = dependencies;
+    const fromEnv = isSet(env.PITH_MODEL) ? followAlias(env.PITH_MODEL.trim(), settings.models).target : 'default';
+    if (fromEnv !== 'default') return { ref: await complete(fromEnv), why: 'PITH_MODEL' };
+    const fromSettings = followDefault(settings.models);
+    if (fromSettings !== null) return { ref: await complete(fromSettings), why: 'settings models.default' };
+
+    const entries = byRank(dependencies.declared().filter(({ shipped }) => shipped));
+    const byVariables = entries.find((entry) => hasVariables(entry, env));
+    if (byVariables !== undefined) {
+      return {
+        ref: await completeEntry(byVariables),
+        why: `${byVariables.when_env.join(' and ')} ${byVariables.when_env.length > 1 ? 'are' : 'is'} set`,
+      };
+    }
+
+    const tried: string[] = [];
+    for (const entry of entries.filter(({ when_local }) => when_local)) {
+      let place: string | null = null;
+      try {
+        place = (await (await provider(entry.extensionId)).findLocal?.(entry.prefix)) ?? null;
+        if (place !== null) return { ref: await completeEntry(entry), why: `a server listens on ${place}` };
+      } catch (error) {
+        // It may be another program, or have no model yet.
+        tried.push(`${place === null ? `a server of '${entry.prefix}'` : `the server on ${place}`} could not be used: ${messageOf(error)}`);
+      }
+    }
+
+    const last = entries.findLast(({ when_env, when_local }) => when_env.length === 0 && !when_local);
+    if (last === undefined) {
+      throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), {
+        cure: 'set models.default in the settings, or PITH_MODEL, to provider/model',
+      });
+    }
+    return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };
   }
 
   async function resolve(refOrAlias: string): Promise<ResolvedModel> {
@@ -157,55 +199,6 @@ interface Choice {
   /** `provider/model`. */
   readonly ref: string;
   readonly why: string;
-}
-
-/** Makes `provider/model`. */
-interface Completion {
-  /** … of a reference that may be a prefix alone. */
-  complete(target: string): Promise<string>;
-  completeEntry(entry: DeclaredModel): Promise<string>;
-}
-
-/**
- * What `default` means: PITH_MODEL, else `models.default` of the settings, else, of what ships, the highest entry whose variables are all
- * set, else the highest whose extension finds a local server with a model, else the lowest entry without conditions. What others offer is used where a
- * person names it, and chosen by nothing else: a conversation must not go to whoever says the highest rank.
- */
-async function chooseModel(dependencies: RouterDependencies, { complete, completeEntry }: Completion): Promise<Choice> {
-  const { env, settings, provider } = dependencies;
-  const fromEnv = isSet(env.PITH_MODEL) ? followAlias(env.PITH_MODEL.trim(), settings.models).target : 'default';
-  if (fromEnv !== 'default') return { ref: await complete(fromEnv), why: 'PITH_MODEL' };
-  const fromSettings = followDefault(settings.models);
-  if (fromSettings !== null) return { ref: await complete(fromSettings), why: 'settings models.default' };
-
-  const entries = byRank(dependencies.declared().filter(({ shipped }) => shipped));
-  const byVariables = entries.find((entry) => hasVariables(entry, env));
-  if (byVariables !== undefined) {
-    return {
-      ref: await completeEntry(byVariables),
-      why: `${byVariables.when_env.join(' and ')} ${byVariables.when_env.length > 1 ? 'are' : 'is'} set`,
-    };
-  }
-
-  const tried: string[] = [];
-  for (const entry of entries.filter(({ when_local }) => when_local)) {
-    let place: string | null = null;
-    try {
-      place = (await (await provider(entry.extensionId)).findLocal?.(entry.prefix)) ?? null;
-      if (place !== null) return { ref: await completeEntry(entry), why: `a server listens on ${place}` };
-    } catch (error) {
-      // It may be another program, or have no model yet.
-      tried.push(`${place === null ? `a server of '${entry.prefix}'` : `the server on ${place}`} could not be used: ${messageOf(error)}`);
-    }
-  }
-
-  const last = entries.findLast(({ when_env, when_local }) => when_env.length === 0 && !when_local);
-  if (last === undefined) {
-    throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), {
-      cure: 'set models.default in the settings, or PITH_MODEL, to provider/model',
-    });
-  }
-  return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };
 }
 
 /** Highest first. */

@@ -61,7 +61,7 @@ export async function gatherContext(
     try {
       await hooks?.begin(extensionId, turn);
       const { system, turn: beside, documents } = await getContext(turn.userTexts.at(-1) ?? '', turn, signal);
-      return { extensionId, system: system?.trim(), turn: beside && (await cutToTokens(beside.trim(), TURN_PART_TOKENS)), documents };
+      return { extensionId, system: system?.trim(), turn: beside && cutToTokens(beside.trim(), TURN_PART_TOKENS), documents };
     } catch (error) {
       return { code: codeOf(error, 'provider_failed'), message: `'${extensionId}' adds nothing to this turn: ${messageOf(error)}` };
     }
@@ -116,11 +116,11 @@ interface FittingDocuments {
 }
 
 /** In their order, those that fit; none is cut. */
-export async function fittingDocuments(offered: readonly OfferedDocument[], contextWindow: number | null): Promise<FittingDocuments> {
+export function fittingDocuments(offered: readonly OfferedDocument[], contextWindow: number | null): FittingDocuments {
   const distinct = [...new Map(offered.map((document) => [`${document.extensionId} ${document.key}`, document])).values()];
   if (distinct.length === 0) return NONE;
   const budget = Math.floor((contextWindow ?? ASSUMED_WINDOW) * SHARE);
-  const sizes = await countTokens(distinct.map(({ text }) => text));
+  const sizes = countTokens(distinct.map(({ text }) => text));
   let left = budget;
   const documents: OfferedDocument[] = [];
   const others: { readonly document: OfferedDocument; readonly size: number }[] = [];
@@ -134,7 +134,7 @@ export async function fittingDocuments(offered: readonly OfferedDocument[], cont
   });
   return {
     documents,
-    lines: await linesOf(others.map(({ document }) => document)),
+    lines: linesOf(others.map(({ document }) => document)),
     notices: others.map(({ document, size }) => noticeOf(document, size, budget)),
   };
 }
@@ -142,16 +142,14 @@ export async function fittingDocuments(offered: readonly OfferedDocument[], cont
 const NONE: FittingDocuments = { documents: [], lines: [], notices: [] };
 
 /** Tells the model what was left out. */
-async function linesOf(leftOut: readonly OfferedDocument[]): Promise<FittingDocuments['lines']> {
+function linesOf(leftOut: readonly OfferedDocument[]): FittingDocuments['lines'] {
   const byExtension = new Map<string, string[]>();
   for (const { extensionId, key, instead } of leftOut) {
     const lines = byExtension.get(extensionId) ?? [];
     byExtension.set(extensionId, lines);
     lines.push(instead?.trim() || `[${key}: left out, it has no room in this message]`);
   }
-  return Promise.all(
-    [...byExtension].map(async ([extensionId, lines]) => ({ extensionId, text: await cutToTokens(lines.join('\n'), LINES_TOKENS) })),
-  );
+  return [...byExtension].map(([extensionId, lines]) => ({ extensionId, text: cutToTokens(lines.join('\n'), LINES_TOKENS) }));
 }
 
 function noticeOf({ extensionId, key }: OfferedDocument, size: number, budget: number): FittingDocuments['notices'][number] {

@@ -1,4 +1,4 @@
-import type * as tokenxModule from 'tokenx';
+import { estimateTokenCount, sliceByTokens } from 'tokenx';
 import type { ContextParts, JsonValue, Message, ToolResult } from '../../contract/index.ts';
 import type { Retain, StoredMessage } from '../threads/thread.ts';
 
@@ -127,23 +127,13 @@ function retainedIn(messages: readonly Retaining[]): readonly Retain[] {
   return messages.flatMap(({ retain }) => Object.values(retain));
 }
 
-let loading: Promise<typeof tokenxModule> | undefined;
-
-/** Loaded when a text is long enough to matter. */
-function tokenx(): Promise<typeof tokenxModule> {
-  return (loading ??= import('tokenx'));
-}
-
-export async function countTokens(texts: readonly string[]): Promise<readonly number[]> {
-  const { estimateTokenCount } = await tokenx();
+export function countTokens(texts: readonly string[]): readonly number[] {
   return texts.map((text) => estimateTokenCount(text));
 }
 
 /** `text` with at most `limit` tokens; what is cut is said. */
-export async function cutToTokens(text: string, limit: number): Promise<string> {
-  if (text.length <= limit) return text;
-  const { estimateTokenCount, sliceByTokens } = await tokenx();
-  if (estimateTokenCount(text) <= limit) return text;
+export function cutToTokens(text: string, limit: number): string {
+  if (text.length <= limit || estimateTokenCount(text) <= limit) return text;
   const mark = `\n[… cut at ${limit} tokens]`;
   return sliceByTokens(text, 0, limit - estimateTokenCount(mark)).trimEnd() + mark;
 }

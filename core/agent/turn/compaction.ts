@@ -18,11 +18,11 @@ import { LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import type { RunningTurn, TurnDependencies, TurnPlan } from './running-turn.ts';
 
 /** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */
-async function measure(turn: RunningTurn): Promise<number> {
+function measure(turn: RunningTurn): number {
   const { meter, prompt } = turn.conversation;
   const texts = prompt.slice(meter.counted).map(textOf);
   if (meter.counted === 0) texts.push(toolsText(turn));
-  for (const tokens of await countTokens(texts)) meter.tokens += tokens + MESSAGE_TOKENS;
+  for (const tokens of countTokens(texts)) meter.tokens += tokens + MESSAGE_TOKENS;
   meter.counted = prompt.length;
   return meter.tokens;
 }
@@ -35,13 +35,13 @@ function atMost(turn: RunningTurn): number {
 }
 
 /** Adds one answer's use; what the provider does not report is estimated. Call before the answer joins the prompt. */
-export async function addUsage(
+export function addUsage(
   turn: RunningTurn,
   { inputTokens, outputTokens }: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined },
   text: string,
-): Promise<void> {
-  const input = inputTokens ?? (await measure(turn));
-  const output = outputTokens ?? (await countTokens([text]))[0] ?? 0;
+): void {
+  const input = inputTokens ?? measure(turn);
+  const output = outputTokens ?? countTokens([text])[0] ?? 0;
   spendTokens(turn, input, output);
   turn.conversation.meter.tokens = input + output;
   // The answer that is about to be added is covered by its output tokens.
@@ -75,7 +75,7 @@ export async function* compactIfNeeded(turn: RunningTurn, { force = false } = {}
   const { contextWindow } = plan.model;
   if (!force) {
     if (contextWindow === null || atMost(turn) < contextWindow * COMPACT_AT) return false;
-    if ((await measure(turn)) < Math.max(contextWindow * COMPACT_AT, meter.incompressible * WORTH_ANOTHER_TRY)) return false;
+    if (measure(turn) < Math.max(contextWindow * COMPACT_AT, meter.incompressible * WORTH_ANOTHER_TRY)) return false;
   }
   const measured = meter.tokens;
   const provider = await compactorOf(deps);
@@ -135,7 +135,7 @@ export async function compactByHand(
       const found = await shorten(deps, provider, asked, stop);
       stop.throwIfAborted();
       if (found) await replace(deps, deps.threads.writer(fence), asked, found);
-      const tokens = found ? 0 : sum(await countTokens(history.map(({ message }) => textOf(message))));
+      const tokens = found ? 0 : sum(countTokens(history.map(({ message }) => textOf(message))));
       return found ? { tokensBefore: found.tokensBefore, tokensAfter: found.tokensAfter } : { tokensBefore: tokens, tokensAfter: tokens };
     },
     signal,
@@ -190,8 +190,8 @@ async function shorten(
   const loaded = await deps.threads.load(threadId);
   if (loaded === null) return null;
   const history = sentHistory(loaded.messages, turnId ?? undefined);
-  const estimated = await tokensOf(history);
-  const fixed = sum(await countTokens([prompt.system, JSON.stringify(prompt.tools)]));
+  const estimated = tokensOf(history);
+  const fixed = sum(countTokens([prompt.system, JSON.stringify(prompt.tools)]));
   const scale = Math.max(1, measured / (fixed + sum(estimated)));
   const scaled = (tokens: number) => Math.round(tokens * scale);
   const messages = history.map(({ message, retain }, index) => ({
@@ -212,7 +212,7 @@ async function shorten(
   const replacement = answer ? withSummary(recipe.messages, answer.text) : recipe.messages;
   const after = [...replacement, ...history.slice(replaced)];
   const tokensBefore = scaled(sum(estimated));
-  const tokensAfter = scaled(sum(await tokensOf(after)));
+  const tokensAfter = scaled(sum(tokensOf(after)));
   if (tokensAfter >= tokensBefore) return null;
   const { seq: throughSeq } = history[replaced - 1] as StoredMessage;
   const usage = answer?.usage ?? { inputTokens: 0, outputTokens: 0 };
@@ -309,8 +309,8 @@ function noticeOf(error: unknown, { extensionId }: Remote<CompactionProvider>): 
   return { code: codeOf(error, 'provider_failed'), message: `'${extensionId}' could not shorten the conversation: ${messageOf(error)}` };
 }
 
-async function tokensOf(messages: readonly { readonly message: Message }[]): Promise<readonly number[]> {
-  return (await countTokens(messages.map(({ message }) => textOf(message)))).map((tokens) => tokens + MESSAGE_TOKENS);
+function tokensOf(messages: readonly { readonly message: Message }[]): readonly number[] {
+  return countTokens(messages.map(({ message }) => textOf(message))).map((tokens) => tokens + MESSAGE_TOKENS);
 }
 
 function sum(numbers: readonly number[]): number {

@@ -71,7 +71,7 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   const message = assistantMessage(outcome, asked);
   if (outcome.text !== '') turn.progress.text = outcome.text;
   const ending = outcome.cut || asked.length === 0 ? yield* endOf(turn, outcome) : null;
-  await addUsage(turn, usageOf(outcome), outcome.text);
+  addUsage(turn, usageOf(outcome), outcome.text);
   if (message.content.length === 0) return ending;
 
   turn.conversation.prompt.push(message);
@@ -170,15 +170,15 @@ async function appendTools(turn: RunningTurn, providers: readonly string[]): Pro
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];
-  if (found.tools.length > offered.length) await append(turn, found.tools.slice(offered.length));
+  if (found.tools.length > offered.length) append(turn, found.tools.slice(offered.length));
   return turn.notices.fresh(turn.record.threadId, found.notices);
 }
 
-async function append({ offer, conversation }: RunningTurn, added: readonly OfferedTool[]): Promise<void> {
+function append({ offer, conversation }: RunningTurn, added: readonly OfferedTool[]): void {
   const functions = added.map(functionTool);
   offer.toolsByName = new Map([...offer.toolsByName, ...added.map((tool) => [tool.modelName, tool] as const)]);
   offer.functionTools = [...offer.functionTools, ...functions];
   offer.info = { ...offer.info, tools: toolIds([...offer.toolsByName.values()]) };
   // What has been measured covers the tools that there were.
-  if (conversation.meter.counted > 0) conversation.meter.tokens += (await countTokens([JSON.stringify(functions)]))[0] ?? 0;
+  if (conversation.meter.counted > 0) conversation.meter.tokens += countTokens([JSON.stringify(functions)])[0] ?? 0;
 }

@@ -53,7 +53,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     instructionsOf(spec, skills, variables, (id, prompt) => host.agents.renderPrompt(id, prompt, signal)),
     gatherContext(serving, info, deps.hooks, signal),
   ]);
-  const fitting = await fittingDocuments(context.documents, model.contextWindow);
+  const fitting = fittingDocuments(context.documents, model.contextWindow);
   const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, text: part }))];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
   return {
@@ -167,7 +167,7 @@ export async function preview(
     { name: 'message', text: input },
     ...(tools.length === 0 ? [] : [{ name: 'tools', text: JSON.stringify(tools) }]),
   ];
-  const counts = await countTokens(parts.map(({ text }) => text));
+  const counts = countTokens(parts.map(({ text }) => text));
   return {
     system: plan.system,
     messages: assemble('', [...past, message]),

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
+import { timeOf } from './text.ts';
 import { shownQuestion, startersOfPath, type Approval } from '../../agent/index.ts';
 
 const MOST_LINES = 40;
@@ -70,10 +71,6 @@ function valueLines(name: string, value: JsonValue): readonly string[] {
 
 function cut(line: string): string {
   return printableLine(line, LONGEST_LINE + 1);
-}
-
-export function timeOf(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** DESIGN's shape of `approvals list --json`. */

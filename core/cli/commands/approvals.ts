@@ -1,8 +1,8 @@
 import type { CommandInput, CommandIO, JsonValue, TurnEvent } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { approvalJson, questionLines, startedText, timeOf } from './approval-text.ts';
-import { colours, printTable } from './text.ts';
+import { approvalJson, questionLines, startedText } from './approval-text.ts';
+import { colours, printTable, timeOf } from './text.ts';
 import { type Approval, type ApprovalReply, unknownApproval, LOCAL_USER } from '../../agent/index.ts';
 
 export async function listApprovals(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {

@@ -3,7 +3,7 @@ import type { ExtensionStatus } from '../../kernel/index.ts';
 import { askText, type Manifest, NETWORK_REACH } from '../../trust/index.ts';
 import { didYouMean, findingLine, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { paintState, printFields, printTable } from './text.ts';
+import { agreed, paintState, printFields, printTable } from './text.ts';
 
 export async function listExtensions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const extensions = kernel.host.extensions.list();
@@ -123,7 +123,8 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
     io.json({ ok: open.length === 0, id, granted: [] });
     return open.length === 0 ? 0 : 1;
   }
-  if (!(await agreed(id, 'Let it have that?', input, io))) return 1;
+  const cure = `read the list above, then say: pith extensions allow ${id} --yes`;
+  if (!(await agreed('Let it have that?', cure, input, io))) return 1;
   kernel.trust.allow(
     id,
     asks.filter(({ never }) => never === null).map(({ ask }) => ask),
@@ -144,13 +145,4 @@ function allowNamed({ trust }: Kernel, id: string, asks: readonly string[], io: 
   if (asks.length > 0) trust.allow(id, asks);
   io.json({ ok: true, id, granted: [...asks] });
   return 0;
-}
-
-/** Piped text agrees to nothing; a person who types --yes on the command line does. */
-async function agreed(id: string, question: string, input: CommandInput, io: CommandIO): Promise<boolean> {
-  if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
-  if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
-  throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', {
-    cure: `read the list above, then say: pith extensions allow ${id} --yes`,
-  });
 }

@@ -1,7 +1,7 @@
 import pc from 'picocolors';
 import { type Column, renderTable } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
-import type { CommandIO } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 
 /** Paints where the output takes colour, and leaves the text alone elsewhere. */
 export function colours(io: Pick<CommandIO, 'colour'>) {
@@ -46,4 +46,16 @@ const STATE_COLOURS = {
 export function paintState(io: CommandIO, state: string, text: string = state): string {
   const colour = (STATE_COLOURS as Readonly<Record<string, 'green' | 'yellow' | 'red' | 'dim' | undefined>>)[state];
   return colour === undefined ? text : colours(io)[colour](text);
+}
+
+/** Piped text agrees to nothing; a person who types --yes on the command line does. `cure`: how to agree where nobody can be asked. */
+export async function agreed(question: string, cure: string, input: CommandInput, io: CommandIO): Promise<boolean> {
+  if (input.options['yes'] === true && (io.session === undefined || io.interactive)) return true;
+  if (io.interactive) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
+  throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', { cure });
+}
+
+/** To the minute. */
+export function timeOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,7 +1,7 @@
 import { type CommandInput, type CommandIO, type Message, PithError } from '../../contract/index.ts';
 import { didYouMean, printable } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { colours, printTable } from './text.ts';
+import { colours, printTable, timeOf } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOf(input, 'limit');
@@ -13,7 +13,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
     [
       { title: 'THREAD', value: ({ id }) => (id === io.session?.threadId ? `${id} *` : id) },
       { title: 'AGENT', value: ({ agentId }) => agentId },
-      { title: 'LAST', value: ({ updatedAt }) => new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ') },
+      { title: 'LAST', value: ({ updatedAt }) => timeOf(updatedAt) },
       { title: 'BEGINS', value: ({ title }) => title },
     ],
     'No conversations yet: pith chat begins one',

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
+import { agreed } from './text.ts';
 import { isElsewhere, locateSandbox } from '../terminal/locate.ts';
 import {
   lookAt,
@@ -34,7 +35,7 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     });
   if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
   if (found.level === 'trusted') io.print('You already trust it. If you answer yes, its extensions also get what they ask for now.');
-  if (!(await agreed('Trust it?', input, io))) {
+  if (!(await agreed('Trust it?', 'read the list above, then add --yes', input, io))) {
     io.json({ ok: false, sandbox: found.opened, trusted: found.level === 'trusted', overview: { ...overview } as never });
     return 1;
   }
@@ -70,13 +71,6 @@ async function takeState(named: NamedTarget, found: Trust, input: CommandInput, 
   if (!io.quiet)
     io.print(isTheirs ? `Pith now uses the state in ${printableLine(wanted)}` : 'That state stays as it is; Pith starts with fresh state');
   return true;
-}
-
-async function agreed(question: string, input: CommandInput, io: CommandIO): Promise<boolean> {
-  if (input.options['yes'] === true) return true;
-  if (!io.interactive)
-    throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', { cure: 'read the list above, then add --yes' });
-  return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
 }
 
 function list(io: CommandIO): number {
