@@ -18,13 +18,12 @@ export interface AgentsOptions extends Pick<TurnDependencies, 'host' | 'events' 
   stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways?(): readonly string[];
-  /** Awaited before each turn. What it rejects with ends the turn: the store may be damaged, or the disk full. */
+  /** Awaited before each turn and each call by hand. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   prepare?(): Promise<void>;
 }
 
 /** The agents of a kernel, and the one way to run them. */
-export interface Agents extends ToolCaller {
-  readonly registry: AgentRegistry;
+export interface Agents extends AgentRegistry, ToolCaller {
   readonly run: RunTurn;
   /** What a turn would send, without sending or writing anything. */
   preview(request: PreviewRequest, signal?: AbortSignal): Promise<PromptPreview>;
@@ -51,9 +50,14 @@ export function createAgents(options: AgentsOptions): Agents {
     },
     cleaned: (event) => host.secrets.redactJson(event), // providers repeat keys in what they say of a failure
   });
+  const tools = createToolCaller({ ...common, askAlways });
   return {
-    ...createToolCaller({ ...common, askAlways }),
-    registry,
+    ...registry,
+    ...tools,
+    async callTool(...asked) {
+      await options.prepare?.();
+      return tools.callTool(...asked);
+    },
     run,
     preview: (request, signal) => preview(dependencies(), request, signal),
     check: (agent) => checkAgent(registry, models, agent),

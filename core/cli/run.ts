@@ -130,7 +130,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 /** Runs a command on a kernel that works, with what is wrong said before it, and what turned out to be wrong after it. */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => input.options[name] !== undefined);
-  await untilAborted(isShort ? kernel.startUsed() : kernel.start(), signal);
+  await untilAborted(isShort ? kernel.start('used') : kernel.start(), signal);
   const { Problems } = await import('./terminal/problems.ts');
   const problems = new Problems(kernel, io);
   const isRead = io.interactive && !isShort;

@@ -103,10 +103,10 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       keyValue: (extensionId) => createKeyValue(get(STORE), extensionId, reading.settings.quotas),
       database: (extensionId) => createDatabase(get(STORE), extensionId),
       agents: {
-        list: async () => (await agents.registry.list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
-        find: async (id) => (await agents.registry.resolve(id)).spec,
+        list: async () => (await agents.list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+        find: async (id) => (await agents.resolve(id)).spec,
         check: (agent) => agents.check(agent),
-        run: (request, signal) => runTurn(request, signal),
+        run: (request, signal) => agents.run(request, signal),
       },
     },
     calls: { wire: options.wire, isolation: options.isolation },
@@ -151,7 +151,6 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     unreleased: (threadId, error) => host.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });
-  const runTurn = agents.run;
 
   const findings = () =>
     host.secrets.redactJson([
@@ -164,7 +163,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   const problemsNow = async () => {
     const own = await ownFindings(host);
     await knowAsked();
-    const statuses = await agents.registry.list();
+    const statuses = await agents.list();
     const { default_agent: defaultAgent } = settingsNow();
     return host.secrets.redactJson(
       problemsIn({ findings: findings(), own, extensions: host.extensions.list(), agents: statuses, defaultAgent }),
@@ -193,13 +192,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   };
 
   const kernel: Kernel = {
-    sandbox,
     trust: reading.options.trust,
     get settings() {
       return settingsNow();
     },
     events,
-    clock,
     get threads() {
       return get(STORES).threads;
     },
@@ -207,24 +204,16 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return get(STORES).approvals;
     },
     host,
-    agents: agents.registry,
+    agents,
     get router() {
       return get(ROUTER);
     },
-    runTurn,
-    preview: agents.preview,
-    toolsOf: agents.toolsOf,
-    async callTool(user, name, input, signal = new AbortController().signal) {
-      await knowAsked();
-      return agents.callTool(user, name, input, signal);
-    },
-    compact: agents.compact,
     async doctor() {
       const { data_dir: dataDirectory, quotas } = reading.settings;
       const { level, opened, why } = reading.options.trust;
       const report = await examine({
         host,
-        agents: agents.registry,
+        agents,
         router: get(ROUTER),
         findings,
         settingsUnread: reading.unread,
@@ -244,14 +233,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return found;
     },
     restarts: createRestarts(),
-    async start() {
-      await host.startServices();
+    async start(which = 'all') {
+      await host.startServices(which);
+      if (which === 'used') return;
       await host.watch();
       if (stopping) return; // it was stopped meanwhile
       services = get(EVENT_SERVICES);
       services.start();
     },
-    startUsed: () => host.startServices('used'),
     stop: () => (stopping ??= stop()),
   };
   return kernel;

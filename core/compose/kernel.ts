@@ -1,21 +1,11 @@
-import type {
-  Clock,
-  Command,
-  Diagnostic,
-  Events,
-  JsonValue,
-  LanguageModel,
-  ToolResult,
-  TurnEvent,
-  TurnRequest,
-} from '../contract/index.ts';
+import type { Clock, Command, Diagnostic, Events, LanguageModel } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { SandboxOptions } from './sandbox-reading.ts';
 import type { Host, Tier } from '../kernel/index.ts';
 import type { Settings } from '../declarations/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Agents, AgentRegistry, ToolUser, PersonApprovals, Threads } from '../agent/index.ts';
+import type { Agents, PersonApprovals, Threads } from '../agent/index.ts';
 
 export interface KernelOptions extends Omit<SandboxOptions, 'env' | 'home'> {
   readonly env?: SandboxOptions['env'];
@@ -33,33 +23,24 @@ export interface KernelOptions extends Omit<SandboxOptions, 'env' | 'home'> {
 }
 
 /** One sandbox, running. */
-export interface Kernel extends Pick<Agents, 'preview' | 'toolsOf' | 'compact'> {
-  /** The sandbox that it works in; a restricted one is not that of `trust.opened`. */
-  readonly sandbox: string;
+export interface Kernel {
   readonly trust: Trust;
   readonly settings: Settings;
   readonly events: Events;
-  readonly clock: Clock;
   readonly threads: Threads;
   /** What people are asked, and their answers. Only a person's command may answer. */
   readonly approvals: PersonApprovals;
   readonly host: Host;
-  readonly agents: AgentRegistry;
+  readonly agents: Agents;
   readonly router: ModelRouter;
-  /** The one way to run an agent. Never throws; the last event is `turn-end`. */
-  runTurn(request: TurnRequest, signal?: AbortSignal): AsyncIterable<TurnEvent>;
-  /** Calls one tool as an agent would; what needs approval is refused unless `user` can ask a person. */
-  callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
   doctor(): Promise<DoctorReport>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
   /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. */
   problems(): Promise<readonly Diagnostic[]>;
   readonly restarts: Restarts;
-  /** Starts services, deliveries and schedules, and watches the sandbox. */
-  start(): Promise<void>;
-  /** Starts only what is used, for a turn or two; what is published durably waits for a process that starts all. */
-  startUsed(): Promise<void>;
+  /** Starts services, deliveries and schedules, and watches the sandbox; or only what is `used`, for a turn or two: what is published durably waits for a process that starts all. */
+  start(which?: 'all' | 'used'): Promise<void>;
   /** Releases everything, at most ten seconds. Once; never rejects. */
   stop(): Promise<void>;
 }

@@ -97,7 +97,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
       input,
       ...request,
     };
-    for await (const event of kernel.runTurn(turn, signal)) events.push(event);
+    for await (const event of kernel.agents.run(turn, signal)) events.push(event);
     const end = events.at(-1);
     if (end?.type !== 'turn-end') throw new Error(`the turn's last event is ${end?.type ?? 'missing'}, not turn-end`);
     return {

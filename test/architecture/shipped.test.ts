@@ -62,10 +62,10 @@ describe('what ships', () => {
     expect(agents.get('orchestrator')?.prompt).toContain('Always check the available skills before starting a complex task');
     expect(test.kernel.settings.default_agent).toBe('orchestrator');
 
-    const builder = await test.kernel.preview({ agent: 'builder_agent', input: 'make an extension' });
+    const builder = await test.kernel.agents.preview({ agent: 'builder_agent', input: 'make an extension' });
     expect(builder.system).toContain('<skill id="extension-development"');
     expect(builder.system).toContain('You are Builder');
-    const orchestrator = await test.kernel.preview({ agent: 'orchestrator', input: 'review my extension' });
+    const orchestrator = await test.kernel.agents.preview({ agent: 'orchestrator', input: 'review my extension' });
     expect(orchestrator.system).toContain('[Available Skills]\n');
     expect(orchestrator.system).toContain('• `extension-development` — How to create and modify extensions for Pith.\n');
     expect(orchestrator.tools.map(({ name }) => name)).toEqual(

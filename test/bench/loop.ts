@@ -72,13 +72,13 @@ function agentsInMemory(kernel: Kernel, sandboxDir: string): Agents {
     acquire: async () => hold,
     run: (_thread, task) => task(hold),
   };
-  const threads = memoryThreads(kernel.clock, () => true);
+  const threads = memoryThreads(systemClock, () => true);
   return createAgents({
     host: kernel.host,
     models: kernel.router,
     stores: () => ({ threads, approvals: noApprovals, queue }),
     events: kernel.events,
-    clock: kernel.clock,
+    clock: systemClock,
     sandboxDir,
   });
 }

@@ -39,7 +39,7 @@ export const processTier: Bench = async ({ runs }) =>
       },
       measured: async () => {
         const kernel = await open();
-        await kernel.toolsOf('asker');
+        await kernel.agents.toolsOf('asker');
         const taken = await timed(callOf(kernel));
         await kernel.stop();
         return taken;
@@ -89,7 +89,7 @@ socket.on('end', () => process.exit(0));
 
 function callOf(kernel: Kernel): () => Promise<unknown> {
   return async () => {
-    const result = await kernel.callTool('asker', 'pid', {});
+    const result = await kernel.agents.callTool('asker', 'pid', {});
     if (!result.ok) throw new Error(result.error.message);
     return result.output;
   };

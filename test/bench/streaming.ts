@@ -30,7 +30,7 @@ export const streaming: Bench = async ({ runs, quick }) =>
     let turns = 0;
     const ours: Client = async ({ tokens, pace }) => {
       let seen = 0;
-      for await (const event of kernel.runTurn({
+      for await (const event of kernel.agents.run({
         agent: 'plain',
         threadId: `t${turns++}`,
         channelId: 'bench',

@@ -73,7 +73,7 @@ describe('a sandbox with thirty broken neighbours', () => {
       code: 'model_unknown',
       message: expect.stringContaining('openai'),
     });
-    await expect(pith.kernel.callTool('orchestrator', 'kind_tol', {})).rejects.toMatchObject({
+    await expect(pith.kernel.agents.callTool('orchestrator', 'kind_tol', {})).rejects.toMatchObject({
       code: 'tool_unknown',
       cure: expect.stringContaining('kind_tool'),
     });

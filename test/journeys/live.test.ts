@@ -41,13 +41,13 @@ describe('skills while a conversation runs', () => {
     });
     await pith!.kernel.start(); // as a conversation does: bodies are kept from now on
     await turn(0);
-    const read = async () => JSON.stringify(await pith!.kernel.callTool('orchestrator', 'list_skills', { query: 'xylem' }));
+    const read = async () => JSON.stringify(await pith!.kernel.agents.callTool('orchestrator', 'list_skills', { query: 'xylem' }));
     await until(async () => (await read()).includes('matches: xylem'));
     await pith!.write('skills/alpha/SKILL.md', '---\nname: "alpha\n  - description: \'x\n\tbroken\n---\n\nBROKEN-BODY\n');
     const { system } = await turn(NEXT_SKILL_LOOK_MS);
     expect(system).toContain('• `alpha` — The good wording.');
     expect(system).toContain('`beta`');
-    const body = await pith!.kernel.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' });
+    const body = await pith!.kernel.agents.callTool('orchestrator', 'read_skill', { skill_id: 'alpha' });
     expect(JSON.stringify(body)).toMatch(/note: the file is broken now; this is the last good version.*GOOD-BODY/);
     const skills = await (await pith!.kernel.host.providers.active(SkillProvider))[0]!.listSkills();
     const diagnostics = skills.find(({ id }) => id === 'alpha')!.diagnostics;

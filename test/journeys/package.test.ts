@@ -76,7 +76,7 @@ describe('use.md 2: Pith as a package', () => {
     const text = `import { PithError } from 'pith';
 import { testKernel } from 'pith/testing';
 const test = await testKernel();
-const error = await test.kernel.callTool('nobody', 'nothing', {}).catch((error) => error);
+const error = await test.kernel.agents.callTool('nobody', 'nothing', {}).catch((error) => error);
 console.log(error instanceof PithError, error.code);
 await test.stop();`;
     await writeFile(path.join(project, 'own.mjs'), text);

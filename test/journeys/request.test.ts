@@ -182,7 +182,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(await catalog('allowed')).toEqual(['alpha', 'gamma']);
     expect(await catalog('declared')).toEqual(['gamma']);
     expect(await catalog('toolless')).toEqual([]);
-    const read = (agent: string, skill_id: string) => pith!.kernel.callTool(agent, 'read_skill', { skill_id });
+    const read = (agent: string, skill_id: string) => pith!.kernel.agents.callTool(agent, 'read_skill', { skill_id });
     expect(await read('declared', 'alpha')).toMatchObject({ ok: true });
     expect(await read('declared', 'delta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });
     expect(await read('allowed', 'beta')).toMatchObject({ ok: false, error: { code: 'skill_not_found' } });

@@ -117,12 +117,12 @@ beforeAll(async () => {
   );
   seen.set('command', JSON.stringify(command));
   seen.set('command error', inspect(thrown));
-  seen.set('tools', JSON.stringify(await pith.kernel.toolsOf('bound')));
+  seen.set('tools', JSON.stringify(await pith.kernel.agents.toolsOf('bound')));
   seen.set('requests', JSON.stringify(server.requests.map(({ body }) => body)));
   seen.set('bus events', JSON.stringify(events.events));
   seen.set('doctor', JSON.stringify(await pith.kernel.doctor()));
   seen.set('failures', JSON.stringify(pith.kernel.host.extensions.failures()));
-  seen.set('preview', JSON.stringify(await pith.kernel.preview({ agent: 'orchestrator', input: 'x', channelId: 'cli' })));
+  seen.set('preview', JSON.stringify(await pith.kernel.agents.preview({ agent: 'orchestrator', input: 'x', channelId: 'cli' })));
   await pith.kernel.stop();
   for (const file of await readdir(pith.sandbox, { recursive: true, withFileTypes: true })) {
     if (file.isFile())

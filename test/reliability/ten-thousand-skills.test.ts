@@ -239,7 +239,7 @@ function matching(pith: TestKernel, query: string): Promise<string> {
 /** Each call is a separate turn. Where a model would answer, others may work. */
 async function called(pith: TestKernel, input: { query?: string; limit: number; offset?: number }): Promise<string> {
   await new Promise(setImmediate);
-  const result = await pith.kernel.callTool('orchestrator', 'list_skills', input);
+  const result = await pith.kernel.agents.callTool('orchestrator', 'list_skills', input);
   return result.ok ? String(result.output) : JSON.stringify(result);
 }
 

@@ -52,9 +52,9 @@ async function results(
   name: string,
   inputOf: (path: string) => Record<string, string | boolean>,
   paths = PATHS,
-): Promise<readonly (readonly [string, Awaited<ReturnType<TestKernel['kernel']['callTool']>>])[]> {
+): Promise<readonly (readonly [string, Awaited<ReturnType<TestKernel['kernel']['agents']['callTool']>>])[]> {
   const found = [];
-  for (const each of paths) found.push([each, await pith.kernel.callTool('reader', name, inputOf(each))] as const);
+  for (const each of paths) found.push([each, await pith.kernel.agents.callTool('reader', name, inputOf(each))] as const);
   return found;
 }
 
@@ -65,7 +65,9 @@ describe('paths that lead outside, through the kernel', () => {
     expect(new Set(found.map(([, result]) => (result.ok ? 'ok' : result.error.code)))).toEqual(new Set(['resource_not_found']));
     const words = found.map(([, result]) => (result.ok ? '' : result.error.message.replace(/'[^]*'|`[^]*`/u, '…')));
     expect(new Set(words).size, [...new Set(words)].slice(0, 3).join('\n')).toBe(1);
-    expect(await pith.kernel.callTool('reader', 'read_skill_resource', { skill_id: 'alpha', path: 'references/guide.md' })).toMatchObject({
+    expect(
+      await pith.kernel.agents.callTool('reader', 'read_skill_resource', { skill_id: 'alpha', path: 'references/guide.md' }),
+    ).toMatchObject({
       ok: true,
     });
   });
@@ -73,7 +75,7 @@ describe('paths that lead outside, through the kernel', () => {
   it('S42 ids are looked up and never joined to a path', async () => {
     const found = await results('read_skill', (each) => ({ skill_id: `alpha/${each}` }));
     expect(found.filter(([, result]) => result.ok || JSON.stringify(result).includes(SECRET)).map(([each]) => each)).toEqual([]);
-    expect(await pith.kernel.callTool('reader', 'read_skill_resource', { skill_id: '../other', path: 'secret.txt' })).toMatchObject({
+    expect(await pith.kernel.agents.callTool('reader', 'read_skill_resource', { skill_id: '../other', path: 'secret.txt' })).toMatchObject({
       ok: false,
       error: { code: 'skill_not_found' },
     });

@@ -12,7 +12,7 @@ export interface ToolCaller {
   /** What the agent can call now. Rejects `agent_unknown` or `agent_failed`. */
   toolsOf(agentId: string): Promise<readonly OfferedTool[]>;
   /** Through the same gate as in a turn. Rejects `tool_unknown` with the nearest names. */
-  callTool(user: ToolUser, name: string, input: JsonValue, signal: AbortSignal): Promise<ToolResult>;
+  callTool(user: ToolUser, name: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
 }
 
 /** The agent as which a tool is called, and the person who can be asked. An agent alone is refused what needs approval. */
@@ -42,7 +42,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
 
   return {
     toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
-    async callTool(user, name, input, signal) {
+    async callTool(user, name, input, signal = new AbortController().signal) {
       const { agentId, approve } = typeof user === 'string' ? { agentId: user, approve: null } : user;
       const problem = inputProblem(input);
       if (problem !== null) return toolError('tool_input_invalid', `the input of '${name}' ${problem}`);

@@ -124,7 +124,7 @@ async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promi
 
 async function goOnHere({ kernel, io, signal }: Place, threadId: string, agent: string): Promise<End | null> {
   let end: End | null = null;
-  for await (const event of kernel.runTurn({ agent, threadId, resume: true }, signal)) {
+  for await (const event of kernel.agents.run({ agent, threadId, resume: true }, signal)) {
     if (event.type === 'tool-result' && !io.quiet)
       io.error(`${event.ok ? '✓' : '✗'} ${printableLine(event.line ?? event.title ?? event.name)}`);
     if (event.type === 'notice' && !io.quiet) io.error(event.message);

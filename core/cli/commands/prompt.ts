@@ -11,7 +11,7 @@ const CHANNEL = 'cli';
 /** The exact text: what is printed is what the model would get, with what nobody sees shown; under --json byte for byte. */
 export async function showPrompt(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = (await findAgent(kernel, String(input.arguments['id']))).id;
-  const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
+  const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
   io.json(jsonOf(preview));
   printParts(io, preview);
   if (!io.quiet) printTokens(io, preview);
@@ -24,7 +24,7 @@ export async function showContext(kernel: Kernel, input: CommandInput, io: Comma
       cure: 'use it in pith chat',
     });
   const { agentId: agent, threadId } = io.session;
-  const preview = await kernel.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL });
+  const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL });
   io.json(jsonOf(preview));
   printParts(io, preview);
   printTokens(io, preview);

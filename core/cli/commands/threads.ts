@@ -37,7 +37,7 @@ export async function compactThread(kernel: Kernel, input: CommandInput, io: Com
   const id = input.arguments['id'] ?? io.session?.threadId;
   if (typeof id !== 'string') throw new PithError('usage', 'compact needs a thread', { cure: 'write: pith threads compact <id>' });
   await loadThread(kernel, id);
-  const { tokensBefore, tokensAfter } = await kernel.compact(id, signal);
+  const { tokensBefore, tokensAfter } = await kernel.agents.compact(id, signal);
   io.json({ thread: id, tokensBefore, tokensAfter });
   io.print(
     tokensAfter < tokensBefore

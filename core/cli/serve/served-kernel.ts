@@ -59,8 +59,8 @@ async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
   const problems = new Problems(kernel, io);
   problems.follow();
   await problems.say();
-  io.json({ type: 'started', sandbox: kernel.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
-  if (!io.quiet) io.print(`Serving ${kernel.sandbox}; Ctrl-C ends it`);
+  io.json({ type: 'started', sandbox: kernel.trust.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
+  if (!io.quiet) io.print(`Serving ${kernel.trust.sandbox}; Ctrl-C ends it`);
 }
 
 /** The reason that was given; null when `signal` ends the kernel. */

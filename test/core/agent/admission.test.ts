@@ -70,7 +70,7 @@ it('K44 a tool that is missing because its extension failed is told as such, to 
     script: [{ calls: [{ name: 'roll', input: {} }] }, { text: 'ok' }],
   });
   const why = /no tool 'roll'.*'mine' failed, and its tools are missing: see 'pith doctor'/u;
-  await expect(world.kernel.callTool('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
+  await expect(world.kernel.agents.callTool('main', 'roll', {}, new AbortController().signal)).rejects.toMatchObject({
     code: 'tool_unknown',
     message: expect.stringMatching(why),
   });

@@ -60,7 +60,7 @@ describe('agents as tools', () => {
     expect(seen).toEqual([{ task: 'bread', agent_id: 'baker' }]);
     expect(events.find(({ type }) => type === 'tool-call')).toMatchObject({ name: 'baker', input: { agent_id: 'baker' } });
     expect(JSON.stringify(await world.history())).toContain('"stranger"');
-    expect(await world.kernel.callTool('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
+    expect(await world.kernel.agents.callTool('main', 'baker', { task: 'rolls' }, never)).toMatchObject({ ok: true });
     expect(seen.at(-1)).toEqual({ task: 'rolls', agent_id: 'baker' });
   });
 
@@ -92,7 +92,7 @@ describe('what a called turn may do', () => {
         tools: {
           ask: {
             run: async (_input, { turn, signal }) => {
-              const events = world.kernel.runTurn({ agent: child, input: 'task', threadId: 'child', parent: turn }, signal);
+              const events = world.kernel.agents.run({ agent: child, input: 'task', threadId: 'child', parent: turn }, signal);
               for await (const event of events) void event;
             },
           },
@@ -126,7 +126,7 @@ describe('what a turn has used through others', () => {
     const charged: unknown[] = [];
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
       const request = { agent: 'child', input: 'task', threadId: `${turn.threadId}/child`, parent: turn };
-      for await (const event of world.kernel.runTurn(request, signal)) {
+      for await (const event of world.kernel.agents.run(request, signal)) {
         if (event.type === 'step-end')
           charged.push([await world.threads.delegated(turn.id), (await world.threads.unfinished('thread'))?.turn.usage]);
       }
@@ -152,7 +152,7 @@ describe('what a turn has used through others', () => {
   it('K42 fan-out and steps are not given back by a restart', async () => {
     const reasons: unknown[] = [];
     const run = async (_input: JsonValue, { turn, signal }: { turn: TurnInfo; signal: AbortSignal }) => {
-      for await (const event of world.kernel.runTurn({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
+      for await (const event of world.kernel.agents.run({ agent: 'main', input: 'task', threadId: 'child', parent: turn }, signal))
         if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
     };
     const world: World = await createWorld({

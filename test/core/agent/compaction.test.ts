@@ -80,10 +80,10 @@ describe('compaction of a thread', () => {
     const world = await createWorld({ script: [talk('one'), talk('two'), { text: 'SHORT' }] });
     await world.run(words(500));
     await world.run('short');
-    const { tokensBefore, tokensAfter } = await world.kernel.compact('thread');
+    const { tokensBefore, tokensAfter } = await world.kernel.agents.compact('thread');
     expect(tokensAfter).toBeLessThan(tokensBefore / 2);
     expect(JSON.stringify(await world.history())).toContain('SHORT');
-    await expect(world.kernel.compact('nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
+    await expect(world.kernel.agents.compact('nowhere')).rejects.toMatchObject({ code: 'thread_unknown' });
   });
 
   it('K46 tells which results that asked to be kept still stand whole', async () => {
@@ -96,7 +96,7 @@ describe('compaction of a thread', () => {
     });
     await world.run('go');
     await world.run('again');
-    await world.kernel.compact('thread');
+    await world.kernel.agents.compact('thread');
     expect(world.recorded.of('thread.compacted')).toMatchObject([{ turnId: null, kept: [], dropped: [retain] }]);
   });
 
@@ -109,7 +109,7 @@ describe('compaction of a thread', () => {
       reason: 'error',
       error: { code: 'model_context_too_long', message: expect.stringMatching(/provides 'compaction'; switch on/) },
     });
-    await expect(world.kernel.compact('thread')).rejects.toMatchObject({ code: 'provider_unavailable' });
+    await expect(world.kernel.agents.compact('thread')).rejects.toMatchObject({ code: 'provider_unavailable' });
   });
 
   it.each<[string, CompactionProvider['compact']]>([

@@ -69,7 +69,7 @@ describe('context of a turn', () => {
       script: [{ text: 'a' }, { text: 'b' }],
     });
     for (const input of ['first', 'second']) {
-      const shown = await world.kernel.preview({ agent: 'main', input, threadId: 'thread', channelId: 'cli' });
+      const shown = await world.kernel.agents.preview({ agent: 'main', input, threadId: 'thread', channelId: 'cli' });
       const before = await world.history();
       await world.run(input, { channelId: 'cli' });
       const sent = world.model.requests.at(-1);
@@ -79,7 +79,7 @@ describe('context of a turn', () => {
       expect(before).toHaveLength(input === 'first' ? 0 : 2);
       expect(shown.tokens.total).toBe(shown.tokens.parts.reduce((total, { tokens }) => total + tokens, 0));
     }
-    const { tokens } = await world.kernel.preview({ agent: 'main', input: 'x', threadId: 'thread' });
+    const { tokens } = await world.kernel.agents.preview({ agent: 'main', input: 'x', threadId: 'thread' });
     expect(tokens.parts.map(({ name }) => name)).toEqual(['skill s', 'prompt', 'ext', 'history', 'ext (this message)', 'message', 'tools']);
   });
 });

@@ -21,7 +21,7 @@ async function delegating(
   const run = async (input: JsonValue, { turn, signal }: ToolCall) => {
     const request = { agent: 'child', threadId: `child-${(count += 1)}`, input: 'task', parent: turn, ...(input as object) } as TurnRequest;
     let end: End | undefined;
-    for await (const event of world.kernel.runTurn(request, signal)) if (event.type === 'turn-end') end = event;
+    for await (const event of world.kernel.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
     ends.push(end as End);
     return `${end?.reason}: ${end?.text}`;
   };

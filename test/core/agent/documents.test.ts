@@ -86,7 +86,7 @@ describe('documents beside a message', () => {
 
   it('are counted by name in a preview', async () => {
     const world = await giving(() => ({ documents: [document('a', words(500))] }), { agents: [agent('main')] });
-    const { tokens, messages } = await world.kernel.preview({ agent: 'main', input: 'hi' });
+    const { tokens, messages } = await world.kernel.agents.preview({ agent: 'main', input: 'hi' });
     expect(tokens.parts.find(({ name }) => name === 'docs a (this message)')?.tokens).toBeGreaterThan(400);
     expect(textsOf(messages[0]?.content)).toEqual([words(500), 'hi']);
   });

@@ -93,7 +93,7 @@ describe('compacting by hand', () => {
     });
     await world.run(words);
     await world.run('short');
-    await expect(world.kernel.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
+    await expect(world.kernel.agents.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
     expect(storedRows(world)).toEqual(before);
   });
 
@@ -112,7 +112,7 @@ describe('compacting by hand', () => {
     });
     await world.run(words);
     await world.run('short');
-    await expect(world.kernel.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
+    await expect(world.kernel.agents.compact('thread')).rejects.toMatchObject({ code: 'thread_busy', where: 'thread' });
     expect(storedRows(world)).toEqual(before);
   });
 });

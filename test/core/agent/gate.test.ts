@@ -9,15 +9,18 @@ describe('the gate', () => {
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { always: { needsApproval: 'always' } } } },
     });
-    expect(await world.kernel.callTool('main', 'always', {}, never)).toMatchObject({ ok: false, error: { code: 'approval_needed' } });
+    expect(await world.kernel.agents.callTool('main', 'always', {}, never)).toMatchObject({
+      ok: false,
+      error: { code: 'approval_needed' },
+    });
     const asked: unknown[] = [];
     const person = (says: boolean) => ({ agentId: 'main', approve: async (question: unknown) => (asked.push(question), says) });
-    expect(await world.kernel.callTool(person(false), 'always', { a: 1 }, never)).toMatchObject({
+    expect(await world.kernel.agents.callTool(person(false), 'always', { a: 1 }, never)).toMatchObject({
       ok: false,
       error: { code: 'approval_denied' },
     });
     expect(world.calls).toHaveLength(0);
-    expect(await world.kernel.callTool(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
+    expect(await world.kernel.agents.callTool(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
     expect(asked[1]).toEqual({ tool: 'ext/always', input: { a: 1 }, digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
@@ -40,7 +43,7 @@ describe('tools of an agent', () => {
       agents: [agent('main', { usesTools: ['one', 'two'] })],
       extensions: { one: { tools: { read: {}, [long]: {}, mine: {} } }, two: { tools: { read: {}, [long]: {} } } },
     });
-    const names = (await world.kernel.toolsOf('main')).map(({ modelName }) => modelName);
+    const names = (await world.kernel.agents.toolsOf('main')).map(({ modelName }) => modelName);
     expect(names.filter((name) => name.endsWith('read'))).toEqual(['one__read', 'two__read']);
     expect(names).toContain('mine');
     expect(new Set(names).size).toBe(5);
@@ -58,7 +61,7 @@ describe('tools of an agent', () => {
     });
     const { state } = await world.registry.resolve('main');
     expect(state).toBe('active');
-    expect((await world.kernel.toolsOf('main')).map(({ modelName }) => modelName).sort()).toEqual(['secret', 'x', 'y']);
+    expect((await world.kernel.agents.toolsOf('main')).map(({ modelName }) => modelName).sort()).toEqual(['secret', 'x', 'y']);
   });
 
   it('K44 a tool called by hand goes through as that agent, by either name; an unknown one gets the nearest', async () => {
@@ -66,9 +69,9 @@ describe('tools of an agent', () => {
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { echo: { run: (input) => input } } } },
     });
-    expect(await world.kernel.callTool('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
-    expect(await world.kernel.callTool('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
-    await expect(world.kernel.callTool('main', 'ecko', {}, never)).rejects.toMatchObject({
+    expect(await world.kernel.agents.callTool('main', 'echo', { a: 1 }, never)).toMatchObject({ ok: true, output: { a: 1 } });
+    expect(await world.kernel.agents.callTool('main', 'ext/echo', {}, never)).toMatchObject({ ok: true });
+    await expect(world.kernel.agents.callTool('main', 'ecko', {}, never)).rejects.toMatchObject({
       code: 'tool_unknown',
       cure: expect.stringContaining('echo'),
     });

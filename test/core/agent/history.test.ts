@@ -12,7 +12,7 @@ describe('a question without an answer', () => {
   it('K45 stays in the store and is not sent with the next one', async () => {
     const world = await createWorld({ script: [{ error: refused }, { text: 'fine' }] });
     expect((await world.run('lost')).end.reason).toBe('error');
-    expect(textsOf((await world.kernel.preview({ agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual([
+    expect(textsOf((await world.kernel.agents.preview({ agent: 'main', input: 'second', threadId: 'thread' })).messages)).toEqual([
       'user: second',
     ]);
     expect((await world.run('second')).end.reason).toBe('done');
@@ -27,7 +27,7 @@ describe('a question without an answer', () => {
     while (world.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     silent.abort();
     expect((await first).end.reason).toBe('aborted');
-    for await (const event of world.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'cut' }))
+    for await (const event of world.kernel.agents.run({ agent: 'main', threadId: 'thread', input: 'cut' }))
       if (event.type === 'text-delta') break;
     await world.run('third');
     const sent = textsOf(world.model.requests[2]?.messages);
@@ -42,7 +42,7 @@ describe('a question without an answer', () => {
     await world.run('lost');
     await world.run('second');
     await world.run('third');
-    await world.kernel.compact('thread');
+    await world.kernel.agents.compact('thread');
     expect(world.model.requests).toHaveLength(4);
     expect(JSON.stringify(world.model.requests[3]?.messages)).not.toContain('lost');
   });
@@ -51,7 +51,7 @@ describe('a question without an answer', () => {
 it('DESIGN 3.4 neighbouring user messages are sent as one', async () => {
   const world = await createWorld({ script: [{ text: 'one' }, { text: 'two' }, { text: 'SUMMARY' }, { text: 'three' }] });
   for (const input of ['first', 'second']) await world.run(input);
-  await world.kernel.compact('thread');
+  await world.kernel.agents.compact('thread');
   await world.run('now');
   const sent = world.model.requests.at(-1)?.messages;
   expect(sent?.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);

@@ -5,7 +5,7 @@ import { agent, createWorld } from './world.ts';
 async function text(prompt: string | null, skills: Readonly<Record<string, string>>, instructions = ''): Promise<string> {
   const carries = agent('main', { prompt, instructions, usesSkills: Object.keys(skills) });
   const { kernel } = await createWorld({ agents: [carries], skills });
-  return (await kernel.preview({ agent: 'main', input: 'hello' })).system;
+  return (await kernel.agents.preview({ agent: 'main', input: 'hello' })).system;
 }
 
 describe('the order of instructions', () => {

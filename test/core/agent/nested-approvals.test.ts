@@ -15,7 +15,7 @@ async function delegating(
   const run = async (_input: JsonValue, { turn, signal, idempotencyKey: key }: ToolCall) => {
     let end: End | undefined;
     const request = { agent: 'helper', threadId: `${turn.threadId}/${key}`, input: 'help', parent: turn, key };
-    for await (const event of world.kernel.runTurn(request, signal)) if (event.type === 'turn-end') end = event;
+    for await (const event of world.kernel.agents.run(request, signal)) if (event.type === 'turn-end') end = event;
     if (end?.reason === 'awaiting_approval' && !swallows) return toolError('awaiting_approval', 'the helper waits for a person');
     return `${end?.reason}: ${end?.text}`;
   };

@@ -90,7 +90,7 @@ describe('a provider of turns', () => {
     expect((await test.run('go')).reason).toBe('error');
     const stop = new AbortController();
     const stopped = (async () => {
-      for await (const event of test.kernel.runTurn({ agent: 'main', threadId: 'other', input: 'go' }, stop.signal))
+      for await (const event of test.kernel.agents.run({ agent: 'main', threadId: 'other', input: 'go' }, stop.signal))
         if (event.type === 'text-delta') stop.abort();
     })();
     await stopped;
@@ -109,7 +109,7 @@ describe('a provider of turns', () => {
     const extensions = { ext: { tools: { work: {} } }, other: { tools: { rest: {} } } };
     const first = await createWorld({ agents, extensions, script: [call('work'), { text: 'never', hang: true }] });
     const stop = new AbortController();
-    const events = first.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'do it' }, stop.signal)[Symbol.asyncIterator]();
+    const events = first.kernel.agents.run({ agent: 'main', threadId: 'thread', input: 'do it' }, stop.signal)[Symbol.asyncIterator]();
     for (;;) if ((await events.next()).value?.type === 'text-delta') break;
     expect(first.hooks).toEqual([['begin', 'ext', []]]);
     first.store.write((statement) => void statement('DELETE FROM leases')).catch(() => undefined);

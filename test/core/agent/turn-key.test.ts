@@ -33,7 +33,7 @@ describe('a turn with a key', () => {
     const { runs, ext } = extensions();
     const first = await createWorld({ agents, extensions: { ext }, script: [work, { text: 'never', hang: true }] });
     const stop = new AbortController();
-    const events = first.kernel.runTurn({ agent: 'main', threadId: 'thread', input: 'do it', key }, stop.signal)[Symbol.asyncIterator]();
+    const events = first.kernel.agents.run({ agent: 'main', threadId: 'thread', input: 'do it', key }, stop.signal)[Symbol.asyncIterator]();
     for (;;) {
       const { value } = await events.next();
       if (value?.type === 'text-delta') break;

@@ -245,16 +245,16 @@ describe('DESIGN 3.3 the tools of one turn', () => {
 
   it('stand in previews, and can be listed and called by hand', async () => {
     const { world } = await bringing(() => [brought('hello')], []);
-    expect((await world.kernel.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
-    expect((await world.kernel.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
+    expect((await world.kernel.agents.preview({ agent: 'main', input: 'hi' })).tools.map(({ name }) => name)).toEqual(['load', 'greet']);
+    expect((await world.kernel.agents.toolsOf('main')).map(({ modelName }) => modelName)).toEqual(['load', 'greet']);
     const signal = new AbortController().signal;
-    expect(await world.kernel.callTool('main', 'set:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
+    expect(await world.kernel.agents.callTool('main', 'set:hello/greet', {}, signal)).toMatchObject({ ok: true, output: 'Hello!' });
   });
 
   it('K61 an agent made at run time gets those of its caller, and no others', async () => {
     const run: (call: { readonly turn: TurnInfo; readonly signal: AbortSignal }) => Promise<string> = async ({ turn, signal }) => {
       const child = agent('child', { usesTools: ['ext', 'set:hello/greet', 'set:more'], origin: null });
-      for await (const _ of world.kernel.runTurn({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
+      for await (const _ of world.kernel.agents.run({ agent: child, threadId: 'child', input: 'task', parent: turn }, signal));
       return 'done';
     };
     const extensions = { 'set:more': { tools: { other: {} } } };

@@ -142,7 +142,7 @@ export async function createWorld(options: WorldOptions = {}) {
 
   async function collect(request: Partial<OriginalRequest>, signal?: AbortSignal) {
     const seen: TurnEvent[] = [];
-    for await (const event of kernel.runTurn({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
+    for await (const event of kernel.agents.run({ agent: 'main', threadId: 'thread', ...request }, signal)) seen.push(event);
     const end = seen.at(-1) as End;
     return { events: seen, end, text: end.text };
   }
@@ -162,7 +162,7 @@ export async function createWorld(options: WorldOptions = {}) {
     writer: threads.writer(await lastingFence(store, clock)),
     registry: kernel.agents,
     collect,
-    turn: (...asked: Parameters<typeof kernel.runTurn>) => kernel.runTurn(...asked) as AsyncGenerator<TurnEvent, void, void>,
+    turn: (...asked: Parameters<typeof kernel.agents.run>) => kernel.agents.run(...asked) as AsyncGenerator<TurnEvent, void, void>,
     run: (input: string, request: Partial<OriginalRequest> = {}, signal?: AbortSignal) => collect({ input, ...request }, signal),
     history: async (threadId = 'thread') => ((await threads.load(threadId))?.messages ?? []).map(({ message }) => message),
     /** Has this extension from now on, also in the place of another. */

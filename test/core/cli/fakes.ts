@@ -29,7 +29,7 @@ export async function cli(argv: readonly string[], options: RunOptions = {}): Pr
   const code = await runCli(
     {
       argv,
-      cwd: options.cwd ?? '/',
+      cwd: options.cwd ?? process.cwd(),
       env: { PITH_TRUST: '1', ...options.env },
       stdio: { input, output: out.stream, error: err.stream },
       openKernel: options.openKernel ?? fakeOpen(),
@@ -73,8 +73,7 @@ export function fakeOpen({ declared = [], commands = [], kernel = {}, log = [], 
     return {
       ...made,
       host: { ...made.host, providers: providers as Kernel['host']['providers'] },
-      start: async () => void log.push('start'),
-      startUsed: async () => void log.push('start used'),
+      start: async (which = 'all') => void log.push(which === 'all' ? 'start' : 'start used'),
       stop: async () => void log.push('stop'),
     };
   };

@@ -111,6 +111,7 @@ describe('running a command line', () => {
   });
 
   it('use.md 3: one message and a pipe say problems on the error stream, each once, and keep the exit code', async () => {
+    await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
     const texts = (count: number) =>
       Array.from({ length: count }, (_, at) => `pith: pith.yaml:${at + 1}: problem ${at + 1}; mend it\n`).join('');
     const problems = async () => Array.from({ length: 22 }, (_, at) => problem(at + 1));
@@ -141,6 +142,7 @@ describe('running a command line', () => {
   });
 
   it('use.md 3: a pipe says what comes meanwhile when it comes, and no error of a turn for an agent whose errors were said', async () => {
+    await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
     const found = [1, 2].map((number) => ({ ...problem(number), message: `the agent 'me' cannot run: reason ${number}` }));
     const listeners = new Map<string, (payload: unknown) => void>();
     const events = { handle: (topic: string, listener: (payload: unknown) => void) => listeners.set(topic, listener) };
@@ -235,12 +237,12 @@ describe('running a command line', () => {
     expect((await cli(['dance'], { openKernel })).err).toContain('it has no feet; see: pith doctor');
   });
 
-  it('says in a terminal that the sandbox is not one of this folder', async () => {
-    expect((await cli(['talk'], { openKernel: openKernel(), cwd: folder, terminal: true })).err).toBe(
-      `sandbox: ${path.resolve('sandbox')} (there is none here)\n`,
-    );
+  it('says in a terminal, and before a conversation, that the sandbox is not one of this folder', async () => {
+    const said = `sandbox: ${path.resolve('sandbox')} (there is none here)\n`;
+    expect((await cli(['things', 'list'], { openKernel: openKernel(), cwd: folder, terminal: true })).err).toBe(said);
+    expect((await cli(['talk'], { openKernel: openKernel(), cwd: folder })).err).toBe(said);
     expect((await cli(['talk'], { openKernel: openKernel(), cwd: path.resolve('core'), terminal: true })).err).toBe('');
-    expect((await cli(['talk'], { openKernel: openKernel(), cwd: folder })).err).toBe('');
+    expect((await cli(['things', 'list'], { openKernel: openKernel(), cwd: folder })).err).toBe('');
   });
 
   it('finds the nearest sandbox upwards, or takes the named one', async () => {

@@ -97,7 +97,10 @@ describe('names in a kernel', () => {
     const { kernel } = test;
     const nameOf = async (agent: string) =>
       Object.fromEntries(
-        (await kernel.toolsOf(agent)).map(({ modelName, extensionId, descriptor }) => [`${extensionId}/${descriptor.name}`, modelName]),
+        (await kernel.agents.toolsOf(agent)).map(({ modelName, extensionId, descriptor }) => [
+          `${extensionId}/${descriptor.name}`,
+          modelName,
+        ]),
       );
     expect(await nameOf('asker')).toMatchObject({
       'core_tools/file': 'file',
@@ -111,7 +114,7 @@ describe('names in a kernel', () => {
       'third/both': 'third__both',
     });
     expect(await nameOf('without')).toEqual({ 'cmd/alone': 'alone', 'cmd/file': 'file' });
-    expect(await kernel.callTool('asker', 'cmd/file', {})).toMatchObject({ ok: true, output: 'file' });
+    expect(await kernel.agents.callTool('asker', 'cmd/file', {})).toMatchObject({ ok: true, output: 'file' });
     const { notes } = await kernel.doctor();
     const said = notes.map(({ message }) => message);
     expect(said).toContainEqual(expect.stringContaining("sees cmd__file and file of 'core_tools' and other__file"));

@@ -20,6 +20,6 @@ it.each(TIERS)('K50 nobody is asked about input that the tool refuses: the model
   const refused = { ok: false, error: { code: 'tool_input_invalid' } };
   expect(results).toMatchObject([{ ...refused, error: { message: expect.stringContaining("'to'") } }, refused]);
   expect(reason).toBe('awaiting_approval');
-  const said = await world.kernel.callTool({ agentId: 'me', approve: () => Promise.reject(new Error('asked')) }, 'pay', {});
+  const said = await world.kernel.agents.callTool({ agentId: 'me', approve: () => Promise.reject(new Error('asked')) }, 'pay', {});
   expect(said).toMatchObject(refused);
 });

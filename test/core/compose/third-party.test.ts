@@ -23,11 +23,11 @@ describe('a protocol and a topic of a third party, of which no line of core know
     'works %s, through a reload of the provider and an edit of the contract',
     async (_, options) => {
       await using pith = await testKernel({ shipped: false, ...options, files: { ...FILES, ...AGENT, ...options.files } });
-      const sort = () => pith.kernel.callTool('asker', 'sort_words', { text: 'c a b' });
+      const sort = () => pith.kernel.agents.callTool('asker', 'sort_words', { text: 'c a b' });
       await pith.kernel.start();
       await pith.kernel.host.extensions.activate('acme_rank');
       expect(await sort()).toEqual({ ok: true, output: { language: 'plain', words: ['a', 'b', 'c'], version: 'first' } });
-      await until(async () => expect(await pith.kernel.callTool('asker', 'heard', {})).toEqual({ ok: true, output: 'a' }));
+      await until(async () => expect(await pith.kernel.agents.callTool('asker', 'heard', {})).toEqual({ ok: true, output: 'a' }));
 
       await pith.write('extensions/acme_rank/main.ts', text('acme_rank/main.ts').replace('.sort()', '.sort().reverse()'));
       await pith.kernel.host.extensions.refresh();
@@ -147,7 +147,7 @@ export default class { constructor(context) { this.context = context; } getTools
       'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [stranger] }\n',
     };
     await using pith = await testKernel({ shipped: false, isolation: 'process', files });
-    expect(await pith.kernel.callTool('asker', 'try_all', {})).toEqual({
+    expect(await pith.kernel.agents.callTool('asker', 'try_all', {})).toEqual({
       ok: true,
       output: { publish: 'not_declared', hear: 'not_declared', rank: 'not_allowed' },
     });

@@ -30,7 +30,7 @@ describe.each(['in_process', 'process'] as const)('settings of an extension that
       },
     });
   const level = async ({ kernel }: TestKernel) => {
-    const result = await kernel.callTool('asker', 'level', {});
+    const result = await kernel.agents.callTool('asker', 'level', {});
     return result.ok ? result.output : result.error;
   };
   const begun = async ({ sandbox }: TestKernel) =>

@@ -44,7 +44,7 @@ describe('agents that an extension in a separate process brings', () => {
     const offered = async (agent: string) => (await at.run('hello', { agent, threadId: agent })).requests[0]?.tools.map(({ name }) => name);
     expect(await offered('helper')).toEqual(['own']);
     expect(await offered('let_in')).toEqual(expect.arrayContaining(['own', 'file']));
-    expect((await at.kernel.toolsOf('helper')).map(({ modelName }) => modelName)).toEqual(['own']);
+    expect((await at.kernel.agents.toolsOf('helper')).map(({ modelName }) => modelName)).toEqual(['own']);
     expect((await at.run('hello', { agent: 'greedy', threadId: 'greedy' })).error).toMatchObject({ code: 'not_allowed' });
   }, 60_000);
 });

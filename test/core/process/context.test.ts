@@ -5,7 +5,7 @@ import { recordEvents, scriptedModel, type TestKernel } from 'pith/testing';
 import { inProcesses, main, manifest, tools } from './extension.ts';
 
 function call(test: TestKernel, name: string, input: Record<string, string> = {}) {
-  return test.kernel.callTool('asker', name, input);
+  return test.kernel.agents.callTool('asker', name, input);
 }
 
 const TOOL = (body: string, name = 'act') =>

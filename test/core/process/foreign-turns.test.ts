@@ -50,7 +50,7 @@ async function open(options: TestKernelOptions & { readonly fields?: object } = 
 }
 
 const call = (name: string, input: object = {}): ScriptedStep => ({ calls: [{ name, input: input as never }] });
-const go = (request: object = {}) => test.kernel.callTool('asker', 'go', request as never);
+const go = (request: object = {}) => test.kernel.agents.callTool('asker', 'go', request as never);
 
 const THEFT: readonly ScriptedStep[] = [
   call('file', { action: 'read', path: 'private.md' }),
@@ -71,7 +71,7 @@ describe('turns that a foreign extension begins', () => {
       output: { results: ['tool_unknown', 'tool_unknown', 'tool_unknown', 'tool_unknown', 'mine'], reason: 'done' },
     });
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['go', 'own']);
-    expect((await kernel.toolsOf('orchestrator')).map(({ modelName }) => modelName)).toEqual(
+    expect((await kernel.agents.toolsOf('orchestrator')).map(({ modelName }) => modelName)).toEqual(
       expect.arrayContaining(['file', 'kv_set', 'submit_task', 'fix_echo']),
     );
     expect((await kernel.threads.last('deputy:1'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
@@ -103,7 +103,7 @@ describe('turns that a foreign extension begins', () => {
     await at.kernel.approvals.answer(String(question?.id), { answer: 'once', by: 'me' });
     model.add(...THEFT.slice(0, 1), { text: 'end' });
     const events: TurnEvent[] = [];
-    for await (const event of at.kernel.runTurn({ agent: 'orchestrator', threadId: 'deputy:1', resume: true })) events.push(event);
+    for await (const event of at.kernel.agents.run({ agent: 'orchestrator', threadId: 'deputy:1', resume: true })) events.push(event);
     expect(events.filter(({ type }) => type === 'tool-result')).toMatchObject([
       { name: 'ask', ok: true },
       { name: 'file', ok: false, error: { code: 'tool_unknown' } },

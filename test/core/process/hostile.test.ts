@@ -67,7 +67,7 @@ const everyCall = (message: string): string => `[...Array(20).keys()].forEach((i
 
 /** The kernel answers for others, whatever one extension has sent. */
 async function answers(test: TestKernel): Promise<void> {
-  expect(await test.kernel.callTool('asker', 'calm', {})).toMatchObject({ ok: true, output: 'well' });
+  expect(await test.kernel.agents.callTool('asker', 'calm', {})).toMatchObject({ ok: true, output: 'well' });
 }
 
 describe('what the process of an extension sends', () => {
@@ -87,7 +87,7 @@ describe('what the process of an extension sends', () => {
     ['a value that is too deep', `let deep = []; for (let at = 0; at < 500; at += 1) deep = [deep]; send([0, 5, 'kv.set', ['k', deep]])`],
   ])('K10 T11: %s ends that process and nothing else', async (_, act) => {
     const test = await open(`${act}; await new Promise(() => undefined)`);
-    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: false });
+    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: false });
     await answers(test);
     expect(test.kernel.host.extensions.show('mine')).toMatchObject({
       code: 'process_ended',
@@ -117,9 +117,9 @@ describe('what the process of an extension sends', () => {
     ],
   ])('K10: %s ends nothing', async (_, act) => {
     const test = await open(act);
-    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true, output: 'sent' });
+    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: true, output: 'sent' });
     await answers(test);
-    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true });
+    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: true });
     expect('polluted' in {}).toBe(false);
   });
 
@@ -130,7 +130,7 @@ describe('what the process of an extension sends', () => {
     const { extensions } = test.kernel.host;
     for (const frames of fc.sample(fc.array(frame, { maxLength: 8 }), { numRuns: 60, seed: 1 })) {
       await test.write('data/extensions/mine/frames', JSON.stringify(frames.map((each) => Buffer.from(each).toString('base64'))));
-      const sent = await test.kernel.callTool('asker', 'mine/act', {});
+      const sent = await test.kernel.agents.callTool('asker', 'mine/act', {});
       await answers(test);
       if (sent.ok) continue;
       expect([frames, extensions.show('mine')?.message]).toEqual([frames, expect.stringMatching(/it (sent what|asked)/)]);
@@ -140,7 +140,7 @@ describe('what the process of an extension sends', () => {
 
   it('K10: what may be logged in a second is bounded, and what is left out is told once', async () => {
     const test = await open(`for (let at = 0; at < 100; at += 1) send([7, 0, 'log', ['info', 'line ' + 'x'.repeat(8000), {}]])`);
-    await test.kernel.callTool('asker', 'act', {});
+    await test.kernel.agents.callTool('asker', 'act', {});
     await test.kernel.stop();
     const lines = (await readFile(path.join(test.sandbox, 'data/logs/pith.log'), 'utf8')).split('\n');
     expect(lines.filter((line) => line.includes('line xxx'))).toHaveLength(32);
@@ -174,7 +174,7 @@ describe('what the process of an extension sends', () => {
     '[3, id, { name: odd, message: odd, cause: odd }]',
   ])('K10 T11: an answer that is none fails its call alone: %s', async (message) => {
     const test = await open(everyCall(message));
-    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: false, error: { code: expect.any(String) } });
+    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: false, error: { code: expect.any(String) } });
     await answers(test);
   });
 
@@ -193,7 +193,7 @@ describe('what the process of an extension sends', () => {
 
   it('K10: a thousand long notes leave the last few, cut', async () => {
     const test = await open(`for (let at = 0; at < 1000; at += 1) send([7, 0, 'note', ['odd', at + 'x'.repeat(3000)]])`);
-    expect(await test.kernel.callTool('asker', 'act', {})).toMatchObject({ ok: true });
+    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: true });
     const notes = test.kernel.host.extensions.show('mine')?.notes ?? [];
     expect(notes.length).toBeGreaterThan(0);
     expect(notes.length).toBeLessThanOrEqual(50);

@@ -9,7 +9,7 @@ import { inProcesses, main, manifest, tools } from './extension.ts';
 /** A process in a sandbox does not know its own number. */
 const open = (options: TestKernelOptions) => inProcesses({ flags: { extensions_sandbox: 'off' }, ...options });
 
-const call = (test: TestKernel, name: string, signal?: AbortSignal) => test.kernel.callTool('asker', name, {}, signal);
+const call = (test: TestKernel, name: string, signal?: AbortSignal) => test.kernel.agents.callTool('asker', name, {}, signal);
 const tool = (name: string, body: string, more = '') =>
   `defineTool({ name: '${name}', description: 'd', input: z.object({}), ${more} execute: async (_, call) => { ${body} } })`;
 const PID = tool('pid', 'return process.pid;');
@@ -27,7 +27,7 @@ describe('the life of an extension’s process', () => {
     const first = await pidOf(test);
     await test.restart();
     expect(isAlive(first)).toBe(false);
-    expect((await test.kernel.toolsOf('asker')).map(({ modelName }) => modelName)).toEqual(['pid']);
+    expect((await test.kernel.agents.toolsOf('asker')).map(({ modelName }) => modelName)).toEqual(['pid']);
     expect(test.kernel.host.extensions.state('mine')).toBe('idle');
     expect(await pidOf(test)).not.toBe(first);
   });

@@ -178,7 +178,7 @@ describe('other protocols across processes', () => {
       },
     });
     await test.kernel.host.extensions.activate('mine');
-    expect(await test.kernel.callTool('asker', 'page', {})).toEqual({ ok: true, output: { kinds: ['pager'], said: 'me:hi' } });
+    expect(await test.kernel.agents.callTool('asker', 'page', {})).toEqual({ ok: true, output: { kinds: ['pager'], said: 'me:hi' } });
   });
 
   it('K31: a durable event reaches a handler in its process, with its delivery', async () => {
@@ -201,9 +201,9 @@ describe('other protocols across processes', () => {
     });
     await test.kernel.start();
     const handled = new Promise((resolve) => test.kernel.events.handle('provider.changed', resolve));
-    expect(await test.kernel.callTool('asker', 'tell', {})).toEqual({ ok: true, output: 'string' });
+    expect(await test.kernel.agents.callTool('asker', 'tell', {})).toEqual({ ok: true, output: 'string' });
     await handled;
-    expect(await test.kernel.callTool('asker', 'seen', {})).toEqual({
+    expect(await test.kernel.agents.callTool('asker', 'seen', {})).toEqual({
       ok: true,
       output: { task: 't1', attempt: 1, correlated: true, signal: true },
     });

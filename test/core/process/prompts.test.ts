@@ -77,7 +77,7 @@ describe('a prompt that an extension brings', () => {
     const [, pid] = /rendered in (\d+) weather \d{4}-\d\d-\d\d/.exec(system) ?? [];
     expect(Number(pid)).not.toBe(process.pid);
     expect(system).toContain(`context of ${pid}`);
-    const preview = await test.kernel.preview({ agent: 'weather', input: 'hello' });
+    const preview = await test.kernel.agents.preview({ agent: 'weather', input: 'hello' });
     expect(preview.system).toContain(`rendered in ${pid}`);
   });
 

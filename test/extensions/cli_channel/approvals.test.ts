@@ -1,5 +1,6 @@
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '@pith/promises';
 import { kernelCommands, questionLines } from '../../../core/cli/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
@@ -28,8 +29,8 @@ async function chatting(script: readonly ScriptedStep[]) {
   const fake = await fakeChat([]);
   const context = {
     ...fake.context,
-    clock: pith.kernel.clock,
-    agents: { list: async () => [], run: pith.kernel.runTurn },
+    clock: systemClock,
+    agents: { list: async () => [], run: pith.kernel.agents.run },
     find: () => [{ extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) }],
   } as unknown as ChatContext;
   const chat: Chat = { ...fake, context };
@@ -215,7 +216,9 @@ export default class { getTools() { return [defineTool({ name: 'look', descripti
     const files = { ...FILES, ...free, 'agents/main/manifest.yaml': main, 'pith.yaml': `approvals: { tools: [${entry}] }\n` };
     const pith = await kernelOf({ files, shipped: false });
     const asks = said !== null || entry.includes('*');
-    expect(await pith.kernel.callTool('main', 'look', {})).toMatchObject(asks ? { error: { code: 'approval_needed' } } : { ok: true });
+    expect(await pith.kernel.agents.callTool('main', 'look', {})).toMatchObject(
+      asks ? { error: { code: 'approval_needed' } } : { ok: true },
+    );
     const found = (await pith.kernel.problems()).filter(({ code }) => code === 'name_unknown');
     expect(found.map(({ message }) => message).join('\n')).toMatch(said ?? /^$/u);
   });

@@ -39,10 +39,10 @@ it('chat -p starts what its turn uses and no more; what it publishes durably is 
   const turn = [{ calls: [{ name: 'tell', input: {} }] }, { text: 'done' }];
   const model = scriptedModel([...turn, ...turn]);
   await using pith = await testKernel({ model, files: FILES, commands: kernelCommands });
-  await pith.kernel.startUsed();
+  await pith.kernel.start('used');
   expect(await chat(pith, 'go')).toBe(0); // a first run loads extensions to learn what they offer
   await pith.restart();
-  await pith.kernel.startUsed();
+  await pith.kernel.start('used');
   expect(await chat(pith, 'go')).toBe(0);
   expect(JSON.stringify(model.requests.at(-1))).toContain('"started"');
   for (const id of ['extension_builder', 'mcp', 'recipes', 'scheduler', 'hearer'])

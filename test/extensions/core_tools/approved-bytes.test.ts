@@ -137,7 +137,7 @@ async function editing(script: readonly ScriptedStep[], files: Readonly<Record<s
 async function resumed(pith: TestKernel): Promise<readonly TurnEvent[]> {
   const events: TurnEvent[] = [];
   const turn = { agent: 'editor', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
-  for await (const event of pith.kernel.runTurn(turn)) events.push(event);
+  for await (const event of pith.kernel.agents.run(turn)) events.push(event);
   return events;
 }
 

@@ -9,7 +9,7 @@ describe.each([{ wire: false }, { wire: true }])('core tools in the kernel (wire
       wire,
       files: { 'agents/editor/manifest.yaml': agent, 'skills/old/SKILL.md': '---\nname: old\ndescription: Old.\n---\nBody\n' },
     });
-    const call = (name: string, input: Record<string, string>) => test.kernel.callTool('editor', name, input);
+    const call = (name: string, input: Record<string, string>) => test.kernel.agents.callTool('editor', name, input);
     expect(await call('file', { action: 'write', path: 'notes/a.md', content: 'one\n' })).toMatchObject({ ok: true });
     expect(await call('apply_patch', { patch: '--- a/notes/a.md\n+++ b/notes/a.md\n@@ -1 +1 @@\n-one\n+two\n' })).toMatchObject({
       ok: true,

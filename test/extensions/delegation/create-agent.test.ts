@@ -67,7 +67,7 @@ describe('create_agent', () => {
   it('K44 refuses a model that nothing offers', async () => {
     const manifest = 'id: boss\nagent: { uses_tools: [delegation] }\n';
     await using pith = await testKernel({ files: { 'agents/boss/manifest.yaml': manifest }, env: { PITH_MODEL: 'offline/librarian' } });
-    const made = await pith.kernel.callTool('boss', 'create_agent', { ...taster, uses_tools: [], model: 'ofline/big' });
+    const made = await pith.kernel.agents.callTool('boss', 'create_agent', { ...taster, uses_tools: [], model: 'ofline/big' });
     expect(made).toMatchObject({ ok: false, error: { code: 'agent_failed', message: expect.stringContaining("did you mean 'offline'") } });
   });
 

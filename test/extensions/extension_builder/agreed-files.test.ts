@@ -12,7 +12,7 @@ const call =
 async function resumed({ test }: Bench): Promise<TurnEvent | undefined> {
   const events: TurnEvent[] = [];
   const turn = { agent: 'builder_agent', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
-  for await (const event of test.kernel.runTurn(turn)) events.push(event);
+  for await (const event of test.kernel.agents.run(turn)) events.push(event);
   return events.at(-1);
 }
 

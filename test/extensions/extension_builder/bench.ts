@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestKernel, TestKernelOptions } from 'pith/testing';
+import { systemClock } from '@pith/promises';
 import { digestOf } from '../../../sandbox/extensions/extension_builder/sources.ts';
 import { Staging } from '../../../sandbox/extensions/extension_builder/staging.ts';
 import { kernelCommands } from '../../../core/cli/index.ts';
@@ -57,7 +58,7 @@ export async function bench(options: TestKernelOptions = {}): Promise<Bench> {
 /** The digest of what is staged, written down as checked: the compiler takes its time, and these tests are not about it. */
 export async function passed({ test }: Bench, id = 'city_time'): Promise<string> {
   const dataDirectory = path.join(test.kernel.settings.data_dir, 'extensions', 'extension_builder');
-  const staging = new Staging({ dataDirectory, clock: test.kernel.clock }, test.sandbox);
+  const staging = new Staging({ dataDirectory, clock: systemClock }, test.sandbox);
   const digest = digestOf(await staging.sources('extensions', id));
   await staging.remember('extensions', id, digest, true);
   return digest;

@@ -26,7 +26,7 @@ describe('new from templates', () => {
     const { agents, ...found } = await pith.kernel.doctor();
     expect([...found.extensions, ...agents].filter(({ state }) => state !== 'active')).toEqual([]);
     expect(agents.map(({ id }) => id)).toContain('travel_agent');
-    expect(await pith.kernel.callTool('orchestrator', 'greet_person', { name: 'Ada' })).toMatchObject({
+    expect(await pith.kernel.agents.callTool('orchestrator', 'greet_person', { name: 'Ada' })).toMatchObject({
       ok: true,
       output: { text: 'Hello, Ada!' },
     });

@@ -7,7 +7,7 @@ let pith: TestKernel;
 beforeEach(async () => void (pith = await testKernel({ files })));
 afterEach(() => pith.stop());
 
-const call = (name: string, input: JsonValue) => pith.kernel.callTool('keeper', name, input);
+const call = (name: string, input: JsonValue) => pith.kernel.agents.callTool('keeper', name, input);
 
 describe('kv', () => {
   it('K95 keeps, reads, lists and forgets values', async () => {

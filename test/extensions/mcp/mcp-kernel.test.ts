@@ -168,7 +168,7 @@ describe('MCP servers', () => {
         'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [delegation, mcp] }\n',
       },
     });
-    const found = (await test.kernel.toolsOf('asker')).filter(({ descriptor }) => descriptor.name === 'create_agent');
+    const found = (await test.kernel.agents.toolsOf('asker')).filter(({ descriptor }) => descriptor.name === 'create_agent');
     expect(found.map(({ modelName, extensionId }) => [extensionId, modelName])).toEqual([
       ['delegation', 'create_agent'],
       ['mcp', 'mcp__create_agent'],

@@ -1,5 +1,6 @@
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '@pith/promises';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';
@@ -44,8 +45,8 @@ describe('recipes in a conversation', () => {
       { extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) },
       { extensionId: 'recipes', getCommands: () => pith.kernel.host.providers.commands.of('recipes') },
     ];
-    const agents = { list: async () => [], run: pith.kernel.runTurn };
-    const chat: Chat = { ...fake, context: { ...fake.context, clock: pith.kernel.clock, agents, find } as unknown as ChatContext };
+    const agents = { list: async () => [], run: pith.kernel.agents.run };
+    const chat: Chat = { ...fake, context: { ...fake.context, clock: systemClock, agents, find } as unknown as ChatContext };
     const line = '/check-it path="my file.ts" focus={{path}}   And  "look" at --json twice';
     expect(await pipe(chat, ['--thread', 't1'], { lines: [line] })).toMatchObject({ code: 0, out: 'answer\n' });
     const said = JSON.stringify('Review my file.ts for {{path}}.And  "look" at --json twice').slice(1, -1);

@@ -38,7 +38,7 @@ async function world(script: readonly ScriptedStep[] = [], uses: readonly string
   onTestFinished(() => pith.stop());
   const notices: TopicMap['notify'][] = [];
   pith.kernel.events.handle('notify', (notice) => void notices.push(notice));
-  const call: World['call'] = (name, input, by = 'boss') => pith.kernel.callTool(by, name, input);
+  const call: World['call'] = (name, input, by = 'boss') => pith.kernel.agents.callTool(by, name, input);
   return { pith, model, clock, notices, call };
 }
 
@@ -63,7 +63,7 @@ describe('schedules', () => {
     expect(notices).toMatchObject([
       { kind: 'schedule', threadId: 'kitchen', userId: 'tester', text: expect.stringMatching(/^boss .*: The soup!$/) },
     ]);
-    expect(await pith.kernel.callTool('boss', 'list_schedules', {})).toMatchObject({ output: { schedules: [] } });
+    expect(await pith.kernel.agents.callTool('boss', 'list_schedules', {})).toMatchObject({ output: { schedules: [] } });
     const threads = (await pith.kernel.threads.list(5)).map(({ id }) => id);
     expect(threads.find((id) => id.startsWith('schedules/'))).toMatch(/\/1767226200000$/);
   });
@@ -224,7 +224,7 @@ describe('what cannot be scheduled', () => {
 });
 
 async function listed(pith: TestKernel): Promise<readonly { readonly next: string | null }[]> {
-  const { output } = (await pith.kernel.callTool('boss', 'list_schedules', {})) as unknown as {
+  const { output } = (await pith.kernel.agents.callTool('boss', 'list_schedules', {})) as unknown as {
     output: { schedules: { next: string | null }[] };
   };
   return output.schedules;

@@ -32,7 +32,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
       ...skill('alpha'),
       'pith.yaml': 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, pol_seconds: 3 }\n',
     });
-    const tools = (await pith.kernel.toolsOf('reader')).map(({ descriptor }) => [descriptor.name, descriptor.effect]);
+    const tools = (await pith.kernel.agents.toolsOf('reader')).map(({ descriptor }) => [descriptor.name, descriptor.effect]);
     expect(tools).toEqual(['list_skills', 'read_skill', 'read_skill_resource'].map((name) => [name, 'read']));
     const { extensions } = await pith.kernel.doctor();
     const notes = extensions.find(({ id }) => id === 'skill_registry')?.notes;
@@ -175,7 +175,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     const changed = await resultOf('read_skill', { skill_id: 'alpha' });
     expect(changed).toMatch(/note: this skill has changed since it was loaded above[^]*BODY-TWO/);
     world.model.add({ text: 'A summary.' });
-    const { tokensBefore, tokensAfter } = await pith.kernel.compact('test');
+    const { tokensBefore, tokensAfter } = await pith.kernel.agents.compact('test');
     expect(tokensAfter).toBeLessThan(tokensBefore);
     const sent = (await turn('what now?')).requests[0]!;
     expect(JSON.stringify(sent.messages), 'a body is kept or its id listed').toMatch(/BODY-TWO|alpha/);
@@ -249,7 +249,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
 
   it('S23 R12 a preview begins anew each time, and shows what a conversation gets once all bodies are read', async () => {
     await start({ ...crowd, ...skill('alpha', { body: 'Grows porcupines.\n' }) }, 8000);
-    const preview = (input: string) => pith.kernel.preview({ agent: 'reader', input });
+    const preview = (input: string) => pith.kernel.agents.preview({ agent: 'reader', input });
     const shown = JSON.stringify((await preview('porcupines')).messages);
     expect(shown).toContain('`alpha`');
     expect(shown).not.toContain('still being indexed');

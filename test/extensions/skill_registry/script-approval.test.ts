@@ -13,7 +13,7 @@ const results = (events: readonly TurnEvent[]) => events.filter((event) => event
 async function resumed({ pith }: ScriptKernel): Promise<readonly TurnEvent[]> {
   const events: TurnEvent[] = [];
   const turn = { agent: 'runner', threadId: 'test', channelId: 'test', userId: 'tester', resume: true } as const;
-  for await (const event of pith.kernel.runTurn(turn)) events.push(event);
+  for await (const event of pith.kernel.agents.run(turn)) events.push(event);
   return events;
 }
 
@@ -89,7 +89,7 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
         true
       ),
     };
-    const result = await kit.pith.kernel.callTool(person, 'run_skill_script', input);
+    const result = await kit.pith.kernel.agents.callTool(person, 'run_skill_script', input);
     expect(asked).toMatchObject([expect.stringContaining('scripts/a.sh')]);
     expect(result).toMatchObject({ ok: false, error: { code: 'script_changed' } });
   });
@@ -99,10 +99,10 @@ describe('S25 S72 who has the tool', () => {
   it('S25 S72 only an agent that names it', async () => {
     const plain = 'id: plain\nagent: { uses_tools: [skill_registry], instructions: PLAIN }\n';
     const kit = await scriptKernel(SCRIPTS, { files: { 'agents/plain/manifest.yaml': plain } });
-    const named = async (agent: string) => (await kit.pith.kernel.toolsOf(agent)).map(({ descriptor }) => descriptor.name);
+    const named = async (agent: string) => (await kit.pith.kernel.agents.toolsOf(agent)).map(({ descriptor }) => descriptor.name);
     expect(await named('runner')).toContain('run_skill_script');
     expect(await named('plain')).not.toContain('run_skill_script');
-    const tool = (await kit.pith.kernel.toolsOf('runner')).find(({ descriptor }) => descriptor.name === 'run_skill_script');
+    const tool = (await kit.pith.kernel.agents.toolsOf('runner')).find(({ descriptor }) => descriptor.name === 'run_skill_script');
     expect(tool?.descriptor).toMatchObject({ effect: 'write', optIn: true, needsApproval: 'maybe', timeoutMs: 75_000 });
   });
 });

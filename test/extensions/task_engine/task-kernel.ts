@@ -77,7 +77,7 @@ export async function taskKernel(
   const recorded = recordEvents(test.kernel.events, taskChanged);
   if (options.start !== false) await test.kernel.start();
 
-  const call = (name: string, input: JsonValue, agentId = 'boss') => test.kernel.callTool(agentId, name, input);
+  const call = (name: string, input: JsonValue, agentId = 'boss') => test.kernel.agents.callTool(agentId, name, input);
   const tool = async (name: string, input: JsonValue, agentId?: string) => {
     const result = await call(name, input, agentId);
     if (!result.ok) throw new Error(`${name}: ${result.error.code}: ${result.error.message}`);

@@ -71,7 +71,7 @@ describe('the ledger of skills', () => {
       ...skill('alpha'),
       'agents/reader/manifest.yaml': 'id: reader\nagent: { uses_tools: [skill_registry], uses_skills: [alpha] }\n',
     });
-    await world.pith.kernel.preview({ agent: 'reader', input: 'go' });
+    await world.pith.kernel.agents.preview({ agent: 'reader', input: 'go' });
     await world.chat('go');
     await written('SELECT * FROM skill_registry__turns', 1);
     expect(rows('SELECT how FROM skill_registry__uses')).toEqual([{ how: 'uses_skills' }]);
@@ -95,7 +95,7 @@ describe('the ledger of skills', () => {
     await world.chat(words(1000));
     world.used.length = 0;
     world.model.add({ text: 'A summary.' });
-    await world.pith.kernel.compact('test');
+    await world.pith.kernel.agents.compact('test');
     expect(world.used).toEqual([
       {
         turnId: null,

@@ -102,10 +102,10 @@ describe('mode triggers', () => {
   it('S62 a preview shows what would be given and counts as nothing; read_skill points at what was given', async () => {
     await start(SKILLS);
     for (let look = 0; look < 2; look++) {
-      const { messages } = await pith.kernel.preview({ agent: 'helper', input: 'this pdf', threadId: 'test' });
+      const { messages } = await pith.kernel.agents.preview({ agent: 'helper', input: 'this pdf', threadId: 'test' });
       expect(JSON.stringify(messages)).toContain('BODY-OF-pdf-forms');
     }
-    expect((await pith.kernel.preview({ agent: 'helper', input: 'good morning' })).messages).toMatchObject([
+    expect((await pith.kernel.agents.preview({ agent: 'helper', input: 'good morning' })).messages).toMatchObject([
       { content: [{ text: '[3 skills available]' }, {}] },
     ]);
     expect((await say('good morning')).beside).toEqual(['[3 skills available]']);
@@ -172,7 +172,7 @@ describe('mode triggers', () => {
 
   async function compact(): Promise<void> {
     world.model.add({ text: 'SUMMARY' });
-    const { tokensBefore, tokensAfter } = await pith.kernel.compact('test');
+    const { tokensBefore, tokensAfter } = await pith.kernel.agents.compact('test');
     expect(tokensAfter).toBeLessThan(tokensBefore);
   }
 });
