@@ -25,16 +25,26 @@ export interface KeyValue {
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Record<string, SqlValue>;
 
-/** The tables of one extension in `pith.db`; their names must begin with `<extension id>__`. In process only. */
+interface SqlStatement {
+  readonly sql: string;
+  readonly values?: readonly SqlValue[];
+  /** How many rows it must change: with another number nothing of its write happens. */
+  readonly changes?: number;
+}
+
+/** The tables of one extension in Pith's database; their names must begin with `<extension id>__`. In process only. */
 export interface Database {
   /** What its statements are written in. */
   readonly dialect: 'sqlite';
   /** Rows of a query. Positional parameters, as many as the statement has. */
-  all(sql: string, ...parameters: SqlValue[]): SqlRow[];
+  all(sql: string, ...parameters: SqlValue[]): Promise<SqlRow[]>;
   /** The first row, or null. */
-  get(sql: string, ...parameters: SqlValue[]): SqlRow | null;
-  /** Runs statements in one transaction; durable when the promise resolves. */
-  write(run: (statement: (sql: string, ...parameters: SqlValue[]) => { readonly changes: number }) => void): Promise<void>;
+  get(sql: string, ...parameters: SqlValue[]): Promise<SqlRow | null>;
+  /**
+   * Runs statements in one transaction; resolves how many rows each changed, once that is durable. Rejects `write_conflict` when one
+   * changed another number than it must: somebody else was faster.
+   */
+  write(statements: readonly SqlStatement[]): Promise<readonly number[]>;
 }
 
 export interface AgentsApi {

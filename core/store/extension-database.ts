@@ -74,10 +74,28 @@ export function createDatabase(store: Store, extensionId: string): Database {
   const access = tableAccess(extensionId);
   return {
     dialect: 'sqlite',
-    all: (sql, ...parameters) => store.within(access, () => store.all(sql, ...parameters)),
-    get: (sql, ...parameters) => store.within(access, () => store.get(sql, ...parameters)),
-    write: (run) => store.write((statement) => run((sql, ...parameters) => store.within(access, () => statement(sql, ...parameters)))),
+    all: async (...query) => store.within(access, () => store.all(...query)),
+    get: async (...query) => store.within(access, () => store.get(...query)),
+    async write(statements) {
+      let changes: number[] = [];
+      await store.write((run) => {
+        changes = statements.map(({ sql, values = [], changes: wanted }) => {
+          const made = store.within(access, () => run(sql, ...values)).changes;
+          if (wanted !== undefined && made !== wanted) throw conflict(extensionId);
+          return made;
+        });
+      });
+      return changes;
+    },
   };
+}
+
+function conflict(extensionId: string): PithError {
+  return new PithError('write_conflict', `extension '${extensionId}': somebody else changed a row that a write was about`, {
+    where: extensionId,
+    retryable: true,
+    cure: 'read it again, and write what follows from that',
+  });
 }
 
 /** As SQLite's authorizer names it. */

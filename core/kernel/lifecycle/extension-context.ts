@@ -103,9 +103,9 @@ function databaseOf(open: () => ExtensionContext['database']): ExtensionContext[
     get dialect() {
       return open().dialect;
     },
-    all: (sql, ...parameters) => open().all(sql, ...parameters),
-    get: (sql, ...parameters) => open().get(sql, ...parameters),
-    write: async (run) => open().write(run),
+    all: async (...query) => open().all(...query),
+    get: async (...query) => open().get(...query),
+    write: async (statements) => open().write(statements),
   };
 }
 

@@ -93,6 +93,7 @@ export const ERROR_CODES = [
   'parameter_invalid',
   'thread_unknown',
   'thread_busy',
+  'write_conflict',
   'usage',
   'command_unknown',
   'not_found',

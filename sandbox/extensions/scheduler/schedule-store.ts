@@ -2,16 +2,13 @@ import type { ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
+const TABLE =
+  'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
+
 /** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
   readonly #database: ExtensionContext['database'];
-  readonly #open = oncePromised(() =>
-    this.#database.write((statement) => {
-      statement(
-        'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID',
-      );
-    }),
-  );
+  readonly #open = oncePromised(() => this.#database.write([{ sql: TABLE }]));
 
   constructor(database: ExtensionContext['database']) {
     this.#database = database;
@@ -20,7 +17,7 @@ export class ScheduleStore {
   /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
     await this.#open();
-    const rows = this.#database.all('SELECT row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id', user, user);
+    const rows = await this.#database.all('SELECT row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id', user, user);
     return rows.map(({ row }) => parseSchedule(String(row)));
   }
 
@@ -32,21 +29,14 @@ export class ScheduleStore {
   /** False when this person has `most` already. */
   async add(schedule: Schedule, most: number): Promise<boolean> {
     await this.#open();
-    let added = false;
-    await this.#database.write((statement) => {
-      const { changes } = statement(
-        'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ? AND id <> ?) < ? ON CONFLICT (id) DO NOTHING',
-        schedule.id,
-        schedule.by.user,
-        schedule.createdAt,
-        JSON.stringify(schedule),
-        schedule.by.user,
-        schedule.id,
-        most,
-      );
-      added = changes > 0;
-    });
-    return added || (await this.#text(schedule.id)) !== null;
+    const { id, by, createdAt } = schedule;
+    const [added] = await this.#database.write([
+      {
+        sql: 'INSERT INTO scheduler__schedules SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM scheduler__schedules WHERE user = ? AND id <> ?) < ? ON CONFLICT (id) DO NOTHING',
+        values: [id, by.user, createdAt, JSON.stringify(schedule), by.user, id, most],
+      },
+    ]);
+    return added === 1 || (await this.#text(schedule.id)) !== null;
   }
 
   /** Replaces it by what `change` makes of it; null removes it. Resolves null when it is not there, or not any more. */
@@ -55,20 +45,18 @@ export class ScheduleStore {
       const before = await this.#text(id);
       if (before === null) return null;
       const next = change(parseSchedule(before));
-      let changed = 0;
-      await this.#database.write((statement) => {
-        ({ changes: changed } =
-          next === null
-            ? statement('DELETE FROM scheduler__schedules WHERE id = ? AND row = ?', id, before)
-            : statement('UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?', JSON.stringify(next), id, before));
-      });
-      if (changed > 0) return next;
+      const [changed] = await this.#database.write([
+        next === null
+          ? { sql: 'DELETE FROM scheduler__schedules WHERE id = ? AND row = ?', values: [id, before] }
+          : { sql: 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?', values: [JSON.stringify(next), id, before] },
+      ]);
+      if (changed === 1) return next;
     }
   }
 
   async #text(id: string): Promise<string | null> {
     await this.#open();
-    const row = this.#database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
+    const row = await this.#database.get('SELECT row FROM scheduler__schedules WHERE id = ?', id);
     return row === null ? null : String(row.row);
   }
 }
