@@ -1,6 +1,6 @@
 import { type ExtensionContext, PithError } from '../contract/index.ts';
 
-export type SqlRow = ReturnType<ExtensionContext['database']['all']>[number];
+export type SqlRow = Awaited<ReturnType<ExtensionContext['database']['all']>>[number];
 export type SqlValue = SqlRow[string];
 
 const LARGEST = 2n ** 63n - 1n;

@@ -23,7 +23,7 @@ export class Announcer {
   }
 
   async #announceAll(): Promise<void> {
-    for (let changes = this.store.unannounced(); changes.length > 0; changes = this.store.unannounced()) {
+    for (let changes = await this.store.unannounced(); changes.length > 0; changes = await this.store.unannounced()) {
       for (const change of changes) await this.#tell(change);
     }
   }

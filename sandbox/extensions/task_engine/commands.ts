@@ -45,8 +45,8 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
       },
     },
     one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
-      const changes = desk.store.changes(task.id);
-      const subtasks = desk.store.subtasks(task.id);
+      const changes = await desk.store.changes(task.id);
+      const subtasks = await desk.store.subtasks(task.id);
       io.json({ ...taskJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
       io.print(taskText(task, subtasks, changes));
     }),

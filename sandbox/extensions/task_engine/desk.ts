@@ -2,7 +2,7 @@ import { type AgentSpec, type Clock, type ExtensionContext, PithError } from 'pi
 import { didYouMean } from '@pith/plain-text';
 import type { Engine } from './engine.ts';
 import { hasEnded, type Task } from './task.ts';
-import type { TaskStore } from './task-store.ts';
+import type { TaskStore, TaskWrite } from './task-store.ts';
 import { awaitsApproval, type TaskEvent } from './transitions.ts';
 import { submit, type Submitter, type Wanted } from './submission.ts';
 
@@ -32,16 +32,18 @@ export class Desk {
   /** Newest first. */
   async list(limit: number, state: Task['state'] | null, userId: string | null): Promise<readonly Task[]> {
     await this.store.ready();
-    const tasks = this.store.list(userId === null ? limit : 1000, state);
+    const tasks = await this.store.list(userId === null ? limit : 1000, state);
     return tasks.filter(({ submitter }) => userId === null || submitter.userId === userId).slice(0, limit);
   }
 
   /** Throws `task_unknown`, also for tasks of another user. */
   async find(id: string, userId: string | null): Promise<Task> {
     await this.store.ready();
-    const task = this.store.load(id);
+    const task = await this.store.load(id);
     if (task && (userId === null || task.submitter.userId === userId)) return task;
-    throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, this.store.ids())}`, { cure: 'see: pith tasks list' });
+    throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, await this.store.ids())}`, {
+      cure: 'see: pith tasks list',
+    });
   }
 
   /** Takes its subtasks with it; what waits for it is cancelled too. */
@@ -54,21 +56,22 @@ export class Desk {
   async retry(task: Task): Promise<Task> {
     if (task.state === 'done') throw refused(task, 'it is done', 'submit a new task');
     if (!hasEnded(task) && task.state !== 'retry_scheduled') throw refused(task, `it is ${task.state}`, 'wait, or cancel it first');
-    const again = await this.store.write((tasks) => {
-      const waits = task.after.some((id) => tasks.load(id)?.state !== 'done');
-      const after = tasks.change(task.id, { type: 'retried', blocked: waits });
-      const revive = (id: string) => {
-        for (const waiting of this.store.waitingFor(id)) {
-          if (waiting.state !== 'cancelled' || waiting.error?.code !== 'dependency_failed') continue;
-          tasks.change(waiting.id, { type: 'retried', blocked: true });
-          revive(waiting.id);
-        }
-      };
-      revive(task.id);
+    const again = await this.store.write(async (tasks) => {
+      const before = await Promise.all(task.after.map((id) => tasks.load(id)));
+      const after = await tasks.change(task.id, { type: 'retried', blocked: before.some((each) => each?.state !== 'done') });
+      await this.#revive(tasks, task.id);
       return after;
     });
     await this.ports.engine.settle();
     return again ?? (await this.find(task.id, null));
+  }
+
+  async #revive(tasks: TaskWrite, id: string): Promise<void> {
+    for (const waiting of await this.store.waitingFor(id)) {
+      if (waiting.state !== 'cancelled' || waiting.error?.code !== 'dependency_failed') continue;
+      await tasks.change(waiting.id, { type: 'retried', blocked: true });
+      await this.#revive(tasks, waiting.id);
+    }
   }
 
   /** A person's answer to what the worker asked. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf, type Clock, type Logger } from 'pith';
 import type { Announcer } from './announcer.ts';
-import type { TaskStore } from './task-store.ts';
+import type { TaskStore, TaskWrite } from './task-store.ts';
 import { LONGEST_WAIT_MS, type TaskEvent } from './transitions.ts';
 import { workOn, type WorkerPorts } from './worker.ts';
 import { hasEnded, type Task } from './task.ts';
@@ -64,7 +64,7 @@ export class Engine {
   async #look(stop: AbortSignal): Promise<void> {
     const { store, announcer } = this.ports;
     await store.ready();
-    this.#dropLost();
+    await this.#dropLost();
     await store.shorten(LEASE_MS, LONGEST_WAIT_MS);
     await this.#renew();
     await releaseWaiting(store);
@@ -87,9 +87,9 @@ export class Engine {
 
   async #claim(stop: AbortSignal): Promise<void> {
     const { store, maxConcurrent } = this.ports;
-    while (this.#workers.size < maxConcurrent && store.hasClaimable()) {
+    while (this.#workers.size < maxConcurrent) {
       const claim = `${this.#owner}-${(this.#claims += 1)}`;
-      const task = await store.write((tasks) => tasks.claim(claim, LEASE_MS, maxConcurrent));
+      const task = await store.claim(claim, LEASE_MS, maxConcurrent);
       if (task === null) return;
       const lost = new AbortController();
       const work = workOn(this.ports, task, { name: claim, stop, lost: lost.signal }).catch((error: unknown) =>
@@ -107,17 +107,15 @@ export class Engine {
   }
 
   /** A task that was cancelled, or taken by another process after this one was held up. */
-  #dropLost(): void {
-    for (const { taskId, claim, lost } of this.#workers) if (!this.ports.store.holds(taskId, claim)) lost.abort();
+  async #dropLost(): Promise<void> {
+    for (const { taskId, claim, lost } of this.#workers) if (!(await this.ports.store.holds(taskId, claim))) lost.abort();
   }
 
   async #renew(): Promise<void> {
     const { store, clock } = this.ports;
     const wait = this.#renewAt - clock.now(); // longer than it can be: the clock was set back
     if (this.#workers.size === 0 || (wait > 0 && wait <= LEASE_MS / 3)) return;
-    await store.write((tasks) => {
-      for (const { taskId, claim } of this.#workers) tasks.renew(taskId, claim, LEASE_MS);
-    });
+    await store.renew([...this.#workers], LEASE_MS);
     this.#renewAt = clock.now() + LEASE_MS / 3;
   }
 
@@ -140,34 +138,33 @@ export class Engine {
 /** Moves on what waited for tasks that have ended, until nothing more moves. Any number of processes may do so at once. */
 async function releaseWaiting(store: TaskStore): Promise<void> {
   let moved = true;
-  for (let waiting = store.released(); moved && waiting.length > 0; waiting = store.released()) {
-    moved = await store.write((tasks) => {
-      let some = false;
-      for (const { id } of waiting) {
-        const task = tasks.load(id);
-        const event = task && eventFor(store, task);
-        if (!event || !tasks.change(id, event)) continue;
-        some = true;
-        if (event.type === 'subtasks_ended') tasks.told(event.endedSubtasks.map((each) => each.id));
-      }
-      return some;
-    });
+  for (let waiting = await store.released(); moved && waiting.length > 0; waiting = await store.released()) {
+    moved = false;
+    for (const { id } of waiting) moved = (await store.write((tasks) => release(store, tasks, id))) || moved;
   }
 }
 
+async function release(store: TaskStore, tasks: TaskWrite, id: string): Promise<boolean> {
+  const task = await tasks.load(id);
+  const event = task && (await eventFor(store, tasks, task));
+  if (!event || !(await tasks.change(id, event))) return false;
+  if (event.type === 'subtasks_ended') await tasks.told(event.endedSubtasks.map((each) => each.id));
+  return true;
+}
+
 /** What happened to a waiting task; null when another process has moved it already. */
-function eventFor(store: TaskStore, task: Task): TaskEvent | null {
+async function eventFor(store: TaskStore, tasks: TaskWrite, task: Task): Promise<TaskEvent | null> {
   if (hasEnded(task)) return null;
-  const parent = task.parent === null ? null : store.load(task.parent);
+  const parent = task.parent === null ? null : await tasks.load(task.parent);
   if (parent && hasEnded(parent) && parent.state !== 'done')
     return { type: 'cancelled', why: `its parent ${parent.id} is ${parent.state}` };
   if (task.state === 'blocked') {
-    const before = task.after.map((id) => store.load(id));
+    const before = await Promise.all(task.after.map((each) => tasks.load(each)));
     const broken = before.find((each) => each?.state === 'failed' || each?.state === 'cancelled');
     if (broken) return { type: 'abandoned', why: `it waited for ${broken.id}, which is ${broken.state}` };
     return before.every((each) => each === null || each.state === 'done') ? { type: 'unblocked' } : null;
   }
   if (task.state !== 'waiting_subtasks') return null;
-  const subtasks = store.subtasks(task.id);
+  const subtasks = await store.subtasks(task.id);
   return subtasks.every(hasEnded) ? { type: 'subtasks_ended', endedSubtasks: subtasks.filter(({ told }) => !told) } : null;
 }

@@ -1,7 +1,7 @@
 import { PithError, type AgentSpec, type Clock, type TurnInfo, type TurnPolicy } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { hasEnded, taskOfThread, type Task } from './task.ts';
-import type { TaskStore } from './task-store.ts';
+import type { TaskStore, TaskWrite } from './task-store.ts';
 
 /** What is asked for. */
 export interface Wanted {
@@ -34,17 +34,17 @@ export interface Submitter {
 export const MOST_DEPTH = 3;
 export const MOST_SUBTASKS = 20;
 
-export function submitterOf(store: TaskStore, turn: TurnInfo): Submitter {
+export async function submitterOf(store: TaskStore, turn: TurnInfo): Promise<Submitter> {
   const { agent, userId, channelId, threadId, tools, policy, correlationId } = turn;
-  const parent = workedOn(store, turn);
+  const parent = await workedOn(store, turn);
   const { denyTools: denied = [], startedBy = [] } = policy ?? {};
   return { userId, channelId, threadId, agent, parent, tools, denied, startedBy, correlationId };
 }
 
 /** The task that this turn, or the one that called it, works on; null in a conversation. */
-export function workedOn(store: TaskStore, { threadId }: Pick<TurnInfo, 'threadId'>): Task | null {
+export async function workedOn(store: TaskStore, { threadId }: Pick<TurnInfo, 'threadId'>): Promise<Task | null> {
   const id = taskOfThread(threadId);
-  const task = id === null ? null : store.load(id);
+  const task = id === null ? null : await store.load(id);
   return task?.state === 'running' ? task : null;
 }
 
@@ -57,17 +57,18 @@ export async function submit(
 ): Promise<readonly Task[]> {
   await store.ready();
   for (const { agentId } of wanted) refuseAgent(agentId, by.agent, agents);
-  return store.write((tasks) => {
-    const there = wanted.map(({ id }) => tasks.load(id));
-    if (there.every((task) => task !== null)) return there;
-    refuseTooMany(store, wanted.length, maxOpen, by.parent);
-    return wanted.map((each) => {
+  return store.write(async (tasks) => {
+    const there = new Map((await store.loadAll(wanted.map(({ id }) => id))).map((task) => [task.id, task]));
+    const missing = wanted.filter(({ id }) => !there.has(id));
+    if (missing.length > 0) await refuseTooMany(store, missing.length, maxOpen, by.parent);
+    for (const each of missing) {
       const after = [...new Set(each.after ?? [])];
-      const before = after.map((id) => awaited(store, id, by));
+      const before = await Promise.all(after.map(async (id) => there.get(id) ?? awaited(store, tasks, id, by)));
       const task = taskOf(each, { after, state: before.every(({ state }) => state === 'done') ? 'pending' : 'blocked' }, by, clock.now());
-      tasks.insert(task);
-      return task;
-    });
+      tasks.insert(task, maxOpen);
+      there.set(task.id, task);
+    }
+    return wanted.map(({ id }) => there.get(id) as Task);
   });
 }
 
@@ -88,30 +89,30 @@ function refuseAgent(agentId: string, by: AgentSpec | null, agents: readonly Age
   });
 }
 
-function refuseTooMany(store: TaskStore, more: number, maxOpen: number, parent: Task | null): void {
-  if (store.unfinished() + more > maxOpen)
+async function refuseTooMany(store: TaskStore, more: number, maxOpen: number, parent: Task | null): Promise<void> {
+  if ((await store.unfinished()) + more > maxOpen)
     throw new PithError('queue_full', `${maxOpen} tasks are unfinished already`, { cure: 'wait until some have ended, or cancel some' });
   if (parent === null) return;
   if (parent.depth >= MOST_DEPTH)
     throw new PithError('limit_reached', `subtasks go ${MOST_DEPTH} deep at most`, { cure: 'do the work in this task' });
-  if (store.subtasks(parent.id).length + more > MOST_SUBTASKS)
+  if ((await store.subtasks(parent.id)).length + more > MOST_SUBTASKS)
     throw new PithError('limit_reached', `a task has ${MOST_SUBTASKS} subtasks at most`, { cure: 'do the rest in this task' });
 }
 
-function awaited(store: TaskStore, id: string, by: Submitter): Task {
-  const task = store.load(id);
+async function awaited(store: TaskStore, tasks: TaskWrite, id: string, by: Submitter): Promise<Task> {
+  const task = await tasks.load(id);
   if (task === null || task.submitter.userId !== by.userId)
-    throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, store.ids())}`);
+    throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, await store.ids())}`);
   if (hasEnded(task) && task.state !== 'done')
     throw new PithError('dependency_failed', `task '${id}' is ${task.state}, so nothing can wait for it`, { cure: `retry it first` });
-  if (by.parent !== null && isAbove(store, id, by.parent))
+  if (by.parent !== null && (await isAbove(store, id, by.parent)))
     throw new PithError('dependency_cycle', `task '${id}' waits for this one`, { cure: 'leave it out of after' });
   return task;
 }
 
 /** A subtask that waited for its own parent would wait for ever. */
-function isAbove(store: TaskStore, id: string, task: Task): boolean {
-  for (let each: Task | null = task; each !== null; each = each.parent === null ? null : store.load(each.parent)) {
+async function isAbove(store: TaskStore, id: string, task: Task): Promise<boolean> {
+  for (let each: Task | null = task; each !== null; each = each.parent === null ? null : await store.load(each.parent)) {
     if (each.id === id) return true;
   }
   return false;

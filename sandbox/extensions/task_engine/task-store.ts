@@ -1,18 +1,15 @@
-import type { Clock, ExtensionContext } from 'pith';
+import { type Clock, codeOf, type ExtensionContext } from 'pith';
 import { taskSchema, type Task, type TaskState } from './task.ts';
 import { advance, type TaskEvent } from './transitions.ts';
 
-/** What one write may do; no other process writes meanwhile. */
+/** One change of tasks. It is written whole, and made again when somebody else has changed what it read. */
 export interface TaskWrite {
-  load(id: string): Task | null;
-  insert(task: Task): void;
+  load(id: string): Promise<Task | null>;
+  /** `mostOpen`: so many unfinished tasks there may be with it. */
+  insert(task: Task, mostOpen: number): void;
   /** The task after the event; null when the event does not fit, or when `claim` no longer holds the task. */
-  change(id: string, event: TaskEvent, claim?: string): Task | null;
-  /** The next task that can be worked on, taken by `claim` until `leaseMs` from now; null when there is none, or no room. */
-  claim(claim: string, leaseMs: number, room: number): Task | null;
-  /** False when somebody else has the task, or nobody. */
-  renew(id: string, claim: string, leaseMs: number): boolean;
-  told(ids: readonly string[]): void;
+  change(id: string, event: TaskEvent, claim?: string): Promise<Task | null>;
+  told(ids: readonly string[]): Promise<void>;
 }
 
 export interface TaskChange {
@@ -27,7 +24,11 @@ export interface Announcement extends TaskChange {
   readonly task: Task;
 }
 
-type Statement = Parameters<Parameters<ExtensionContext['database']['write']>[0]>[0];
+type Database = ExtensionContext['database'];
+type Row = NonNullable<Awaited<ReturnType<Database['get']>>>;
+type Statements = Parameters<Database['write']>[0];
+
+const UNFINISHED = `SELECT count(*) AS n FROM task_engine__tasks WHERE state NOT IN ('done', 'failed', 'cancelled')`;
 
 const CLAIMABLE = `(state = 'pending' OR (state IN ('retry_scheduled', 'human_review') AND due <= ?) OR (state = 'running' AND until <= ?))`;
 
@@ -42,182 +43,228 @@ const RELEASED = `SELECT task FROM task_engine__tasks AS waiting WHERE
     SELECT 1 FROM task_engine__tasks AS other WHERE other.id = waiting.parent AND other.state IN ('failed', 'cancelled'))
   ORDER BY seq`;
 
-/** The engine's tables: reads are synchronous, a write is on disk when its promise resolves. */
+/** The engine's tables. What is written is on disk when the promise resolves. */
 export class TaskStore {
-  #ready: Promise<void> | undefined;
+  #ready: Promise<unknown> | undefined;
 
   constructor(
-    private readonly database: ExtensionContext['database'],
+    private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
   /** Before the first read. Rejections are not remembered: the disk may be free again. */
-  ready(): Promise<void> {
-    this.#ready ??= this.database
-      .write((statement) => SCHEMA.forEach((sql) => statement(sql)))
-      .catch((error: unknown) => {
-        this.#ready = undefined;
-        throw error;
-      });
-    return this.#ready;
+  async ready(): Promise<void> {
+    this.#ready ??= this.database.write(SCHEMA.map((sql) => ({ sql }))).catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    await this.#ready;
   }
 
-  load(id: string): Task | null {
-    return taskOf(this.database.get('SELECT task FROM task_engine__tasks WHERE id = ?', id));
+  async load(id: string): Promise<Task | null> {
+    return taskOf(await this.database.get('SELECT task FROM task_engine__tasks WHERE id = ?', id));
+  }
+
+  /** Those that are there, in this order. */
+  async loadAll(ids: readonly string[]): Promise<readonly Task[]> {
+    return (await Promise.all(ids.map((id) => this.load(id)))).flatMap((task) => task ?? []);
   }
 
   /** Newest first. */
-  list(limit: number, state: TaskState | null = null): readonly Task[] {
+  async list(limit: number, state: TaskState | null = null): Promise<readonly Task[]> {
     return this.#tasks('SELECT task FROM task_engine__tasks WHERE state = coalesce(?, state) ORDER BY seq DESC LIMIT ?', state, limit);
   }
 
-  ids(): readonly string[] {
-    return this.database.all('SELECT id FROM task_engine__tasks ORDER BY seq DESC LIMIT 1000').map(({ id }) => String(id));
+  async ids(): Promise<readonly string[]> {
+    return (await this.database.all('SELECT id FROM task_engine__tasks ORDER BY seq DESC LIMIT 1000')).map(({ id }) => String(id));
   }
 
-  subtasks(parent: string): readonly Task[] {
+  async subtasks(parent: string): Promise<readonly Task[]> {
     return this.#tasks('SELECT task FROM task_engine__tasks WHERE parent = ? ORDER BY seq', parent);
   }
 
   /** Tasks whose wait is over because others have ended. */
-  released(): readonly Task[] {
+  async released(): Promise<readonly Task[]> {
     return this.#tasks(RELEASED);
   }
 
   /** Tasks that wait for this one, whatever their state. */
-  waitingFor(id: string): readonly Task[] {
+  async waitingFor(id: string): Promise<readonly Task[]> {
     return this.#tasks(
       'SELECT waiting.task FROM task_engine__waits AS waits JOIN task_engine__tasks AS waiting ON waiting.id = waits.task WHERE awaited = ? ORDER BY seq',
       id,
     );
   }
 
-  unfinished(): number {
-    const row = this.database.get(`SELECT count(*) AS n FROM task_engine__tasks WHERE state NOT IN ('done', 'failed', 'cancelled')`);
-    return Number(row?.['n'] ?? 0);
+  async unfinished(): Promise<number> {
+    return Number((await this.database.get(UNFINISHED))?.['n'] ?? 0);
   }
 
-  changes(id: string): readonly TaskChange[] {
-    return this.database.all('SELECT at, state, note FROM task_engine__changes WHERE task = ? ORDER BY seq', id).map(changeOf);
+  async changes(id: string): Promise<readonly TaskChange[]> {
+    return (await this.database.all('SELECT at, state, note FROM task_engine__changes WHERE task = ? ORDER BY seq', id)).map(changeOf);
   }
 
   /** The clock was set back: no claim lasts longer than one that is made now, and no retry waits longer. Whoever holds a claim renews it meanwhile. */
   async shorten(leaseMs: number, waitMs: number): Promise<void> {
     const now = this.clock.now();
     const far = [now + leaseMs, now + waitMs] as const;
-    if (this.database.get(`SELECT 1 FROM task_engine__tasks WHERE ${FAR} LIMIT 1`, ...far) === null) return;
-    await this.database.write((statement) => {
-      statement(`UPDATE task_engine__tasks SET until = min(until, ?), due = min(due, ?) WHERE ${FAR}`, ...far, ...far);
+    if ((await this.database.get(`SELECT 1 FROM task_engine__tasks WHERE ${FAR} LIMIT 1`, ...far)) === null) return;
+    const sql = `UPDATE task_engine__tasks SET until = min(until, ?), due = min(due, ?) WHERE ${FAR}`;
+    await this.database.write([{ sql, values: [...far, ...far] }]);
+  }
+
+  /** The next task that can be worked on, taken by `claim` until `leaseMs` from now; null when there is none, or no room. */
+  async claim(claim: string, leaseMs: number, room: number): Promise<Task | null> {
+    await this.ready();
+    return this.#untilNobodyIsFaster(async () => {
+      const now = this.clock.now();
+      const next = await this.database.get(
+        `SELECT task FROM task_engine__tasks WHERE ${CLAIMABLE} AND ${ROOM} ORDER BY priority DESC, seq LIMIT 1`,
+        ...[now, now, now, room],
+      );
+      const before = taskOf(next);
+      const after = before && advance(before, { type: 'claimed' });
+      if (!next || !before || !after) return null;
+      const take = `UPDATE task_engine__tasks SET owner = ?, until = ? WHERE id = ? AND task = ? AND ${CLAIMABLE} AND ${ROOM}`;
+      const values = [claim, now + leaseMs, after.id, next['task'] as string, now, now, now, room];
+      await this.database.write([{ sql: take, values, changes: 1 }, ...this.#saved(before, after).statements]);
+      return after;
     });
   }
 
-  /** Cheap, so that it may be asked often: a write takes the lock of the file. */
-  hasClaimable(): boolean {
-    const now = this.clock.now();
-    return this.database.get(`SELECT 1 FROM task_engine__tasks WHERE ${CLAIMABLE} LIMIT 1`, now, now) !== null;
+  /** Those whose claims still hold. */
+  async renew(claims: readonly { readonly taskId: string; readonly claim: string }[], leaseMs: number): Promise<void> {
+    const until = this.clock.now() + leaseMs;
+    const sql = 'UPDATE task_engine__tasks SET until = ? WHERE id = ? AND owner = ?';
+    await this.database.write(claims.map(({ taskId, claim }) => ({ sql, values: [until, taskId, claim] })));
   }
 
-  holds(id: string, claim: string): boolean {
-    return this.database.get('SELECT 1 FROM task_engine__tasks WHERE id = ? AND owner = ?', id, claim) !== null;
+  async holds(id: string, claim: string): Promise<boolean> {
+    return (await this.database.get('SELECT 1 FROM task_engine__tasks WHERE id = ? AND owner = ?', id, claim)) !== null;
   }
 
   /** The oldest changes that have not been reported. */
-  unannounced(): readonly Announcement[] {
-    return this.database
-      .all(
-        `SELECT changes.seq, at, changes.state, note, tasks.task FROM task_engine__changes AS changes
-           JOIN task_engine__tasks AS tasks ON tasks.id = changes.task WHERE announced = 0 ORDER BY changes.seq LIMIT 100`,
-      )
-      .map((row) => ({ seq: Number(row['seq']), ...changeOf(row), task: taskOf(row) as Task }));
+  async unannounced(): Promise<readonly Announcement[]> {
+    const rows = await this.database.all(
+      `SELECT changes.seq, at, changes.state, note, tasks.task FROM task_engine__changes AS changes
+         JOIN task_engine__tasks AS tasks ON tasks.id = changes.task WHERE announced = 0 ORDER BY changes.seq LIMIT 100`,
+    );
+    return rows.map((row) => ({ seq: Number(row['seq']), ...changeOf(row), task: taskOf(row) as Task }));
   }
 
-  announced(seq: number): Promise<void> {
-    return this.database.write((statement) => {
-      statement('UPDATE task_engine__changes SET announced = 1 WHERE seq = ?', seq);
+  async announced(seq: number): Promise<void> {
+    await this.database.write([{ sql: 'UPDATE task_engine__changes SET announced = 1 WHERE seq = ?', values: [seq] }]);
+  }
+
+  /** `act` may run more than once. */
+  async write<T>(act: (tasks: TaskWrite) => Promise<T>): Promise<T> {
+    await this.ready();
+    return this.#untilNobodyIsFaster(async () => {
+      const known = new Map<string, Known>();
+      const statements: Statements[number][] = [];
+      const value = await act(this.#writing(known, statements));
+      if (statements.length === 0) return value;
+      // What was only read must still be so.
+      const read = [...known.values()].filter(({ changed }) => !changed);
+      const same = read.map(({ task: { id }, text }) => ({ sql: SAME, values: [id, text], changes: 1 }));
+      await this.database.write([...statements, ...same]);
+      return value;
     });
   }
 
-  /** One transaction. `act` must not wait. */
-  async write<T>(act: (tasks: TaskWrite) => T): Promise<T> {
-    await this.ready();
-    let value: T | undefined;
-    await this.database.write((statement) => void (value = act(this.#writing(statement))));
-    return value as T;
-  }
-
-  #writing(statement: Statement): TaskWrite {
-    const { database, clock } = this;
+  #writing(known: Map<string, Known>, statements: Statements[number][]): TaskWrite {
+    const find = async (id: string): Promise<Known | null> => {
+      const row = known.has(id) ? null : await this.database.get('SELECT task, owner FROM task_engine__tasks WHERE id = ?', id);
+      if (row !== null) known.set(id, { task: taskOf(row) as Task, text: String(row['task']), owner: row['owner'], changed: false });
+      return known.get(id) ?? null;
+    };
+    const put = ({ task, text, owner }: Known, after: Task, saved = this.#saved(task, after)): void => {
+      statements.push({ sql: SAME, values: [task.id, text], changes: 1 }, ...saved.statements);
+      known.set(task.id, { task: after, text: saved.text, owner, changed: true });
+    };
     return {
-      load: (id) => this.load(id),
-      insert: (task) => this.#insert(statement, task),
-      change: (id, event, claim) => {
-        const before = claim === undefined || this.holds(id, claim) ? this.load(id) : null;
-        const after = before && advance(before, event);
-        if (before && after) this.#save(statement, before, after);
+      load: async (id) => (await find(id))?.task ?? null,
+      insert: (task, mostOpen) => void statements.push(...this.#inserted(task, mostOpen)),
+      async change(id, event, claim) {
+        const before = await find(id);
+        const after = before && (claim === undefined || before.owner === claim) ? advance(before.task, event) : null;
+        if (before && after) put(before, after);
         return after;
       },
-      claim: (claim, leaseMs, room) => {
-        const now = clock.now();
-        const busy = database.get(`SELECT count(*) AS n FROM task_engine__tasks WHERE state = 'running' AND until > ?`, now);
-        if (Number(busy?.['n'] ?? 0) >= room) return null;
-        const next = database.get(`SELECT task FROM task_engine__tasks WHERE ${CLAIMABLE} ORDER BY priority DESC, seq LIMIT 1`, now, now);
-        const before = taskOf(next);
-        const after = before && advance(before, { type: 'claimed' });
-        if (!before || !after) return null;
-        this.#save(statement, before, after);
-        statement('UPDATE task_engine__tasks SET owner = ?, until = ? WHERE id = ?', claim, now + leaseMs, after.id);
-        return after;
-      },
-      renew: (id, claim, leaseMs) =>
-        statement('UPDATE task_engine__tasks SET until = ? WHERE id = ? AND owner = ?', clock.now() + leaseMs, id, claim).changes > 0,
-      told: (ids) => {
-        for (const id of ids) statement(`UPDATE task_engine__tasks SET task = json_set(task, '$.told', json('true')) WHERE id = ?`, id);
+      async told(ids) {
+        for (const id of ids) {
+          const before = await find(id);
+          if (before === null) continue;
+          const text = JSON.stringify({ ...before.task, told: true });
+          const sql = 'UPDATE task_engine__tasks SET task = ? WHERE id = ?';
+          put(before, { ...before.task, told: true }, { text, statements: [{ sql, values: [text, id] }] });
+        }
       },
     };
   }
 
-  #insert(statement: Statement, task: Task): void {
-    statement(
-      'INSERT INTO task_engine__tasks (id, state, priority, parent, task) VALUES (?, ?, ?, ?, ?)',
-      task.id,
-      task.state,
-      task.priority,
-      task.parent,
-      JSON.stringify(task),
-    );
-    for (const awaited of task.after) statement('INSERT INTO task_engine__waits VALUES (?, ?)', task.id, awaited);
-    this.#log(statement, task);
+  async #untilNobodyIsFaster<T>(act: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (codeOf(error, '') !== 'write_conflict') throw error;
+      }
+    }
   }
 
-  #save(statement: Statement, before: Task, after: Task): void {
+  #inserted(task: Task, mostOpen: number): Statements {
+    const { id, state, priority, parent, after } = task;
+    return [
+      { sql: INSERT, values: [id, state, priority, parent, JSON.stringify(task), mostOpen], changes: 1 },
+      ...after.map((awaited) => ({ sql: 'INSERT INTO task_engine__waits VALUES (?, ?)', values: [id, awaited] })),
+      this.#logged(task),
+    ];
+  }
+
+  #saved(before: Task, after: Task): { readonly text: string; readonly statements: Statements } {
     const now = this.clock.now();
-    statement(
-      `UPDATE task_engine__tasks SET state = ?, due = ?, task = ?, owner = CASE WHEN ? = 'running' THEN owner END,
-         until = CASE WHEN ? = 'running' THEN until END WHERE id = ?`,
-      after.state,
-      after.waitMs === null ? null : now + after.waitMs,
-      JSON.stringify({ ...after, updatedAt: now }),
-      after.state,
-      after.state,
-      after.id,
-    );
-    if (before.state !== after.state || before.turn !== after.turn) this.#log(statement, after);
+    const text = JSON.stringify({ ...after, updatedAt: now });
+    const due = after.waitMs === null ? null : now + after.waitMs;
+    const saved = { sql: SAVE, values: [after.state, due, text, after.state, after.state, after.id] };
+    return { text, statements: before.state !== after.state || before.turn !== after.turn ? [saved, this.#logged(after)] : [saved] };
   }
 
-  #log(statement: Statement, { id, state, note }: Task): void {
-    statement('INSERT INTO task_engine__changes (task, at, state, note) VALUES (?, ?, ?, ?)', id, this.clock.now(), state, note);
+  #logged({ id, state, note }: Task): Statements[number] {
+    const sql = 'INSERT INTO task_engine__changes (task, at, state, note) VALUES (?, ?, ?, ?)';
+    return { sql, values: [id, this.clock.now(), state, note] };
   }
 
-  #tasks(sql: string, ...parameters: Parameters<ExtensionContext['database']['all']>[1][]): readonly Task[] {
-    return this.database.all(sql, ...parameters).map((row) => taskOf(row) as Task);
+  async #tasks(...query: Parameters<Database['all']>): Promise<readonly Task[]> {
+    return (await this.database.all(...query)).map((row) => taskOf(row) as Task);
   }
 }
 
-function taskOf(row: ReturnType<ExtensionContext['database']['all']>[number] | null): Task | null {
+/** A task as one write knows it. */
+interface Known {
+  readonly task: Task;
+  /** As it stands in its row. */
+  readonly text: string;
+  readonly owner: Row[string] | undefined;
+  readonly changed: boolean;
+}
+
+const ROOM = `(SELECT count(*) FROM task_engine__tasks WHERE state = 'running' AND until > ?) < ?`;
+
+/** Changes nothing, and only where the task is as it was read. */
+const SAME = 'UPDATE task_engine__tasks SET id = id WHERE id = ? AND task = ?';
+
+const SAVE = `UPDATE task_engine__tasks SET state = ?, due = ?, task = ?, owner = CASE WHEN ? = 'running' THEN owner END,
+  until = CASE WHEN ? = 'running' THEN until END WHERE id = ?`;
+
+const INSERT = `INSERT INTO task_engine__tasks (id, state, priority, parent, task)
+  SELECT ?, ?, ?, ?, ? WHERE (${UNFINISHED}) < ? ON CONFLICT (id) DO NOTHING`;
+
+function taskOf(row: Row | null): Task | null {
   return row === null ? null : taskSchema().parse(JSON.parse(String(row['task'])));
 }
 
-function changeOf(row: ReturnType<ExtensionContext['database']['all']>[number]): TaskChange {
+function changeOf(row: Row): TaskChange {
   return { at: Number(row['at']), state: row['state'] as TaskState, note: row['note'] === null ? null : String(row['note']) };
 }
 

@@ -38,7 +38,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent', // the id comes from the call
       execute: (input, call) =>
         answer(async () => {
-          const by = submitterOf(desk.store, call.turn);
+          const by = await submitterOf(desk.store, call.turn);
           const wanted = {
             id: taskIdFor(call.idempotencyKey),
             goal: input.goal,
@@ -65,7 +65,7 @@ export function taskTools(desk: Desk): readonly Tool[] {
       effect: 'idempotent',
       execute: ({ steps, priority }, call) =>
         answer(async () => {
-          const by = submitterOf(desk.store, call.turn);
+          const by = await submitterOf(desk.store, call.turn);
           const ids = steps.map((_, index) => taskIdFor(`${call.idempotencyKey}/${index}`));
           const wanted = steps.map((step, index) => ({
             id: ids[index] as string,
@@ -87,8 +87,8 @@ export function taskTools(desk: Desk): readonly Tool[] {
       execute: ({ task_id }, { turn }) =>
         answer(async () => {
           const task = await desk.find(task_id, turn.userId);
-          const subtasks = desk.store.subtasks(task.id).map(briefJson);
-          return { ...taskJson(task), subtasks, history: desk.store.changes(task.id).slice(-SHOWN).map(changeJson) };
+          const subtasks = (await desk.store.subtasks(task.id)).map(briefJson);
+          return { ...taskJson(task), subtasks, history: (await desk.store.changes(task.id)).slice(-SHOWN).map(changeJson) };
         }),
     }),
     defineTool({
@@ -107,8 +107,8 @@ export function taskTools(desk: Desk): readonly Tool[] {
       execute: ({ task_id, reason }, { turn }) =>
         answer(async () => {
           const task = await desk.find(task_id, turn.userId);
-          const worker = workedOn(desk.store, turn);
-          if (worker !== null && !isBelow(desk, task, worker.id))
+          const worker = await workedOn(desk.store, turn);
+          if (worker !== null && !(await isBelow(desk, task, worker.id)))
             return toolError('not_allowed', `task ${task.id} is no subtask of ${worker.id}; a worker cancels its own subtasks only`);
           if (task.state === 'cancelled') return briefJson(task);
           return briefJson(await desk.cancel(task, `cancelled by '${turn.agent.id}'${reason === '' ? '' : `: ${reason}`}`));
@@ -135,7 +135,7 @@ function submitted(tasks: readonly Task[], within: boolean): ToolResult {
   return toolResult({ ...output, note: within ? SUBTASKS : WORKED_ON }, { title, metadata: { tasks: ids, thread: threadOf(first.id) } });
 }
 
-function isBelow(desk: Desk, task: Task, above: string): boolean {
-  for (let each: Task | null = task; each?.parent; each = desk.store.load(each.parent)) if (each.parent === above) return true;
+async function isBelow(desk: Desk, task: Task, above: string): Promise<boolean> {
+  for (let each: Task | null = task; each?.parent; each = await desk.store.load(each.parent)) if (each.parent === above) return true;
   return false;
 }

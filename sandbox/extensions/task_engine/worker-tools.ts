@@ -20,7 +20,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
         answer(async () => {
           const task = await own(desk, turn, task_id);
           if ('ok' in task) return task;
-          const open = desk.store.subtasks(task.id).filter((each) => !hasEnded(each));
+          const open = (await desk.store.subtasks(task.id)).filter((each) => !hasEnded(each));
           if (open.length > 0)
             return toolError(
               'subtasks_open',
@@ -67,7 +67,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
 /** The task that this very turn works on. Agents that the worker called answer to the worker. */
 async function own(desk: Desk, turn: TurnInfo, named: string | undefined): Promise<Task | ToolResult> {
   await desk.store.ready();
-  const task = workedOn(desk.store, turn);
+  const task = await workedOn(desk.store, turn);
   if (task === null || turn.threadId !== threadOf(task.id))
     return toolError('not_in_task', 'this turn works on no task; only the worker of a task can do this');
   if (named !== undefined && named !== task.id) return toolError('not_allowed', `you work on task ${task.id}, not on '${named}'`);

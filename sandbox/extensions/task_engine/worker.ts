@@ -26,10 +26,11 @@ export async function workOn(ports: WorkerPorts, task: Task, claim: Claim): Prom
   const { store } = ports;
   const outcome = await turnOf(ports, task, claim);
   if (claim.lost.aborted) return; // what comes next is decided by whoever holds or ended the task
-  await store.write((tasks) => {
-    const event: TaskEvent = claim.stop.aborted && outcome.reason === 'aborted' ? { type: 'interrupted' } : ended(store, task.id, outcome);
-    tasks.change(task.id, event, claim.name);
-    if (event.type === 'turn_ended' && event.openSubtasks === 0) tasks.told(event.endedSubtasks.map(({ id }) => id));
+  await store.write(async (tasks) => {
+    const isInterrupted = claim.stop.aborted && outcome.reason === 'aborted';
+    const event: TaskEvent = isInterrupted ? { type: 'interrupted' } : await ended(store, task.id, outcome);
+    await tasks.change(task.id, event, claim.name);
+    if (event.type === 'turn_ended' && event.openSubtasks === 0) await tasks.told(event.endedSubtasks.map(({ id }) => id));
   });
 }
 
@@ -42,7 +43,7 @@ async function turnOf(ports: WorkerPorts, task: Task, claim: Claim): Promise<Tur
       error: { code: 'limit_reached', message: `all ${task.maxSteps} steps are taken` },
     };
   let steps = task.steps - task.stepsBefore;
-  for await (const event of ports.agents.run(requestFor(ports, task), AbortSignal.any([claim.stop, claim.lost]))) {
+  for await (const event of ports.agents.run(await requestFor(ports, task), AbortSignal.any([claim.stop, claim.lost]))) {
     if (event.type === 'turn-end') return outcomeOf(event);
     const retained = event.type === 'tool-result' && event.retain !== undefined ? [event.retain.key] : [];
     if (event.type === 'step-end') steps = event.step + 1;
@@ -53,16 +54,11 @@ async function turnOf(ports: WorkerPorts, task: Task, claim: Claim): Promise<Tur
   return { reason: 'aborted', text: '', outOfSteps: false };
 }
 
-function requestFor({ store, extensionId }: WorkerPorts, task: Task): TurnRequest {
+async function requestFor({ store, extensionId }: WorkerPorts, task: Task): Promise<TurnRequest> {
   const { submitter, maxSteps, stepsBefore } = task;
   return {
     agent: task.agent,
-    input:
-      task.message ??
-      goalMessage(
-        task,
-        task.after.flatMap((id) => store.load(id) ?? []),
-      ),
+    input: task.message ?? goalMessage(task, await store.loadAll(task.after)),
     threadId: threadOf(task.id),
     key: `${task.id}/${task.turn}`,
     channelId: submitter.channelId,
@@ -83,8 +79,8 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
 
-function ended(store: TaskStore, taskId: string, outcome: TurnOutcome): TaskEvent {
-  const subtasks = store.subtasks(taskId);
+async function ended(store: TaskStore, taskId: string, outcome: TurnOutcome): Promise<TaskEvent> {
+  const subtasks = await store.subtasks(taskId);
   return {
     type: 'turn_ended',
     outcome,

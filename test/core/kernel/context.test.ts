@@ -111,7 +111,7 @@ describe('context', () => {
           return [
             tool('nothing', () => 1),
             tool('write', () => writeFileSync(this.context.dataDirectory + '/x', '1')),
-            tool('keep', async () => { await kv.set('a', { b: 1 }); await database.write((run) => { run('CREATE TABLE owner__t (n INTEGER)'); run('INSERT INTO owner__t VALUES (?)', 7); }); return [await kv.get('a'), database.get('SELECT n FROM owner__t')]; }),
+            tool('keep', async () => { await kv.set('a', { b: 1 }); await database.write([{ sql: 'CREATE TABLE owner__t (n INTEGER)' }, { sql: 'INSERT INTO owner__t VALUES (?)', values: [7] }]); return [await kv.get('a'), await database.get('SELECT n FROM owner__t')]; }),
           ];
         }
       }`,

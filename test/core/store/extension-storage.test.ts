@@ -6,23 +6,20 @@ import { temporaryStore } from './temporary-store.ts';
 describe('createDatabase', () => {
   it('lets an extension make, index and search its own tables', async () => {
     const database = createDatabase(temporaryStore(), 'notes');
-    await database.write((statement) => {
-      statement('CREATE TABLE notes__items (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT UNIQUE, tags TEXT)');
-      statement('CREATE INDEX notes__by_tags ON notes__items (tags)');
-      statement('CREATE VIRTUAL TABLE notes__text USING fts5 (body)');
-      statement('CREATE TRIGGER notes__copy AFTER INSERT ON notes__items BEGIN INSERT INTO notes__text (body) VALUES (new.body); END');
-      statement('INSERT INTO notes__items (body, tags) VALUES (?, ?)', 'a quick fox', '["x","y"]');
-    });
-    expect(database.get('SELECT body FROM notes__text WHERE notes__text MATCH ?', 'fox')).toMatchObject({ body: 'a quick fox' });
-    expect(database.all('SELECT value FROM notes__items, json_each(tags)').map((row) => row.value)).toEqual(['x', 'y']);
+    await database.write([
+      { sql: 'CREATE TABLE notes__items (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT UNIQUE, tags TEXT)' },
+      { sql: 'CREATE INDEX notes__by_tags ON notes__items (tags)' },
+      { sql: 'CREATE VIRTUAL TABLE notes__text USING fts5 (body)' },
+      { sql: 'CREATE TRIGGER notes__copy AFTER INSERT ON notes__items BEGIN INSERT INTO notes__text (body) VALUES (new.body); END' },
+      { sql: 'INSERT INTO notes__items (body, tags) VALUES (?, ?)', values: ['a quick fox', '["x","y"]'] },
+    ]);
+    expect(await database.get('SELECT body FROM notes__text WHERE notes__text MATCH ?', 'fox')).toMatchObject({ body: 'a quick fox' });
+    expect((await database.all('SELECT value FROM notes__items, json_each(tags)')).map((row) => row.value)).toEqual(['x', 'y']);
     expect(
-      database.all('WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT count(*) AS c FROM n'),
+      await database.all('WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT count(*) AS c FROM n'),
     ).toMatchObject([{ c: 3 }]);
-    await database.write((statement) => {
-      statement('ALTER TABLE notes__items ADD COLUMN extra');
-      statement('DROP TABLE notes__text');
-    });
-    expect(database.get('SELECT extra FROM notes__items')).toMatchObject({ extra: null });
+    await database.write([{ sql: 'ALTER TABLE notes__items ADD COLUMN extra' }, { sql: 'DROP TABLE notes__text' }]);
+    expect(await database.get('SELECT extra FROM notes__items')).toMatchObject({ extra: null });
   });
 
   it.each([
@@ -49,17 +46,17 @@ describe('createDatabase', () => {
     store.migrate('secret', ['CREATE TABLE secret (a); CREATE TABLE notes__mine (a); INSERT INTO secret VALUES (42)']);
     const database = createDatabase(store, 'notes');
     const refusal = { code: 'not_allowed', where: 'notes', cure: expect.stringContaining(`'notes__'`) };
-    await expect(database.write((statement) => void statement(sql))).rejects.toMatchObject(refusal);
+    await expect(database.write([{ sql }])).rejects.toMatchObject(refusal);
     expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
   });
 
   it('keeps an extension out of tables of another whose id begins with its own', async () => {
     const store = temporaryStore();
     const other = createDatabase(store, 'notes_private');
-    await other.write((statement) => void statement('CREATE TABLE notes_private__items (a)'));
+    await other.write([{ sql: 'CREATE TABLE notes_private__items (a)' }]);
     const database = createDatabase(store, 'notes');
-    expect(() => database.all('SELECT a FROM notes_private__items')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
-    await expect(database.write((statement) => void statement('CREATE TABLE notes_private__more (a)'))).rejects.toMatchObject({
+    await expect(database.all('SELECT a FROM notes_private__items')).rejects.toMatchObject({ code: 'not_allowed' });
+    await expect(database.write([{ sql: 'CREATE TABLE notes_private__more (a)' }])).rejects.toMatchObject({
       code: 'not_allowed',
     });
     for (const id of ['notes__private', 'notes_', '_notes', 'no.tes', 'n'.repeat(64)])
@@ -71,23 +68,33 @@ describe('createDatabase', () => {
     const store = temporaryStore();
     store.migrate('secret', ['CREATE TABLE secret (a); INSERT INTO secret VALUES (42)']);
     const database = createDatabase(store, 'notes');
-    await database.write((statement) => {
-      statement('CREATE TABLE notes__mine (a)');
-      statement('CREATE TRIGGER notes__reach AFTER INSERT ON notes__mine BEGIN DELETE FROM secret; END');
-      statement('CREATE VIEW notes__view AS SELECT a FROM secret');
-    });
-    await expect(database.write((statement) => void statement('INSERT INTO notes__mine VALUES (1)'))).rejects.toMatchObject({
+    await database.write([
+      { sql: 'CREATE TABLE notes__mine (a)' },
+      { sql: 'CREATE TRIGGER notes__reach AFTER INSERT ON notes__mine BEGIN DELETE FROM secret; END' },
+      { sql: 'CREATE VIEW notes__view AS SELECT a FROM secret' },
+    ]);
+    await expect(database.write([{ sql: 'INSERT INTO notes__mine VALUES (1)' }])).rejects.toMatchObject({
       code: 'not_allowed',
     });
-    expect(() => database.all('SELECT * FROM notes__view')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
+    await expect(database.all('SELECT * FROM notes__view')).rejects.toMatchObject({ code: 'not_allowed' });
     expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
   });
 
-  it('keeps statements of the kernel and of extensions apart', () => {
+  it('writes nothing when a statement changes another number of rows than it must', async () => {
+    const database = createDatabase(temporaryStore(), 'notes');
+    const insert = { sql: 'INSERT INTO notes__items VALUES (?)', values: [1] };
+    expect(await database.write([{ sql: 'CREATE TABLE notes__items (n INTEGER)' }, insert])).toEqual([0, 1]);
+    const taken = { sql: 'UPDATE notes__items SET n = 2 WHERE n = ?', values: [3], changes: 1 };
+    await expect(database.write([insert, taken])).rejects.toMatchObject({ code: 'write_conflict', retryable: true });
+    expect(await database.all('SELECT n FROM notes__items')).toEqual([{ n: 1 }]);
+    expect(await database.write([{ ...taken, values: [1] }])).toEqual([1]);
+  });
+
+  it('keeps statements of the kernel and of extensions apart', async () => {
     const store = temporaryStore();
     store.migrate('secret', ['CREATE TABLE secret (a)']);
     expect(store.all('SELECT a FROM secret')).toEqual([]);
-    expect(() => createDatabase(store, 'notes').all('SELECT a FROM secret')).toThrow(expect.objectContaining({ code: 'not_allowed' }));
+    await expect(createDatabase(store, 'notes').all('SELECT a FROM secret')).rejects.toMatchObject({ code: 'not_allowed' });
     expect(store.all('SELECT a FROM secret')).toEqual([]);
   });
 });

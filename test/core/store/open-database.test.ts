@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExtensionContext } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../../core/store/index.ts';
 import { folderWith } from '../../places.ts';
+
+type SqlValue = Parameters<ReturnType<typeof open>['run']>[1];
 
 function open(file = join(folderWith(), 'test.db')) {
   const database = openDatabase(file);
@@ -52,23 +53,16 @@ describe('openDatabase', () => {
     ['a bigint beyond 64 bits', [2n ** 63n, 'x'], 'parameter 1 is beyond 64 bits'],
   ])('refuses %s', (_name, values, text) => {
     const database = withTable();
-    expect(() =>
-      database.run('INSERT INTO t VALUES (?, ?)', ...(values as ReturnType<ExtensionContext['database']['all']>[number][string][])),
-    ).toThrow(expect.objectContaining({ code: 'parameter_invalid', message: expect.stringContaining(text) }));
+    expect(() => database.run('INSERT INTO t VALUES (?, ?)', ...(values as SqlValue[]))).toThrow(
+      expect.objectContaining({ code: 'parameter_invalid', message: expect.stringContaining(text) }),
+    );
     expect(database.all('SELECT * FROM t')).toEqual([]);
   });
 
   it('keeps every kind of value as it was given', () => {
     const database = withTable();
     database.exec('CREATE TABLE loose (value)');
-    const values: ReturnType<ExtensionContext['database']['all']>[number][string][] = [
-      null,
-      3,
-      1.5,
-      2n ** 60n,
-      'naïve ☕ \' "',
-      new Uint8Array([0, 255]),
-    ];
+    const values: SqlValue[] = [null, 3, 1.5, 2n ** 60n, 'naïve ☕ \' "', new Uint8Array([0, 255])];
     for (const value of values) database.run('INSERT INTO loose VALUES (?)', value);
     expect(database.all('SELECT value FROM loose ORDER BY rowid').map((row) => row.value)).toEqual(values);
     expect(database.get('SELECT typeof(?) AS type', 3)).toMatchObject({ type: 'integer' });
