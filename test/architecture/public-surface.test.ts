@@ -38,7 +38,7 @@ const CODES = words(`
   awaiting_approval aborted address_refused secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown
   agent_failed prompt_invalid prompt_symbol_unknown model_unknown model_auth model_unreachable model_rate_limited
   model_context_too_long model_failed model_script database_failed state_refused quota_exceeded parameter_invalid
-  thread_unknown thread_busy usage command_unknown not_found internal
+  thread_unknown thread_busy write_conflict usage command_unknown not_found internal
 `);
 const TOPIC_NAMES = words(`
   extension.activated extension.failed extension.reloaded extension.stopped problem.found agent.changed
