@@ -3,12 +3,13 @@ import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
 import { createDatabase } from '../../../core/store/index.ts';
 import { TaskStore } from '../../../sandbox/extensions/task_engine/task-store.ts';
-import { temporaryFolder, temporaryStore } from '../../core/store/temporary-store.ts';
+import { folderWith } from '../../places.ts';
+import { temporaryStore } from '../../core/store/temporary-store.ts';
 import { newTask } from './task-values.ts';
 
 /** Two processes' stores over one file. */
 function two(): readonly [TaskStore, TaskStore] {
-  const file = path.join(temporaryFolder(), 'pith.db');
+  const file = path.join(folderWith(), 'pith.db');
   const open = () => new TaskStore(createDatabase(temporaryStore(file), 'task_engine'), systemClock);
   return [open(), open()];
 }
