@@ -137,7 +137,7 @@ export default class SkillRegistryExtension
       search: this.#search,
       clock,
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#ledger.offered(asking, offer)), // who was cut has told nothing
-      recent: (asking: TurnInfo) => this.#ledger.loadedIn(asking).map(({ skillId }) => skillId),
+      recent: async (asking: TurnInfo) => (await this.#ledger.loadedIn(asking)).map(({ skillId }) => skillId),
     };
     const snapshot = await this.#begun(turn, this.#turns.begin(turn.id));
     const { bound, settings } = this.#cache.scope(snapshot, turn.agent);

@@ -12,7 +12,7 @@ export interface CatalogPorts {
   /** Is told what the turn's model is told of the skills. */
   offered(turn: TurnInfo, offer: Offer): void;
   /** Ids of the skills whose body the turn's thread holds, the latest first. */
-  recent(turn: TurnInfo): readonly string[];
+  recent(turn: TurnInfo): Promise<readonly string[]>;
   readonly clock: Clock;
   readonly search: Pick<SkillSearch, 'prepare' | 'rank'>;
 }
@@ -59,6 +59,6 @@ async function messagePart(
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
-  const recent = ports.recent(turn).flatMap((id) => (offered(id) ? readable.get(id)! : []));
+  const recent = (await ports.recent(turn)).flatMap((id) => (offered(id) ? readable.get(id)! : []));
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
 }

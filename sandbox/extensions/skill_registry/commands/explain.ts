@@ -171,20 +171,13 @@ async function usesOf(
   const { recentUses } = await import('../ledger/usage.ts');
   const { stateText, timeOf, turnJson } = await import('./stats.ts');
   const filter = { since: clock.now() - DAYS * DAY_MS, ...(agent === null ? {} : { agent: agent.id }) };
-  const uses = recorded(() => recentUses(database, id, filter, SHOWN));
+  const uses = await recentUses(database, id, filter, SHOWN).catch((error: unknown) => {
+    if (codeOf(error, '') === 'not_supported_yet') return null; // a separate process has no database
+    throw error;
+  });
   if (uses === null) return null;
   const lines = uses.map((use) => `used ${timeOf(use.at)} by ${use.agent}: ${stateText(use)}`);
   return { json: uses.map(turnJson), lines: lines.length === 0 ? [`not used in the last ${DAYS} days`] : lines };
-}
-
-/** null in a separate process, where the database is refused. */
-function recorded<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch (error) {
-    if (codeOf(error, '') === 'not_supported_yet') return null;
-    throw error;
-  }
 }
 
 interface TriggerReport {

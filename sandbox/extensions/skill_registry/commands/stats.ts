@@ -39,7 +39,7 @@ export function stats(context: StatsContext): Command {
       if (!Number.isFinite(days) || days <= 0) throw new PithError('usage', `--days must be a number above 0, not '${days}'`);
       const agent = typeof options['agent'] === 'string' ? (await context.agents.find(options['agent'])).id : undefined;
       const filter: UsageFilter = { since: context.clock.now() - days * DAY_MS, ...(agent === undefined ? {} : { agent }) };
-      const { turns, skills } = usage(context.database, filter);
+      const { turns, skills } = await usage(context.database, filter);
       const learned = new LearnedExamples(context);
       await learned.look();
       const isLearning = context.config['learn_examples'] !== false;
@@ -55,7 +55,7 @@ export function stats(context: StatsContext): Command {
               cure: 'see pith skills stats, or look further back with --days',
             },
           );
-        printOne(known, { ...one, learned: learned.count(known), isLearning }, turns, period, context.database, filter, io);
+        await printOne(known, { ...one, learned: learned.count(known), isLearning }, turns, period, context.database, filter, io);
       } else printAll(skills, { learnedOf: (id) => learned.count(id), used: isLearning, turns, period, all: options['all'] === true }, io);
     },
   };
@@ -112,7 +112,7 @@ function printAll(
 
 const SWITCHED_OFF = 'skills.learn_examples is false';
 
-function printOne(
+async function printOne(
   id: string,
   { isLearning, ...one }: SkillUsage & { readonly learned: number; readonly isLearning: boolean },
   turns: number,
@@ -120,10 +120,10 @@ function printOne(
   database: ExtensionContext['database'],
   filter: UsageFilter,
   io: CommandIO,
-): void {
-  const reasons = reasonsAgainst(database, id, filter);
-  const recent = recentTurns(database, id, filter, RECENT);
-  const uses = recentUses(database, id, filter, RECENT);
+): Promise<void> {
+  const reasons = await reasonsAgainst(database, id, filter);
+  const recent = await recentTurns(database, id, filter, RECENT);
+  const uses = await recentUses(database, id, filter, RECENT);
   io.json({ id, turns, ...countsOf(one), notOffered: reasons, recent: recent.map(turnJson), uses: uses.map(turnJson) });
   io.print(`${id}: offered in ${one.offered} of ${turns} turn${turns === 1 ? '' : 's'} in ${period}`);
   io.print(`loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);

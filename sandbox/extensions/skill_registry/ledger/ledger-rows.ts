@@ -3,7 +3,7 @@ import type { PackedExposure } from './exposure.ts';
 import type { Entry } from './ledger-writer.ts';
 import type { SkillHow, SkillLoad, SkillUse } from './skill-use.ts';
 
-export type SqlRow = ReturnType<ExtensionContext['database']['all']>[number];
+export type SqlRow = Awaited<ReturnType<ExtensionContext['database']['all']>>[number];
 
 /** A load of a thread as its rows tell it. */
 export interface StoredLoad {
@@ -21,20 +21,13 @@ export interface StoredThread {
 }
 
 export function turnEntry({ id, threadId, agent }: TurnInfo, at: number, packed: PackedExposure | null, shown: readonly string[]): Entry {
-  return (statement) => {
-    if (packed !== null)
-      statement('INSERT OR IGNORE INTO skill_registry__exposures (digest, states) VALUES (?, ?)', packed.digest, packed.states);
-    statement(
-      `INSERT OR IGNORE INTO skill_registry__turns (id, thread, agent, at, exposure, shown)
-       VALUES (?, ?, ?, ?, (SELECT id FROM skill_registry__exposures WHERE digest = ?), ?)`,
-      id,
-      threadId,
-      agent.id,
-      at,
-      packed?.digest ?? null,
-      shown.length === 0 ? null : JSON.stringify(shown),
-    );
-  };
+  const exposure = 'INSERT OR IGNORE INTO skill_registry__exposures (digest, states) VALUES (?, ?)';
+  const turn = `INSERT OR IGNORE INTO skill_registry__turns (id, thread, agent, at, exposure, shown)
+    VALUES (?, ?, ?, ?, (SELECT id FROM skill_registry__exposures WHERE digest = ?), ?)`;
+  return [
+    ...(packed === null ? [] : [{ sql: exposure, values: [packed.digest, packed.states] }]),
+    { sql: turn, values: [id, threadId, agent.id, at, packed?.digest ?? null, shown.length === 0 ? null : JSON.stringify(shown)] },
+  ];
 }
 
 export function useEntry({ id, threadId, agent, compactions }: TurnInfo, use: SkillUse, at: number): Entry {
@@ -51,37 +44,33 @@ export function dropEntry({ threadId, turnId, skillId, sha256, compactions }: Dr
 }
 
 function inserted(values: readonly (string | number | null)[]): Entry {
-  return (statement) =>
-    void statement(
-      `INSERT INTO skill_registry__uses (turn, thread, agent, skill, at, state, how, sha256, path, exit, more, compactions, outlived)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...values,
-    );
+  const sql = `INSERT INTO skill_registry__uses (turn, thread, agent, skill, at, state, how, sha256, path, exit, more, compactions, outlived)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  return [{ sql, values }];
 }
 
 /** The text was kept whole when its thread was compacted. */
 export function keptEntry(threadId: string, { skillId, sha256 }: SkillLoad, compactions: number): Entry {
-  return (statement) =>
-    void statement(
-      `UPDATE skill_registry__uses SET outlived = ?
-       WHERE thread = ? AND skill = ? AND sha256 = ? AND state = 'loaded' AND outlived = ?`,
-      compactions,
-      threadId,
-      skillId,
-      sha256,
-      compactions - 1,
-    );
+  const sql = `UPDATE skill_registry__uses SET outlived = ?
+    WHERE thread = ? AND skill = ? AND sha256 = ? AND state = 'loaded' AND outlived = ?`;
+  return [{ sql, values: [compactions, threadId, skillId, sha256, compactions - 1] }];
 }
 
 /** The newest turn of a thread, whichever process ran it; null: none. */
-export function newestTurn(database: ExtensionContext['database'], threadId: string): string | null {
-  const row = database.get('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT 1', threadId);
-  return row === undefined || row === null ? null : String(row['id']);
+export async function newestTurn(database: ExtensionContext['database'], threadId: string): Promise<string | null> {
+  const row = await database.get('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT 1', threadId);
+  return row === null ? null : String(row['id']);
 }
 
-export function readThread(database: ExtensionContext['database'], threadId: string, turns: number, loads: number): StoredThread {
-  const newest = database.all('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT ?', threadId, turns);
-  const rows = database.all(
+export async function readThread(
+  database: ExtensionContext['database'],
+  threadId: string,
+  turns: number,
+  loads: number,
+): Promise<StoredThread> {
+  const newest = await database.all('SELECT id FROM skill_registry__turns WHERE thread = ? ORDER BY seq DESC LIMIT ?', threadId, turns);
+  // After the turns: what another process writes in between is of a turn that is not known, so that the thread is read again.
+  const rows = await database.all(
     `SELECT turn, agent, skill, how, sha256, more, compactions, outlived FROM skill_registry__uses
      WHERE thread = ? AND state = 'loaded' ORDER BY seq DESC LIMIT ?`,
     threadId,

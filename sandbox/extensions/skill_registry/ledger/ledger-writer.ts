@@ -1,9 +1,7 @@
 import type { Clock, ExtensionContext, Logger } from 'pith';
 
-export type Statement = Parameters<Parameters<ExtensionContext['database']['write']>[0]>[0];
-
 /** One thing to be written. */
-export type Entry = (statement: Statement) => void;
+export type Entry = Parameters<ExtensionContext['database']['write']>[0];
 /** One that must be prepared first, which is not done on anybody's way. */
 export type LateEntry = { readonly prepare: () => Promise<Entry> };
 
@@ -60,14 +58,9 @@ export class LedgerWriter {
     if (waiting.length === 0) return;
     try {
       const entries = await Promise.all(waiting.map((entry) => ('prepare' in entry ? entry.prepare() : entry)));
-      if (!this.#isUsable()) return;
-      await this.#ports.database.write((statement) => {
-        if (!this.#ready) {
-          for (const sql of SCHEMA) statement(sql);
-          statement(FIRST_ROW, this.#ports.clock.now());
-        }
-        for (const entry of entries) entry(statement);
-      });
+      if (!(await this.#isUsable())) return;
+      const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [this.#ports.clock.now()] }];
+      await this.#ports.database.write([...first, ...entries.flat()]);
       this.#ready = true;
       this.#failed = false;
       await prune(this.#ports);
@@ -78,9 +71,10 @@ export class LedgerWriter {
   }
 
   /** Tables of a later version stay as they are. */
-  #isUsable(): boolean {
-    if (this.#ready || !hasTables(this.#ports.database)) return true;
-    const version = Number(this.#ports.database.get('SELECT version FROM skill_registry__ledger')?.['version'] ?? LEDGER_VERSION);
+  async #isUsable(): Promise<boolean> {
+    const { database } = this.#ports;
+    if (this.#ready || !(await hasTables(database))) return true;
+    const version = Number((await database.get('SELECT version FROM skill_registry__ledger'))?.['version'] ?? LEDGER_VERSION);
     if (version <= LEDGER_VERSION) return true;
     this.#off = `its tables are of version ${version}`;
     this.#ports.logger.warn(`what became of skills is not recorded: ${this.#off}`);
@@ -89,8 +83,8 @@ export class LedgerWriter {
 }
 
 /** Whether anything was ever recorded. */
-export function hasTables(database: ExtensionContext['database']): boolean {
-  return database.get(`SELECT 1 FROM sqlite_master WHERE name = 'skill_registry__ledger'`) !== null;
+export async function hasTables(database: ExtensionContext['database']): Promise<boolean> {
+  return (await database.get(`SELECT 1 FROM sqlite_master WHERE name = 'skill_registry__ledger'`)) !== null;
 }
 
 /** Of the tables below. Rows of a later version are left alone. */
@@ -130,40 +124,33 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** Once a day, whichever process comes first: rows that are too old or too many go, and exposures that no turn names. */
 async function prune({ database, clock, keepDays }: Omit<LedgerWriterPorts, 'logger'>): Promise<void> {
   const now = clock.now();
-  const pruned = Number(database.get('SELECT pruned FROM skill_registry__ledger')?.['pruned'] ?? now);
+  const pruned = Number((await database.get('SELECT pruned FROM skill_registry__ledger'))?.['pruned'] ?? now);
   if (now >= pruned && now < pruned + DAY_MS) return;
-  await database.write((statement) => void statement('UPDATE skill_registry__ledger SET pruned = ?', now));
+  await database.write([{ sql: 'UPDATE skill_registry__ledger SET pruned = ?', values: [now] }]);
   for (const [table, most] of [
     ['turns', MOST_TURNS],
     ['uses', MOST_USES],
   ] as const)
     await shorten(database, `skill_registry__${table}`, now - keepDays * DAY_MS, most);
-  const cut = beyondBytes(database, MOST_BYTES);
-  if (cut !== null) await database.write((statement) => void statement('DELETE FROM skill_registry__turns WHERE seq <= ?', cut));
-  await database.write(
-    (statement) =>
-      void statement(
-        'DELETE FROM skill_registry__exposures WHERE id NOT IN (SELECT exposure FROM skill_registry__turns WHERE exposure IS NOT NULL)',
-      ),
-  );
+  const cut = await beyondBytes(database, MOST_BYTES);
+  await database.write([
+    ...(cut === null ? [] : [{ sql: 'DELETE FROM skill_registry__turns WHERE seq <= ?', values: [cut] }]),
+    {
+      sql: 'DELETE FROM skill_registry__exposures WHERE id NOT IN (SELECT exposure FROM skill_registry__turns WHERE exposure IS NOT NULL)',
+    },
+  ]);
 }
 
 async function shorten(database: ExtensionContext['database'], table: string, before: number, most: number): Promise<void> {
-  const newest = Number(database.get(`SELECT max(seq) AS seq FROM ${table}`)?.['seq'] ?? 0);
+  const newest = Number((await database.get(`SELECT max(seq) AS seq FROM ${table}`))?.['seq'] ?? 0);
   const old = `SELECT seq FROM (SELECT seq, at FROM ${table} ORDER BY seq LIMIT ${AT_ONCE}) WHERE at < ? OR seq <= ?`;
-  const deleteOldest = async (): Promise<number> => {
-    let deleted = 0;
-    await database.write((statement) => {
-      deleted = statement(`DELETE FROM ${table} WHERE seq IN (${old})`, before, newest - most).changes;
-    });
-    return deleted;
-  };
-  while ((await deleteOldest()) === AT_ONCE);
+  const oldest = { sql: `DELETE FROM ${table} WHERE seq IN (${old})`, values: [before, newest - most] };
+  while ((await database.write([oldest]))[0] === AT_ONCE);
 }
 
 /** The turn up to which rows must go so that the exposures of the rest fit; null when all do. */
-export function beyondBytes(database: ExtensionContext['database'], most: number): number | null {
-  const rows = database.all(
+export async function beyondBytes(database: ExtensionContext['database'], most: number): Promise<number | null> {
+  const rows = await database.all(
     `SELECT length(states) AS bytes, last FROM (SELECT exposure, max(seq) AS last FROM skill_registry__turns GROUP BY exposure) AS named
      JOIN skill_registry__exposures ON id = exposure ORDER BY last DESC`,
   );

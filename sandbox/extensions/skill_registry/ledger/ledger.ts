@@ -29,16 +29,15 @@ const BEGINNING = 256;
 /** More than this do not go on at once; the oldest is one whose end was never heard of. */
 const RUNNING = 4096;
 
-/** Knows what became of each skill in each turn. Nothing here waits, and nothing throws. */
+/** Knows what became of each skill in each turn. Who tells it something waits for nothing, and nothing throws. */
 export class SkillLedger {
   readonly #ports: LedgerPorts;
   readonly #writer: LedgerWriter;
-  readonly #threads = new Map<string, ThreadLoads>();
+  /** Each callback waits for the reading, and for all that was recorded before it. */
+  readonly #threads = new Map<string, Promise<ThreadLoads>>();
   /** Turns that are being prepared: only those that start have done what is recorded for them. */
   readonly #beginning = new Map<string, Beginning>();
   readonly #running = new Map<string, TurnInfo>();
-  /** For which turn each thread was last looked up. */
-  readonly #lookedUp = new Map<string, string>();
   #unread = false;
 
   constructor(ports: LedgerPorts) {
@@ -47,9 +46,12 @@ export class SkillLedger {
     prepareSpans();
   }
 
-  /** Called where a turn's prompt is made, before anything is recorded for it. */
+  /** Called where a turn's prompt is made, before anything is recorded for it. Another process may have run the thread's last turn: then it is read again. */
   begin(turn: TurnInfo): void {
-    keepNewest(this.#beginning, turn.id, { turn, uses: [], offer: null }, BEGINNING);
+    const { id, threadId } = turn;
+    keepNewest(this.#beginning, id, { turn, uses: [], offer: null }, BEGINNING);
+    const looked = this.#threads.get(threadId)?.then((known) => this.#read(threadId, known));
+    if (looked !== undefined) keepNewest(this.#threads, threadId, looked, THREADS);
   }
 
   /** Records once for each turn, when its prompt is made, what the model is shown of the skills. */
@@ -67,7 +69,7 @@ export class SkillLedger {
     const uses = begun.uses.filter((use) => !isDocument(use) || isGiven(use));
     this.#beginning.delete(turnId);
     keepNewest(this.#running, turnId, turn, RUNNING);
-    this.#thread(turn.threadId).enter(turnId);
+    void this.#thread(turn.threadId).then((thread) => thread.enter(turnId));
     this.#writeTurn(turn, offer);
     for (const use of uses) this.#keep(turn, use);
     tellSpan(uses, this.#ports.nameOf);
@@ -78,13 +80,13 @@ export class SkillLedger {
   }
 
   /** What the thread holds and was not kept whole is dropped. */
-  compacted({ threadId, turnId, compactions, kept }: TopicMap['thread.compacted']): void {
-    const fate = this.#thread(threadId).compacted(compactions, kept);
+  async compacted({ threadId, turnId, compactions, kept }: TopicMap['thread.compacted']): Promise<void> {
+    const correlationId = (turnId === null ? undefined : this.#running.get(turnId)?.correlationId) ?? null;
+    const fate = (await this.#thread(threadId)).compacted(compactions, kept);
     for (const { load } of fate.kept) this.#writer.add(keptEntry(threadId, load, compactions));
     for (const { load, agentId } of fate.dropped) {
       const { skillId, sha256 } = load;
       this.#writer.add(dropEntry({ threadId, turnId, skillId, sha256, compactions }, agentId, this.#ports.clock.now()));
-      const correlationId = (turnId === null ? undefined : this.#running.get(turnId)?.correlationId) ?? null;
       this.#ports.events.publish(skillUsed, { turnId, threadId, agentId, skillId, state: 'dropped', sha256, correlationId });
     }
   }
@@ -100,29 +102,30 @@ export class SkillLedger {
   }
 
   /** Skills whose body this thread holds, the latest first. Those of `uses_skills` only in the turn that carries them. */
-  loadedIn(turn: TurnInfo): readonly LoadedSkill[] {
+  async loadedIn(turn: TurnInfo): Promise<readonly LoadedSkill[]> {
     const now = (this.#beginning.get(turn.id)?.uses ?? []).filter((use) => use.state === 'loaded');
-    return this.#threadOf(turn).held(turn, now);
+    return (await this.#thread(turn.threadId)).held(turn, now);
   }
 
   /** Skills that a trigger matched in one of the thread's last `turns` turns, the latest first, also those that it holds no longer. */
-  matchedIn(turn: TurnInfo, turns: number): readonly MatchedSkill[] {
-    return this.#threadOf(turn).matched(turn, turns);
+  async matchedIn(turn: TurnInfo, turns: number): Promise<readonly MatchedSkill[]> {
+    return (await this.#thread(turn.threadId)).matched(turn, turns);
   }
 
   /** Whether the thread holds this text of the skill already. */
-  familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
-    return this.#threadOf(turn).familiarity(turn, load);
+  async familiarity(turn: TurnInfo, load: SkillLoad): Promise<Familiarity> {
+    return (await this.#thread(turn.threadId)).familiarity(turn, load);
   }
 
-  /** Writes what waits. */
-  close(): Promise<void> {
-    return this.#writer.flush();
+  /** Writes what waits, and what follows from threads that are still being read. */
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.values());
+    await this.#writer.flush();
   }
 
   #keep(turn: TurnInfo, use: SkillUse): void {
     if (use.state === 'loaded') {
-      this.#thread(turn.threadId).add(turn, use);
+      void this.#thread(turn.threadId).then((thread) => thread.add(turn, use));
       this.#ports.onLoad?.(turn, use);
     }
     this.#writer.add(useEntry(turn, use, this.#ports.clock.now()));
@@ -141,38 +144,31 @@ export class SkillLedger {
     else this.#writer.add({ prepare: async () => turnEntry(turn, at, await packed(offer), shown) });
   }
 
-  /** Another process may have run the thread's last turn: then it is read again, at most once a turn. */
-  #threadOf({ id, threadId }: TurnInfo): ThreadLoads {
-    const thread = this.#thread(threadId);
-    if (this.#lookedUp.get(threadId) === id) return thread;
-    keepNewest(this.#lookedUp, threadId, id, THREADS);
-    const { database } = this.#ports;
-    try {
-      const newest = hasTables(database) ? newestTurn(database, threadId) : null;
-      if (newest === null || thread.knows(newest)) return thread;
-    } catch {
-      return thread; // what could not be read is told where a thread is read first
-    }
-    this.#threads.delete(threadId);
-    return this.#thread(threadId);
-  }
-
   /** What a thread holds is read once, and known from then on. */
-  #thread(threadId: string): ThreadLoads {
+  #thread(threadId: string): Promise<ThreadLoads> {
     const thread = this.#threads.get(threadId) ?? this.#read(threadId);
     keepNewest(this.#threads, threadId, thread, THREADS);
     return thread;
   }
 
-  #read(threadId: string): ThreadLoads {
+  /** `known`: stays while its newest turn is the thread's. Never rejects. */
+  async #read(threadId: string, known?: ThreadLoads): Promise<ThreadLoads> {
     const { database, logger } = this.#ports;
+    let thread = known ?? new ThreadLoads();
     try {
-      if (hasTables(database)) return new ThreadLoads(readThread(database, threadId, TURNS, LOADS));
+      if (!(await hasTables(database))) return thread;
+      if (known !== undefined) {
+        const newest = await newestTurn(database, threadId);
+        if (newest === null || known.knows(newest)) return known;
+        thread = new ThreadLoads();
+        await this.#writer.flush(); // what waits is not to be missed
+      }
+      thread = new ThreadLoads(await readThread(database, threadId, TURNS, LOADS));
     } catch (error) {
       if (!this.#unread) logger.warn('what was loaded before is not known: skills are read again', { error: String(error) });
       this.#unread = true;
     }
-    return new ThreadLoads();
+    return thread;
   }
 }
 

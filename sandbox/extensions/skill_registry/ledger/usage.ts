@@ -30,7 +30,7 @@ export interface Usage {
 }
 
 /** What the ledger knows of all skills. */
-export function usage(database: ExtensionContext['database'], filter: UsageFilter): Usage {
+export async function usage(database: ExtensionContext['database'], filter: UsageFilter): Promise<Usage> {
   const skills = new Map<string, SkillUsage>();
   const of = (id: string): SkillUsage => {
     let one = skills.get(id);
@@ -38,9 +38,9 @@ export function usage(database: ExtensionContext['database'], filter: UsageFilte
       skills.set(id, (one = { offered: 0, overBudget: 0, filtered: 0, loaded: {}, resources: 0, scripts: 0, dropped: 0, lastUsed: null }));
     return one;
   };
-  if (!hasTables(database)) return { turns: 0, skills };
+  if (!(await hasTables(database))) return { turns: 0, skills };
   let turns = 0;
-  for (const { exposure, count, shown } of exposuresOf(database, filter)) {
+  for await (const { exposure, count, shown } of exposuresOf(database, filter)) {
     turns += count;
     if (exposure === null) continue;
     const beside = (id: string) => shown.get(id) ?? 0;
@@ -50,19 +50,19 @@ export function usage(database: ExtensionContext['database'], filter: UsageFilte
     for (const id of exposure.overBudget) of(id).overBudget += count - beside(id);
     for (const ids of Object.values(exposure.filtered)) for (const id of ids) of(id).filtered += count - beside(id);
   }
-  for (const row of usesOf(database, filter)) add(of(String(row['skill'])), row);
+  for (const row of await usesOf(database, filter)) add(of(String(row['skill'])), row);
   return { turns, skills };
 }
 
 /** In how many turns each reason kept the skill from being offered. */
-export function reasonsAgainst(
+export async function reasonsAgainst(
   database: ExtensionContext['database'],
   skillId: string,
   filter: UsageFilter,
-): Readonly<Record<string, number>> {
+): Promise<Readonly<Record<string, number>>> {
   const reasons: Record<string, number> = {};
-  if (!hasTables(database)) return reasons;
-  for (const { exposure, count, shown } of exposuresOf(database, filter)) {
+  if (!(await hasTables(database))) return reasons;
+  for await (const { exposure, count, shown } of exposuresOf(database, filter)) {
     const state = exposure === null ? null : stateIn(exposure, skillId);
     if (state === null || state.state === 'offered') continue;
     const why = state.why ?? 'over budget';
@@ -94,12 +94,15 @@ interface Exposed {
   readonly shown: ReadonlyMap<string, number>;
 }
 
-function* exposuresOf(database: ExtensionContext['database'], filter: UsageFilter): Iterable<Exposed> {
+async function* exposuresOf(database: ExtensionContext['database'], filter: UsageFilter): AsyncIterable<Exposed> {
   const [where, values] = turnsWhere(filter);
-  const groups = database.all(`SELECT exposure, count(*) AS count FROM skill_registry__turns WHERE ${where} GROUP BY exposure`, ...values);
+  const groups = await database.all(
+    `SELECT exposure, count(*) AS count FROM skill_registry__turns WHERE ${where} GROUP BY exposure`,
+    ...values,
+  );
   for (const { exposure: id, count } of groups) {
-    const states = id === null ? null : database.get('SELECT states FROM skill_registry__exposures WHERE id = ?', Number(id));
-    const beside = database.all(
+    const states = id === null ? null : await database.get('SELECT states FROM skill_registry__exposures WHERE id = ?', Number(id));
+    const beside = await database.all(
       `SELECT shown FROM skill_registry__turns WHERE exposure IS ? AND shown IS NOT NULL AND ${where}`,
       id === null ? null : Number(id),
       ...values,
@@ -110,7 +113,7 @@ function* exposuresOf(database: ExtensionContext['database'], filter: UsageFilte
   }
 }
 
-function usesOf(database: ExtensionContext['database'], filter: UsageFilter): SqlRow[] {
+async function usesOf(database: ExtensionContext['database'], filter: UsageFilter): Promise<SqlRow[]> {
   const [where, values] = usesWhere(filter);
   return database.all(
     `SELECT skill, state, how, count(*) AS count, max(at) AS at FROM skill_registry__uses WHERE ${where} GROUP BY skill, state, how`,
@@ -161,32 +164,32 @@ export interface SkillTurn extends SkillState {
 }
 
 /** The newest turns, with the state that the skill had in each. */
-export function recentTurns(
+export async function recentTurns(
   database: ExtensionContext['database'],
   skillId: string,
   filter: UsageFilter,
   most: number,
-): readonly SkillTurn[] {
-  if (!hasTables(database)) return [];
+): Promise<readonly SkillTurn[]> {
+  if (!(await hasTables(database))) return [];
   const [where, values] = turnsWhere(filter);
-  const rows = database.all(
+  const rows = await database.all(
     `SELECT id, thread, agent, at, exposure, shown FROM skill_registry__turns WHERE ${where} ORDER BY seq DESC LIMIT ?`,
     ...values,
     most,
   );
-  return rows.map((row) => ({ ...whenIn(row), turn: String(row['id']), ...stateOf(database, row, skillId) }));
+  return Promise.all(rows.map(async (row) => ({ ...whenIn(row), turn: String(row['id']), ...(await stateOf(database, row, skillId)) })));
 }
 
 /** What was done with the skill, the newest first. */
-export function recentUses(
+export async function recentUses(
   database: ExtensionContext['database'],
   skillId: string,
   filter: UsageFilter,
   most: number,
-): readonly SkillTurn[] {
-  if (!hasTables(database)) return [];
+): Promise<readonly SkillTurn[]> {
+  if (!(await hasTables(database))) return [];
   const [where, values] = usesWhere(filter);
-  const rows = database.all(
+  const rows = await database.all(
     `SELECT turn, thread, agent, at, state, how, sha256, path, exit FROM skill_registry__uses WHERE skill = ? AND ${where} ORDER BY seq DESC LIMIT ?`,
     skillId,
     ...values,
@@ -199,15 +202,16 @@ function whenIn({ thread, agent, at }: SqlRow): Pick<SkillTurn, 'thread' | 'agen
   return { thread: String(thread), agent: String(agent), at: Number(at) };
 }
 
-function stateOf(database: ExtensionContext['database'], { id, exposure, shown }: SqlRow, skillId: string): SkillState {
-  const used = database.get(
+async function stateOf(database: ExtensionContext['database'], { id, exposure, shown }: SqlRow, skillId: string): Promise<SkillState> {
+  const used = await database.get(
     'SELECT state, how, sha256, path, exit FROM skill_registry__uses WHERE turn = ? AND skill = ? ORDER BY seq DESC LIMIT 1',
     String(id),
     skillId,
   );
   if (used !== null) return usedState(used);
   if (shown !== null && (JSON.parse(String(shown)) as string[]).includes(skillId)) return { state: 'offered' };
-  const states = exposure === null ? null : database.get('SELECT states FROM skill_registry__exposures WHERE id = ?', Number(exposure));
+  const states =
+    exposure === null ? null : await database.get('SELECT states FROM skill_registry__exposures WHERE id = ?', Number(exposure));
   return (states === null ? null : stateIn(unpack(states['states'] as Uint8Array), skillId)) ?? { state: 'unknown' };
 }
 

@@ -29,7 +29,7 @@ async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise
   const { body, sha256, stale } = await ports.registry.readBody(skill);
   const load: SkillLoad = { skillId: skill.id, state: 'loaded', how: 'skill', sha256, callKey: call.idempotencyKey };
   const title = `Skill ${skill.id} loaded`;
-  if (isActive(ports, load, call)) {
+  if (await isActive(ports, load, call)) {
     ports.ledger.record(call.turn, { ...load, again: true });
     return skillResult(`Skill \`${clean(skill.id)}\` is already active: follow its instructions above.`, skill, { title });
   }
@@ -51,9 +51,9 @@ async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise
 }
 
 /** Loaded by this tool in this turn, and not compacted away since. A turn is one run: the next one begins with none active. */
-function isActive({ ledger }: ToolPorts, load: SkillLoad, { turn }: ToolCall): boolean {
-  const held = ledger.loadedIn(turn).find(({ skillId }) => skillId === load.skillId);
-  return held?.turnsAgo === 0 && held.how === 'skill' && ledger.familiarity(turn, load) === 'same';
+async function isActive({ ledger }: ToolPorts, load: SkillLoad, { turn }: ToolCall): Promise<boolean> {
+  const held = (await ledger.loadedIn(turn)).find(({ skillId }) => skillId === load.skillId);
+  return held?.turnsAgo === 0 && held.how === 'skill' && (await ledger.familiarity(turn, load)) === 'same';
 }
 
 function filesOf({ entries, total, more }: ResourceList): readonly string[] {

@@ -64,7 +64,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
     ...(parts.length === 1 ? {} : { part }),
     callKey: call.idempotencyKey,
   };
-  const familiarity = ports.ledger.familiarity(call.turn, load);
+  const familiarity = await ports.ledger.familiarity(call.turn, load);
   const title = `Skill ${skill.id} loaded`;
   if (familiarity === 'same') {
     ports.ledger.record(call.turn, { ...load, again: true });

@@ -39,7 +39,7 @@ export async function toolsetsOfTurn(
   if (skillsWithToolsets(snapshot).length === 0) return [];
   const named = turn.agent.usesTools.flatMap((entry) => /^toolset:([^/]+)/.exec(entry)?.[1] ?? []);
   const { chosen, active } = (await matched()) ?? { chosen: [], active: [] };
-  const held = [...ledger.loadedIn(turn).map(({ skillId }) => skillId), ...[...chosen, ...active].map(({ id }) => id)];
+  const held = [...(await ledger.loadedIn(turn)).map(({ skillId }) => skillId), ...[...chosen, ...active].map(({ id }) => id)];
   const ids = new Set([...scope.bound, ...named, ...held.filter((id) => scope.readable.has(id))]);
   const found = [...ids].sort().flatMap((id) => snapshot.skills.get(id) ?? []);
   const brought = found.filter(hasToolset).map(async (skill) => ((await isStillTrusted(skill)) ? [{ brought: TOOLSET + skill.id }] : []));

@@ -58,8 +58,8 @@ export class TriggerMode {
       index: await this.#index(snapshot),
       text,
       maxSkills: scope.settings.max_skills ?? context.config.max_skills,
-      recent: ledger.loadedIn(turn).map(({ skillId }) => skillId),
-      matched: ledger.matchedIn(turn, STAYS_FOR),
+      recent: (await ledger.loadedIn(turn)).map(({ skillId }) => skillId),
+      matched: await ledger.matchedIn(turn, STAYS_FOR),
     });
   }
 

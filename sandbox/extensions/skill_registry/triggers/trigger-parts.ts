@@ -74,7 +74,7 @@ async function giveBodies(ports: TriggerPorts, { chosen, active }: TriggerDecisi
       sha256: body.sha256,
       ...(carried ? { carried } : {}),
     };
-    const familiarity = ports.ledger.familiarity(turn, load);
+    const familiarity = await ports.ledger.familiarity(turn, load);
     if (familiarity === 'same') {
       held.push(reference);
       if (!carried) loads.push({ ...load, again: true });
