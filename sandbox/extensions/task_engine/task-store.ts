@@ -120,7 +120,10 @@ export class TaskStore {
       const now = this.clock.now();
       const next = await this.database.get(
         `SELECT task FROM task_engine__tasks WHERE ${CLAIMABLE} AND ${ROOM} ORDER BY priority DESC, seq LIMIT 1`,
-        ...[now, now, now, room],
+        now,
+        now,
+        now,
+        room,
       );
       const before = taskOf(next);
       const after = before && advance(before, { type: 'claimed' });
