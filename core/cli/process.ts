@@ -1,5 +1,4 @@
-import { runCli } from './run.ts';
-import type { OpenKernel } from './open-kernel.ts';
+import { type OpenKernel, runCli } from './run.ts';
 import { EXIT } from './terminal/report.ts';
 import { writeError } from './terminal/terminal-io.ts';
 

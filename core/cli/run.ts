@@ -6,9 +6,8 @@ import { type Command, type CommandInput, type CommandIO, messageOf, PithError }
 import type { DeclaredCommand } from '../kernel/index.ts';
 import { packageRoot } from '../declarations/index.ts';
 import { COMMON_OPTIONS, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
-import type { CoreCommand } from './core-commands.ts';
+import { type CoreCommand, kernelCommands } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
-import type { OpenKernel } from './open-kernel.ts';
 import { type Target, openTarget, type NamedTarget } from './terminal/opened-target.ts';
 import { isElsewhere, locateSandbox } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
@@ -23,6 +22,15 @@ export interface CliOptions {
   readonly stdio: Stdio;
   readonly openKernel: OpenKernel;
 }
+
+/** Makes the kernel of a target: no code of an extension is loaded by that, and no database opened. */
+export type OpenKernel = (target: Target) => Promise<Kernel>;
+
+/** The kernel is imported on first use. */
+export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, workingDirectory }) => {
+  const { createKernel } = await import('../compose/index.ts');
+  return createKernel({ sandbox, trust, env, switches, workingDirectory, commands: kernelCommands });
+};
 
 /** One command line as it runs. */
 interface Line {

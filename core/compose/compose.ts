@@ -171,11 +171,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
   };
   const problems = new NewProblems(events, problemsNow);
 
-  /** With a default agent that there is, where the one that is named is none and the usual one is there. */
+  /** With a default agent that there is, where the one that is named is none and that of the defaults is there. */
   const settingsNow = (): Settings => {
-    const { default_agent: usual } = DEFAULT_SETTINGS;
+    const { default_agent } = DEFAULT_SETTINGS;
     const has = (id: string) => host.agents.declared().some((agent) => agent.id === id);
-    return has(reading.settings.default_agent) || !has(usual) ? reading.settings : { ...reading.settings, default_agent: usual };
+    return has(reading.settings.default_agent) || !has(default_agent) ? reading.settings : { ...reading.settings, default_agent };
   };
 
   let services: EventServices | null = null;

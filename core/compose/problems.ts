@@ -61,10 +61,10 @@ export function failureOf(id: string, failure: Pick<ExtensionStatus, 'phase' | '
     severity: 'error',
     code: code ?? 'internal',
     message: `the extension '${id}' ${phase === 'reload' ? 'was not reloaded' : phase === 'start' ? 'did not start' : 'cannot run'}: ${message ?? 'it failed'}`,
-    ...(phase === undefined ? {} : { phase }),
-    ...(file === undefined ? {} : { file }),
-    ...(line === undefined ? {} : { line }),
-    ...(cure === undefined ? {} : { cure }),
+    phase,
+    file,
+    line,
+    cure,
   };
 }
 

@@ -4,7 +4,7 @@ import type * as Esbuild from 'esbuild';
 import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
 import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
-import { NO_MAP, ownSources, sourceReader } from './own-sources.ts';
+import { NO_MAP, ownSources } from './own-sources.ts';
 import { Problem } from '../kernel/index.ts';
 
 export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
@@ -76,7 +76,7 @@ async function common(rules: ImportRules) {
     logLevel: 'silent',
     legalComments: 'none',
     tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : [ownSources(sourceReader(rules))]), importRules(rules)],
+    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : [ownSources(rules)]), importRules(rules)],
   } as const satisfies BuildOptions;
 }
 

@@ -54,7 +54,7 @@ export function importRules(rules: ImportRules): Plugin {
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
         const inPackage = args.importer.split(path.sep).includes('node_modules') || isBelow(args.importer, packages);
         if (args.path.startsWith(OWN_PACKAGES)) return ownPackage(args.path, rules);
-        return inPackage ? insidePackage(build, args) : resolveImport(build, args, rules, home);
+        return inPackage ? insidePackage(args) : resolveImport(build, args, rules, home);
       });
     },
   };
@@ -140,7 +140,7 @@ async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: Im
   return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : found;
 }
 
-function insidePackage(_build: PluginBuild, args: OnResolveArgs): OnResolveResult | undefined {
+function insidePackage(args: OnResolveArgs): OnResolveResult | undefined {
   if (BUILT_IN.has(args.path)) return { path: `node:${args.path}`, external: true };
   return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : undefined;
 }
@@ -159,7 +159,7 @@ async function resolveFrom(build: PluginBuild, args: OnResolveArgs, resolveDir: 
 export async function oddDescription(home: string, folder: string): Promise<string | null> {
   for (let at = folder; isInside(at, home); at = path.dirname(at)) {
     for (const name of DESCRIPTIONS) {
-      const found = await stat(path.join(at, name)).catch(() => null);
+      const found = await stat(path.join(at, name)).catch(() => null); // there is none
       if (found !== null && !(found.isFile() && found.size <= LARGEST_SOURCE)) return path.relative(home, path.join(at, name));
     }
   }

@@ -6,44 +6,34 @@ import { notTextAt } from '@pith/plain-text';
 import { isBelow, isInside, realOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
-/** Reads an own file for a bundle: its text, or why it is not read. */
-export type SourceReader = (file: string) => Promise<string | OnLoadResult>;
-
 /**
  * The only way by which files of others come into a bundle. A bundler has no limits and no sandbox, and by itself it would read whatever
  * a pattern of imports, a link or a source map names, also devices and pipes.
  */
-export function sourceReader({ directory, owner = 'extension' }: Pick<ImportRules, 'directory' | 'owner'>): SourceReader {
+export function ownSources({ directory, owner = 'extension' }: Pick<ImportRules, 'directory' | 'owner'>): Plugin {
   const home = realpathSync(directory);
-  return async (file) => {
-    try {
-      if (!isBelow(realpathSync(file), home))
-        return refusal(`a computed import leaves the ${owner}'s folder: ${mustNot(owner)} what is outside`);
-      const bytes = await bytesOf(file);
-      const at = notTextAt(bytes);
-      if (at !== null) return noText(path.relative(home, file), bytes, at);
-      const text = bytes.toString();
-      const problem = MAYBE_COMPUTED.test(text) ? await problemOfPatterns(text, file, home) : null;
-      if (problem !== null) return refusal(`${problem} the ${owner}'s folder: ${mustNot(owner)} what is outside`);
-      const noMap = LOADERS[path.extname(file)] ?? (path.extname(file) === '.css' ? 'css' : null);
-      return noMap === null ? text : `${text}\n${noMap === 'css' ? `/*${NO_MAP} */` : `//${NO_MAP}`}`;
-    } catch (error) {
-      return refusal(`'${path.relative(home, file)}' cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-    }
+  return {
+    name: 'pith-sources',
+    setup: (build) => build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path: file }) => load(file, home, owner)),
   };
 }
 
-/** For files that are no code. */
-export function ownSources(read: SourceReader): Plugin {
-  return {
-    name: 'pith-sources',
-    setup(build) {
-      build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path: file }) => {
-        const source = await read(file);
-        return typeof source === 'string' ? { contents: source, loader: 'default' } : source;
-      });
-    },
-  };
+async function load(file: string, home: string, owner: string): Promise<OnLoadResult> {
+  try {
+    if (!isBelow(realpathSync(file), home))
+      return refusal(`a computed import leaves the ${owner}'s folder: ${mustNot(owner)} what is outside`);
+    const bytes = await bytesOf(file);
+    const at = notTextAt(bytes);
+    if (at !== null) return noText(path.relative(home, file), bytes, at);
+    const text = bytes.toString();
+    const problem = MAYBE_COMPUTED.test(text) ? await problemOfPatterns(text, file, home) : null;
+    if (problem !== null) return refusal(`${problem} the ${owner}'s folder: ${mustNot(owner)} what is outside`);
+    const noMap = LOADERS[path.extname(file)] ?? (path.extname(file) === '.css' ? 'css' : null);
+    const contents = noMap === null ? text : `${text}\n${noMap === 'css' ? `/*${NO_MAP} */` : `//${NO_MAP}`}`;
+    return { contents, loader: 'default' };
+  } catch (error) {
+    return refusal(`'${path.relative(home, file)}' cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 const MOST_ENTRIES = 20_000;
@@ -102,6 +92,7 @@ async function isPlainTree(home: string, top: string): Promise<boolean> {
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     if ((await oddDescription(home, folder)) !== null) return false;
     for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      // what cannot be listed brings in nothing
       left -= 1;
       if (left < 0) return false;
       const place = path.join(folder, entry.name);

@@ -38,26 +38,7 @@ export function readFault(error: unknown): ModelFault {
   };
 }
 
-interface Fields {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly code?: unknown;
-  readonly type?: unknown;
-  readonly cause?: unknown;
-  readonly errors?: unknown;
-  readonly statusCode?: unknown;
-  readonly status?: unknown;
-  readonly isRetryable?: unknown;
-  readonly retryable?: unknown;
-  readonly responseHeaders?: unknown;
-  readonly headers?: unknown;
-  readonly responseBody?: unknown;
-  readonly url?: unknown;
-  readonly address?: unknown;
-  readonly port?: unknown;
-  readonly data?: unknown;
-  readonly error?: unknown;
-}
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The error first, then what it carries, nearest first. */
 function partsOf(error: unknown): unknown[] {

@@ -1,4 +1,5 @@
 import { type ExtensionContext, type JsonValue, PithError } from '../contract/index.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../declarations/index.ts';
 import type { Store } from './store.ts';
 
 export type KeyValue = ExtensionContext['kv'];
@@ -28,15 +29,10 @@ function sizeOf(row: string): string {
 }
 
 /** How much one extension may keep. */
-export interface KeyValueQuota {
-  readonly keys: number;
-  readonly key_values_mb: number;
-}
-
-const USUAL: KeyValueQuota = { keys: 100_000, key_values_mb: 64 };
+type KeyValueQuota = Pick<Settings['quotas'], 'keys' | 'key_values_mb'>;
 
 /** Small JSON values of one extension in the table `kv`. What would exceed its quota is `quota_exceeded`. */
-export function createKeyValue(store: Store, extensionId: string, quota: KeyValueQuota = USUAL): KeyValue {
+export function createKeyValue(store: Store, extensionId: string, quota: KeyValueQuota = DEFAULT_SETTINGS.quotas): KeyValue {
   store.migrate('kv', SCHEMA);
   const use = (): { readonly keys: number; readonly bytes: number } => {
     const row = store.get('SELECT keys, bytes FROM kv_use WHERE extension = ?', extensionId);
