@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
+import { Socket } from 'node:net';
 import { PithError } from '../contract/index.ts';
 import { problemOf, guardProcess, runAs, runOutside, type Loader, type Owner } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
@@ -32,7 +32,7 @@ export function runExtensionProcess(importing: Loader['import']): void {
   const underCorrelation = <T>(correlationId: string | undefined, run: () => T): T =>
     correlationId === undefined ? run() : correlations.run(correlationId, run);
 
-  const socket = openSocket();
+  const socket = new Socket({ fd: 3, readable: true, writable: true });
   const peer = runAs(owner, () =>
     createPeer({
       codec: CODEC,
@@ -43,22 +43,4 @@ export function runExtensionProcess(importing: Loader['import']): void {
     }),
   );
   guardProcess(String, owner);
-}
-
-/** Reads into one buffer, of which each reading gets its own copy: Node would take another 64 KB for each. */
-function openSocket(): Socket {
-  const wire: SocketConstructorOpts & Pick<ConnectOpts, 'onread'> = {
-    fd: 3,
-    readable: true,
-    writable: true,
-    onread: {
-      buffer: Buffer.allocUnsafe(64 * 1024),
-      callback(length, bytes) {
-        socket.emit('data', Buffer.from(bytes.subarray(0, length)));
-        return true;
-      },
-    },
-  };
-  const socket = new Socket(wire);
-  return socket;
 }
