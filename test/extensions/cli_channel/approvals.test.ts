@@ -1,10 +1,8 @@
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '@pith/promises';
-import { kernelCommands, questionLines } from '../../../core/cli/index.ts';
-import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
+import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
-import { fakeChat, person, pipe, type Chat } from './fakes.ts';
+import { kernelChat, person, pipe } from './fakes.ts';
 import { kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
@@ -22,18 +20,9 @@ export default class {
 const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['risky'] }), 'pith.yaml': 'default_agent: main\n' };
 const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
 
-/** The chat over a real kernel; only the model is a script. */
 async function chatting(script: readonly ScriptedStep[]) {
   const model = scriptedModel(script);
-  const pith = await kernelOf({ files: FILES, shipped: false, model });
-  const fake = await fakeChat([]);
-  const context = {
-    ...fake.context,
-    clock: systemClock,
-    agents: { list: async () => [], run: pith.kernel.agents.run },
-    find: () => [{ extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) }],
-  } as unknown as ChatContext;
-  const chat: Chat = { ...fake, context };
+  const { pith, chat } = await kernelChat({ files: FILES, shipped: false, model });
   const lastTool = () => JSON.stringify(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
   return { pith, chat, lastTool };
 }

@@ -3,9 +3,11 @@ import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { PithError, type Clock, type Command, type CommandIO, type JsonValue, type TopicMap, type TurnEvent, type TurnRequest } from 'pith';
 import { parseCommandInput } from '@pith/command-line';
+import type { TestKernel, TestKernelOptions } from 'pith/testing';
 import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-command.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
-import { folderWith } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
+import { kernelCommands as coreCommands } from '../../../core/cli/index.ts';
 import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
 
 export type Answer = (request: TurnRequest, signal?: AbortSignal) => AsyncIterable<TurnEvent>;
@@ -132,6 +134,22 @@ export async function fakeChat(answers: readonly Answer[], commands: readonly Co
   const tell: Chat['tell'] = (topic, event) => listeners.forEach((of, listener) => of === topic && listener(event));
   return { requests, tell, context, terminals: new Terminals(), folder };
 }
+
+/** The chat in the context of an extension of a test kernel: only the terminal is not real. */
+export async function kernelChat(options: TestKernelOptions): Promise<{ readonly chat: Chat; readonly pith: TestKernel }> {
+  const files = { 'extensions/talker/manifest.yaml': TALKER, 'extensions/talker/main.ts': KEEPS_CONTEXT, ...options.files };
+  const pith = await kernelOf({ commands: coreCommands, ...options, files });
+  await pith.kernel.host.extensions.activate('talker');
+  const context = kept.talker as ChatContext;
+  const requests: TurnRequest[] = [];
+  const run: ChatContext['agents']['run'] = (request, signal) => (requests.push(request), context.agents.run(request, signal));
+  const heard: ChatContext = { ...context, agents: { ...context.agents, run } };
+  return { pith, chat: { requests, tell: () => undefined, context: heard, terminals: new Terminals(), folder: pith.sandbox } };
+}
+
+const TALKER = 'id: talker\nentrypoint: main.ts\nprovides: [command]\n';
+const KEEPS_CONTEXT = 'export default class { constructor(context) { globalThis.talker = context; } getCommands() { return []; } }\n';
+const kept = globalThis as { talker?: ChatContext };
 
 export interface PipeRun {
   readonly code: number;

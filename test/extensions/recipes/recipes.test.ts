@@ -1,12 +1,9 @@
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '@pith/promises';
-import { kernelCommands } from '../../../core/cli/index.ts';
-import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';
 import { CONVERSATION_COMMANDS } from '../../../sandbox/extensions/recipes/commands.ts';
 import { agentFile } from '../../journeys/sandbox-files.ts';
-import { fakeChat, kernelCommands as fakeCommands, person, pipe, says, type Chat } from '../cli_channel/fakes.ts';
+import { kernelChat, person, pipe } from '../cli_channel/fakes.ts';
 import { kernelOf } from '../../places.ts';
 
 const REVIEW = `---
@@ -24,29 +21,20 @@ Review {{path}} for {{focus}}.{{text}}
 `;
 const AGENT = { 'agents/main/manifest.yaml': agentFile('main', {}), 'pith.yaml': 'default_agent: main\n' };
 
-/** A chat of scripted answers with the recipes of a kernel. */
+/** A chat about recipes, with a model that always answers the same. */
 async function chatting(files: Readonly<Record<string, string>>) {
-  const pith = await kernelOf({ files });
-  const fake = await fakeChat([says('answer')]);
-  const find = () => [
-    { extensionId: 'kernel', getCommands: async () => fakeCommands() },
-    { extensionId: 'recipes', getCommands: () => pith.kernel.host.providers.commands.of('recipes') },
-  ];
-  const chat: Chat = { ...fake, context: { ...fake.context, find } as unknown as ChatContext };
-  return { ...pith, chat, said: () => fake.requests.map(({ input }) => input) };
+  const answer = { text: 'answer' };
+  const { pith, chat } = await kernelChat({
+    files: { ...AGENT, ...files },
+    model: { ...scriptedModel(Array.from({ length: 9 }, () => answer)), expectFinished: () => undefined },
+  });
+  return { ...pith, chat, said: () => chat.requests.map(({ input }) => input) };
 }
 
 describe('recipes in a conversation', () => {
   it('S92 /name arg=value says the rendered text: the model is sent it, and the thread keeps it', async () => {
     const model = scriptedModel([{ text: 'answer' }]);
-    const pith = await kernelOf({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model, commands: kernelCommands });
-    const fake = await fakeChat([]);
-    const find = () => [
-      { extensionId: 'kernel', getCommands: async () => kernelCommands(pith.kernel) },
-      { extensionId: 'recipes', getCommands: () => pith.kernel.host.providers.commands.of('recipes') },
-    ];
-    const agents = { list: async () => [], run: pith.kernel.agents.run };
-    const chat: Chat = { ...fake, context: { ...fake.context, clock: systemClock, agents, find } as unknown as ChatContext };
+    const { pith, chat } = await kernelChat({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model });
     const line = '/check-it path="my file.ts" focus={{path}}   And  "look" at --json twice';
     expect(await pipe(chat, ['--thread', 't1'], { lines: [line] })).toMatchObject({ code: 0, out: 'answer\n' });
     const said = JSON.stringify('Review my file.ts for {{path}}.And  "look" at --json twice').slice(1, -1);
@@ -156,7 +144,7 @@ describe('recipe files', () => {
   it('S92 a command of that name wins; -r still reaches the recipe', async () => {
     const mine = (text: string) => `---\ndescription: d\n---\n${text}`;
     const { chat, said } = await chatting({ 'recipes/skills.md': mine('Mine'), 'recipes/help.md': mine('Help') });
-    expect((await pipe(chat, [], { lines: ['/skills', '/help'] })).out).toMatch(/printed skills list\n {2}\/agent/);
+    expect((await pipe(chat, [], { lines: ['/skills', '/help'] })).out).toMatch(/code-review[^]*\n {2}\/agent/);
     expect(await pipe(chat, ['-r', 'skills'])).toMatchObject({ code: 0 });
     expect(said()).toEqual(['Mine']);
   });
