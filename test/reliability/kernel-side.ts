@@ -1,3 +1,4 @@
+/** The kernel's end of one socket alone: a test kernel would not let a test write bytes that no process sends. */
 import { Duplex } from 'node:stream';
 import type { Declaration } from '../../core/declarations/index.ts';
 import type { ExtensionContext } from '../../core/contract/index.ts';

@@ -1,3 +1,4 @@
+/** The command line alone, beside tests of it on the real kernel: what is done of a kernel, in which order, and how what it says is printed. */
 import { PassThrough, Writable } from 'node:stream';
 import type { Command } from '../../../core/contract/index.ts';
 import { type OpenKernel, runCli, type Target } from '../../../core/cli/index.ts';

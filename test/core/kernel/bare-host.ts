@@ -14,7 +14,7 @@ export interface BareOptions {
   renewed?(): Promise<void>;
 }
 
-/** The kernel alone over a sandbox: without a database, processes, agents or durable events. */
+/** The kernel alone over a sandbox, which a test kernel never is: without a database, processes, agents or durable events. */
 export async function bareHost(files: Readonly<Record<string, string>>, options: BareOptions = {}) {
   const { clock = systemClock, looks, renewed = async () => undefined } = options;
   const directory = folderWith(files);

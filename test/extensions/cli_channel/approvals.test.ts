@@ -2,7 +2,7 @@ import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
-import { kernelChat, person, pipe } from './fakes.ts';
+import { kernelChat, person, pipe } from './chats.ts';
 import { kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
@@ -22,9 +22,9 @@ const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', inpu
 
 async function chatting(script: readonly ScriptedStep[]) {
   const model = scriptedModel(script);
-  const { pith, chat } = await kernelChat({ files: FILES, shipped: false, model });
+  const chat = await kernelChat({ files: FILES, shipped: false, model });
   const lastTool = () => JSON.stringify(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
-  return { pith, chat, lastTool };
+  return { pith: chat.pith, chat, lastTool };
 }
 
 describe('a tool asks the person at the terminal', () => {

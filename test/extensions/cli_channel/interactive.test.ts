@@ -2,15 +2,17 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { toolExtension } from '../../journeys/sandbox-files.ts';
+import { findCommands } from '../../../sandbox/extensions/cli_channel/found-commands.ts';
 import { completeLine } from '../../../sandbox/extensions/cli_channel/query.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
-import { answering, fakeChat, fails, hangs, kernelCommands, person, says, USAGE, type Answer, type Chat } from './fakes.ts';
+import { answering, scriptedChat, fails, hangs, person, says, USAGE, type Answer, type Chat } from './chats.ts';
 
 let chat: Chat;
 
 describe('a conversation on a terminal', () => {
   it('opens with who, which model and how to leave; shows answers and steps; says how to go on', async () => {
-    chat = await fakeChat([
+    chat = await scriptedChat([
       says(
         'The **answer**',
         { type: 'tool-call', id: 'c', name: 'read_skill', input: {} },
@@ -18,7 +20,7 @@ describe('a conversation on a terminal', () => {
       ),
     ]);
     const ada = person(chat);
-    await ada.sees('main · test/model · /help lists commands, Ctrl-D leaves');
+    await ada.sees('main · scripted/scripted · /help lists commands, Ctrl-D leaves');
     await ada.sees('› ');
     ada.type('hello\r');
     await ada.sees('✓ Skill pdf loaded 0 ms\nThe answer\n');
@@ -30,7 +32,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('takes a terminal that does not know its width for one of 80', async () => {
-    chat = await fakeChat([says('one two three four')]);
+    chat = await scriptedChat([says('one two three four')]);
     const ada = person(chat, [], undefined, 0);
     await ada.sees('› ');
     ada.type('hello\r');
@@ -40,7 +42,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('says how to connect a model when there is none', async () => {
-    chat = await fakeChat([says('ok')], kernelCommands('offline/librarian'));
+    chat = await scriptedChat([says('ok')], [], { model: undefined, env: {} });
     const ada = person(chat);
     await ada.sees('No model is connected');
     await ada.sees('ANTHROPIC_API_KEY or OPENAI_API_KEY');
@@ -51,7 +53,7 @@ describe('a conversation on a terminal', () => {
 
   it('shows a notice once and an error clearly', async () => {
     const notice = { type: 'notice', code: 'degraded', message: 'kv is off' } as const;
-    chat = await fakeChat([says('one', notice), says('two', notice), fails]);
+    chat = await scriptedChat([says('one', notice), says('two', notice), fails]);
     const ada = person(chat);
     for (const [said, seen] of [
       ['a', 'one'],
@@ -68,7 +70,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('Ctrl-C stops the turn and the conversation goes on; twice on an empty line it leaves', async () => {
-    chat = await fakeChat([hangs, says('here again')]);
+    chat = await scriptedChat([hangs, says('here again')]);
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('work\r');
@@ -86,7 +88,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('ends when the process is asked to, in the middle of a turn', async () => {
-    chat = await fakeChat([hangs]);
+    chat = await scriptedChat([hangs]);
     const abort = new AbortController();
     const ada = person(chat, [], abort.signal);
     await ada.sees('› ');
@@ -97,7 +99,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('keeps what is pasted as one message, and lines that end in a backslash', async () => {
-    chat = await fakeChat([says('ok')]);
+    chat = await scriptedChat([says('ok')]);
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('\u001b[200~first\rsecond\rthird\u001b[201~');
@@ -112,7 +114,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('keeps what is typed during an answer for the next message', async () => {
-    chat = await fakeChat([hangs, says('second answer')]);
+    chat = await scriptedChat([hangs, says('second answer')]);
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('first\r');
@@ -126,7 +128,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('leaves no listener on the streams of the process', async () => {
-    chat = await fakeChat([says('ok')]);
+    chat = await scriptedChat([says('ok')]);
     const ada = person(chat);
     await ada.sees('› ');
     expect(ada.listeners()).toContain('resize');
@@ -136,7 +138,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('tells of an edit that could not be loaded: at the prompt at once, during an answer after it', async () => {
-    chat = await fakeChat([hangs]);
+    chat = await scriptedChat([hangs]);
     const ada = person(chat);
     const failure = (message: string) => ({
       extensionId: 'kv',
@@ -166,7 +168,7 @@ describe('a conversation on a terminal', () => {
 
   it('says what an edit left wrong once: no notice of a turn says it again', async () => {
     const slip = { code: 'unknown_key', message: 'a wrong key', cure: 'look' };
-    chat = await fakeChat([says('ok', { type: 'notice', code: slip.code, message: 'a wrong key; look' })]);
+    chat = await scriptedChat([says('ok', { type: 'notice', code: slip.code, message: 'a wrong key; look' })]);
     const ada = person(chat);
     await ada.sees('› ');
     chat.tell('problem.found', { ...slip, severity: 'warning', file: '/s/pith.yaml', line: 2 });
@@ -179,25 +181,20 @@ describe('a conversation on a terminal', () => {
   });
 
   it('prints JSON in one line, and leaves it to a reload command to say that it failed', async () => {
-    const failing: Command = {
-      ...answering('extensions reload', null),
-      run: async (_input, io) => {
-        chat.tell('extension.failed', { extensionId: 'kv', phase: 'reload', code: 'x', message: 'said twice', at: 0 });
-        io.error('said once');
-      },
-    };
     const long = { words: 'many words '.repeat(20) };
-    chat = await fakeChat([says('ok')], [...kernelCommands(), failing, answering('long', long)]);
+    chat = await scriptedChat([says('ok')], [answering('long', long)], { files: toolExtension('edited', 'edited', '1') });
+    await chat.pith.kernel.host.extensions.activate('edited');
+    await chat.pith.write('extensions/edited/main.ts', 'export default class {');
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('/long --json\r');
     await ada.sees(`${JSON.stringify(long)}\n`);
-    ada.type('/extensions reload\r');
-    await ada.sees('said once');
+    ada.type('/extensions reload edited\r');
+    await ada.sees('edited was not reloaded');
     await ada.sees('› ');
-    expect(ada.screen()).not.toContain('said twice');
     ada.end();
     await ada.done;
+    expect(ada.screen().match(/New version is/gu)).toHaveLength(1);
   });
 
   it('breaks errors, notices and /help between words', async () => {
@@ -206,7 +203,7 @@ describe('a conversation on a terminal', () => {
       yield { type: 'notice', code: 'x', message: words };
       yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'x', message: words } };
     };
-    chat = await fakeChat([failing], [...kernelCommands(), { ...answering('odd', null), description: words }]);
+    chat = await scriptedChat([failing], [{ ...answering('odd', null), description: words }]);
     const ada = person(chat, [], undefined, 60);
     await ada.sees('› ');
     ada.type('hi\r');
@@ -223,7 +220,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('Up stays at the oldest line, and Ctrl-D ends the line of the prompt', async () => {
-    chat = await fakeChat([says('ok')]);
+    chat = await scriptedChat([says('ok')]);
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('alpha\r');
@@ -242,7 +239,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('keeps a history for the next conversation', async () => {
-    chat = await fakeChat([says('ok')]);
+    chat = await scriptedChat([says('ok')]);
     for (const said of ['alpha', 'beta']) {
       const ada = person(chat);
       await ada.sees('› ');
@@ -251,7 +248,7 @@ describe('a conversation on a terminal', () => {
       ada.end();
       await ada.done;
     }
-    expect(await readFile(path.join(chat.folder, 'data/history'), 'utf8')).toBe('"alpha"\n"beta"\n');
+    expect(await readFile(path.join(chat.context.dataDirectory, 'history'), 'utf8')).toBe('"alpha"\n"beta"\n');
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('\u001b[A\u001b[A\r');
@@ -262,9 +259,9 @@ describe('a conversation on a terminal', () => {
   });
 
   it('K45 --thread shows the last lines of the conversation', async () => {
-    chat = await fakeChat([says('ok')]);
+    chat = await scriptedChat([says('ok')]);
     const ada = person(chat, ['--thread', 'old-1']);
-    await ada.sees('other · test/model');
+    await ada.sees('other · scripted/scripted');
     await ada.sees('› What was it?');
     await ada.sees('It was **this**.');
     ada.end();
@@ -278,7 +275,7 @@ describe('a conversation on a terminal', () => {
       description: 'Keeps a secret',
       run: async (_input, io) => void given.push(await io.ask('KEY:', { secret: true })),
     };
-    chat = await fakeChat([says('ok')], [...kernelCommands(), keep]);
+    chat = await scriptedChat([says('ok')], [keep]);
     const ada = person(chat);
     for (const typed of ['sk-unseen-7\\\r', '\u0003']) {
       await ada.sees('› ');
@@ -299,7 +296,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('is where notices of others are delivered while it is open', async () => {
-    chat = await fakeChat([says('ok')]);
+    chat = await scriptedChat([says('ok')]);
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
     const ada = person(chat);
     await ada.sees('› ');
@@ -313,10 +310,12 @@ describe('a conversation on a terminal', () => {
 
 describe('completion', () => {
   it('offers commands after a slash, and ids after those that take one', async () => {
-    const complete = (line: string) => completeLine(line, kernelCommands(), new AbortController().signal);
-    expect(await complete('/sk')).toEqual([['/skills list'], '/sk']);
-    expect(await complete('/agent o')).toEqual([['other'], 'o']);
-    expect(await complete('/thread ')).toEqual([['tasks/abcdefghij', 'old-1/call', 'old-1'], '']);
+    chat = await scriptedChat([says('ok')]);
+    const commands = await findCommands(chat.context);
+    const complete = (line: string) => completeLine(line, commands, new AbortController().signal);
+    expect(await complete('/agents l')).toEqual([['/agents list'], '/agents l']);
+    expect(await complete('/agent ot')).toEqual([['other'], 'ot']);
+    expect(await complete('/thread ')).toEqual([['old-1'], '']);
     expect(await complete('hello')).toEqual([[], 'hello']);
   });
 });

@@ -1,10 +1,10 @@
 import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
-import { kernelChat, pipe } from './fakes.ts';
+import { kernelChat, pipe } from './chats.ts';
 
 it('S85 a skill typed with a slash is asked for by a message; a command of the name comes first, an unknown name is an error', async () => {
-  const { chat } = await kernelChat({
+  const chat = await kernelChat({
     model: scriptedModel([{ text: 'answer' }, { text: 'answer' }]),
     files: {
       'pith.yaml': 'default_agent: main\n',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SlashCommands } from '../../../sandbox/extensions/cli_channel/slash-commands.ts';
 import { CONVERSATION_COMMANDS } from '../../../sandbox/extensions/recipes/commands.ts';
 import { agentFile } from '../../journeys/sandbox-files.ts';
-import { kernelChat, person, pipe } from '../cli_channel/fakes.ts';
+import { kernelChat, person, pipe } from '../cli_channel/chats.ts';
 import { kernelOf } from '../../places.ts';
 
 const REVIEW = `---
@@ -24,17 +24,18 @@ const AGENT = { 'agents/main/manifest.yaml': agentFile('main', {}), 'pith.yaml':
 /** A chat about recipes, with a model that always answers the same. */
 async function chatting(files: Readonly<Record<string, string>>) {
   const answer = { text: 'answer' };
-  const { pith, chat } = await kernelChat({
+  const chat = await kernelChat({
     files: { ...AGENT, ...files },
     model: { ...scriptedModel(Array.from({ length: 9 }, () => answer)), expectFinished: () => undefined },
   });
-  return { ...pith, chat, said: () => chat.requests.map(({ input }) => input) };
+  return { ...chat.pith, chat, said: () => chat.requests.map(({ input }) => input) };
 }
 
 describe('recipes in a conversation', () => {
   it('S92 /name arg=value says the rendered text: the model is sent it, and the thread keeps it', async () => {
     const model = scriptedModel([{ text: 'answer' }]);
-    const { pith, chat } = await kernelChat({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model });
+    const chat = await kernelChat({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model });
+    const { pith } = chat;
     const line = '/check-it path="my file.ts" focus={{path}}   And  "look" at --json twice';
     expect(await pipe(chat, ['--thread', 't1'], { lines: [line] })).toMatchObject({ code: 0, out: 'answer\n' });
     const said = JSON.stringify('Review my file.ts for {{path}}.And  "look" at --json twice').slice(1, -1);

@@ -4,7 +4,7 @@ import type { createLeases, Fence } from '../../../../core/store/index.ts';
 
 type LeaseRows = Parameters<typeof createLeases>[0];
 
-/** Leases of this process alone. */
+/** A second store of threads, for what holds of every store and for a turn without one. Leases of this process alone. */
 export function memoryLeaseRows(clock: Pick<Clock, 'now'>): LeaseRows & { holds(fence: Fence): boolean } {
   const rows = new Map<string, { readonly holder: string; readonly until: number }>();
   const holds = ({ name, holder }: Fence) => rows.get(name)?.holder === holder;

@@ -1,15 +1,15 @@
-import path from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { PithError, type Clock, type Command, type CommandIO, type JsonValue, type TopicMap, type TurnEvent, type TurnRequest } from 'pith';
+import type { Command, CommandIO, JsonValue, TopicMap, TurnEvent, TurnRequest } from 'pith';
 import { parseCommandInput } from '@pith/command-line';
-import type { TestKernel, TestKernelOptions } from 'pith/testing';
+import { fakeClock, scriptedModel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-command.ts';
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
-import { folderWith, kernelOf } from '../../places.ts';
-import { kernelCommands as coreCommands } from '../../../core/cli/index.ts';
+import { kernelOf } from '../../places.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
 
+/** How a turn goes, for a chat whose turns no model could make happen so. */
 export type Answer = (request: TurnRequest, signal?: AbortSignal) => AsyncIterable<TurnEvent>;
 
 export const USAGE = { inputTokens: 3, outputTokens: 2 };
@@ -36,115 +36,57 @@ export const fails: Answer = async function* () {
   yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'model_auth', message: 'the key was refused' } };
 };
 
-const PAST: Readonly<Record<string, JsonValue>> = {
-  'old-1': {
-    id: 'old-1',
-    agentId: 'other',
-    messages: [
-      { role: 'user', text: 'What was it?' },
-      { role: 'assistant', text: 'It was **this**.' },
-    ],
-  },
-};
-
 /** A command whose JSON is `value`. */
 export function answering(path: string, value: JsonValue): Command {
   return { path, description: `About ${path}`, run: async (_input, io) => io.json(value) };
 }
 
-export function kernelCommands(model = 'test/model'): readonly Command[] {
-  const answer = (path: string, value: JsonValue, args: Command['arguments'] = [], options: Command['options'] = []): Command => ({
-    path,
-    description: `About ${path}`,
-    arguments: args,
-    options,
-    run: async (_input, io) => (io.json(value), io.print(`printed ${path}`)),
-  });
-  const id = [{ name: 'id', description: 'Which', required: true }];
-  return [
-    answer('agents list', [{ id: 'main', default: true }, { id: 'other' }]),
-    {
-      ...answer('agents show', {}, id),
-      run: async (input, io) => {
-        if (input.arguments['id'] === 'main' || input.arguments['id'] === 'other')
-          return io.json({ id: String(input.arguments['id']), model: 'default' });
-        throw new PithError('agent_unknown', "no agent 'mian' (did you mean 'main'?)", { cure: 'see: pith agents list' });
-      },
-    },
-    {
-      ...answer('model', null, [{ name: 'ref', description: 'Which' }]),
-      run: async (input, io) => io.json({ ref: String(input.arguments['ref'] ?? model), why: 'because' }),
-    },
-    answer(
-      'threads list',
-      [{ id: 'tasks/abcdefghij' }, { id: 'old-1/call' }, { id: 'old-1' }],
-      [],
-      [{ name: 'limit', type: 'number', description: 'How many' }],
-    ),
-    {
-      ...answer('threads show', null, id, [{ name: 'last', type: 'number', description: 'How many' }]),
-      run: async (input, io) => {
-        const thread = PAST[String(input.arguments['id'])];
-        if (thread === undefined) throw new PithError('thread_unknown', 'no such thread');
-        io.json(thread);
-      },
-    },
-    { ...answer('context', null), run: async (_input, io) => io.print(`context of ${io.session?.agentId} in ${io.session?.threadId}`) },
-    ...['tools list', 'compact', 'approvals list', 'doctor', 'skills list'].map((path) => answer(path, null)),
-  ];
-}
-
 export interface Chat {
+  readonly pith: TestKernel;
   readonly requests: TurnRequest[];
   /** Happens while the chat is open. */
   tell<T extends keyof TopicMap>(topic: T, event: TopicMap[T]): void;
   readonly context: ChatContext;
   readonly terminals: Terminals;
-  readonly folder: string;
 }
 
-/** Each turn takes the next answer; the last one is kept. */
-export async function fakeChat(answers: readonly Answer[], commands: readonly Command[] = kernelCommands()): Promise<Chat> {
-  const folder = folderWith();
-  const requests: TurnRequest[] = [];
-  const clock: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve(), after: () => () => undefined };
-  const quiet = () => undefined;
-  const listeners = new Map<(event: unknown) => void, string>();
-  const context = {
-    dataDirectory: path.join(folder, 'data'),
-    clock,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    agents: {
-      list: async () => [],
-      run: (request: TurnRequest, signal?: AbortSignal) => {
-        requests.push(request);
-        const answer = answers[Math.min(requests.length, answers.length) - 1];
-        return (answer ?? fails)(request, signal);
-      },
-    },
-    events: {
-      publish: () => undefined,
-      handle: (topic: string, listener: (event: unknown) => void) => {
-        listeners.set(listener, topic);
-        return () => listeners.delete(listener);
-      },
-    },
-    find: () => [{ extensionId: 'kernel', getCommands: async () => commands }],
-  } as unknown as ChatContext;
-  const tell: Chat['tell'] = (topic, event) => listeners.forEach((of, listener) => of === topic && listener(event));
-  return { requests, tell, context, terminals: new Terminals(), folder };
+/** A chat with the agents `main` and `other` whose turns are these answers: each takes the next one, the last is kept. `other` has said something in the thread `old-1`. */
+export async function scriptedChat(
+  answers: readonly Answer[],
+  extra: readonly Command[] = [],
+  options: TestKernelOptions = {},
+): Promise<Chat> {
+  const model = scriptedModel([{ text: 'It was **this**.' }]);
+  const chat = await kernelChat({ model, clock: fakeClock(), ...options, files: { ...AGENTS, ...options.files } });
+  if (options.env === undefined) await chat.pith.run('What was it?', { agent: 'other', threadId: 'old-1', channelId: 'cli' });
+  const { context, requests } = chat;
+  const run = (request: TurnRequest, signal?: AbortSignal) => {
+    requests.push(request);
+    return (answers[Math.min(requests.length, answers.length) - 1] ?? fails)(request, signal);
+  };
+  const find = (protocol: Parameters<ChatContext['find']>[0]) => [
+    ...context.find(protocol),
+    ...(protocol.id === 'command' ? [{ extensionId: 'extra', getCommands: async () => extra }] : []),
+  ];
+  return { ...chat, context: { ...context, agents: { ...context.agents, run }, find } as unknown as ChatContext };
 }
+
+const AGENTS = {
+  'pith.yaml': 'default_agent: main\n',
+  'agents/main/manifest.yaml': 'id: main\nagent: {}\n',
+  'agents/other/manifest.yaml': 'id: other\nagent: {}\n',
+};
 
 /** The chat in the context of an extension of a test kernel: only the terminal is not real. */
-export async function kernelChat(options: TestKernelOptions): Promise<{ readonly chat: Chat; readonly pith: TestKernel }> {
+export async function kernelChat(options: TestKernelOptions): Promise<Chat> {
   const files = { 'extensions/talker/manifest.yaml': TALKER, 'extensions/talker/main.ts': KEEPS_CONTEXT, ...options.files };
-  const pith = await kernelOf({ commands: coreCommands, ...options, files });
+  const pith = await kernelOf({ commands: kernelCommands, ...options, files });
   await pith.kernel.host.extensions.activate('talker');
   const context = kept.talker as ChatContext;
   const requests: TurnRequest[] = [];
   const run: ChatContext['agents']['run'] = (request, signal) => (requests.push(request), context.agents.run(request, signal));
   const heard: ChatContext = { ...context, agents: { ...context.agents, run } };
-  return { pith, chat: { requests, tell: () => undefined, context: heard, terminals: new Terminals(), folder: pith.sandbox } };
+  return { pith, requests, tell: pith.kernel.events.publish as Chat['tell'], context: heard, terminals: new Terminals() };
 }
 
 const TALKER = 'id: talker\nentrypoint: main.ts\nprovides: [command]\n';
