@@ -1,7 +1,7 @@
 import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FILES } from '@pith/held-process';
 import { existsSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
-import type { Manifest } from '../trust/index.ts';
+import { ENVIRONMENT_FILE, type Manifest } from '../trust/index.ts';
 import { isBelow, isInside, realOf } from '@pith/safe-files';
 
 export interface SandboxPlaces {
@@ -95,8 +95,6 @@ export function packagesAbove(folder: string): readonly string[] {
   }
 }
 
-/** In a project: keys and passwords. */
-const ENVIRONMENT_FILE = /^\.env(\..*)?$|^\.envrc$/i;
 /** bubblewrap reads its list of mounts again for each: 500 take 0.4 s, 2,000 take 5 s. */
 const MOST_ENTRIES = 500;
 

@@ -189,8 +189,8 @@ export function credentialPlaces({ sandbox, home }: Pick<Places, 'sandbox' | 'ho
 
 const PASSWORDS = ['/etc/shadow', '/etc/gshadow'];
 
-/** Wherever it lies. */
-const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
+/** Keys and passwords, wherever it lies. */
+export const ENVIRONMENT_FILE = /^\.env(?:\..*)?$|^\.envrc$/i;
 
 /** In the project. */
 const ENVIRONMENT_FILES = ['.env', '.env.local', '.env.development', '.env.production', '.env.test', '.envrc'];

@@ -3,6 +3,7 @@ export {
   askedPath,
   askText,
   credentialPlaces,
+  ENVIRONMENT_FILE,
   examinedAsk,
   manifestAsks,
   narrowed,
