@@ -23,4 +23,4 @@ export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOpti
 export type { SettingsInput } from './settings-schema.ts';
 export { askedAlways, unknownNames } from './unknown-names.ts';
 export { agentSpecOf, KERNEL_AGENT_KEYS } from './agents.ts';
-export { editSettings, editSettingsFile } from './settings-edit.ts';
+export { editSettingsFile } from './settings-edit.ts';

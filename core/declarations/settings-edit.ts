@@ -13,7 +13,7 @@ export function editSettingsFile(file: string, changes: SettingsChange): void {
   replaceFile(existsSync(file) ? realpathSync(file) : file, next, 0o644);
 }
 
-export function editSettings(text: string, changes: SettingsChange, file: string): string {
+function editSettings(text: string, changes: SettingsChange, file: string): string {
   const document = parseDocument(inPlaceOfSamples(text, changes), { version: '1.2', schema: 'core' });
   const [error] = document.errors;
   if (error || (document.contents !== null && !isMap(document.contents) && !isEmpty(document.contents)))

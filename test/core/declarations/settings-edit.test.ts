@@ -1,13 +1,22 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { editSettings } from '../../../core/declarations/index.ts';
+import { editSettingsFile } from '../../../core/declarations/index.ts';
+import { folderWith } from '../../places.ts';
+
+/** The text of a settings file after these changes. */
+function edited(text: string, changes: Parameters<typeof editSettingsFile>[1]): string {
+  const file = path.join(folderWith({ 'pith.yaml': text }), 'pith.yaml');
+  editSettingsFile(file, changes);
+  return readFileSync(file, 'utf8');
+}
 
 const SAMPLE = readFileSync('sandbox/pith.sample.yaml', 'utf8');
 
 it('K61 a new block takes the place of its sample, so that uncommenting more of it gives no key twice', () => {
   const changes = { 'extensions.mine.greeting': 'Salve', 'extensions.mine.size': 2, 'models.default': 'a/b' };
-  const text = editSettings(SAMPLE, changes, 'pith.yaml');
+  const text = edited(SAMPLE, changes);
   expect(parse(text)).toEqual({ extensions: { mine: { greeting: 'Salve', size: 2 } }, models: { default: 'a/b' } });
   expect(text).not.toMatch(/^# (?:extensions|models):/m);
   expect(text).toContain('\n# skills:');
@@ -16,6 +25,6 @@ it('K61 a new block takes the place of its sample, so that uncommenting more of 
 });
 
 it('K61 what stands already is changed where it stands, with its comments', () => {
-  const text = editSettings('models: { default: x } # mine\n# extensions:\n', { 'models.default': 'y' }, 'pith.yaml');
+  const text = edited('models: { default: x } # mine\n# extensions:\n', { 'models.default': 'y' });
   expect(text).toMatch(/^models: \{ default: y \} # mine\n\s*# extensions:\n$/);
 });
