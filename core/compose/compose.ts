@@ -65,7 +65,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       clock,
       handlers: (topic, payload) => host.handlers.of(topic, payload),
       written: (event) => {
-        events.announce([event]);
+        events.announce(event);
         services?.written(event);
       },
     }),

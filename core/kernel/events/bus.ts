@@ -20,8 +20,8 @@ export interface EventsOptions {
 }
 
 export interface Bus extends Events {
-  /** Tells listeners of what the journal has written. */
-  announce(events: readonly { readonly topic: string; readonly payload: object }[]): void;
+  /** Calls the listeners of what the journal has written. */
+  announce(event: { readonly topic: string; readonly payload: object }): void;
   close(): void;
 }
 
@@ -52,9 +52,7 @@ export function createEvents({ onListenerError, journal }: EventsOptions): Bus {
   return {
     publish: publish as Events['publish'],
     handle: handle as Events['handle'],
-    announce(events) {
-      for (const { topic, payload } of events) emitter.emit(topic, payload);
-    },
+    announce: ({ topic, payload }) => void emitter.emit(topic, payload),
     close() {
       emitter.removeAllListeners();
     },
