@@ -36,7 +36,7 @@ export class Announcer {
     await Promise.all([
       this.events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
       ...(text === null ? [] : [this.events.publish('notify', { v: 1, text, kind: 'task', target: null, threadId, userId }, options)]),
-      this.store.announced(seq),
+      this.store.markAnnounced(seq),
     ]);
   }
 }

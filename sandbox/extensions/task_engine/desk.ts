@@ -81,8 +81,10 @@ export class Desk {
     return this.change(task, { type: 'reviewed', answer });
   }
 
-  async change(task: Task, event: TaskEvent): Promise<Task> {
-    const after = await this.store.write((tasks) => tasks.change(task.id, event));
+  /** `byWorker`: whoever works on the task says it, and counts only while it is theirs. */
+  async change(task: Task, event: TaskEvent, byWorker = false): Promise<Task> {
+    const claim = byWorker ? this.ports.engine.claimOf(task.id) : undefined;
+    const after = await this.store.write((tasks) => tasks.change(task.id, event, claim));
     await this.ports.engine.settle();
     if (after) return after;
     const now = await this.find(task.id, null);

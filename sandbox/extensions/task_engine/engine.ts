@@ -85,6 +85,11 @@ export class Engine {
     this.wake();
   }
 
+  /** By which this process works on the task; undefined: it does not. */
+  claimOf(taskId: string): string | undefined {
+    return [...this.#workers].find((worker) => worker.taskId === taskId)?.claim;
+  }
+
   async #claim(stop: AbortSignal): Promise<void> {
     const { store, maxConcurrent } = this.ports;
     while (this.#workers.size < maxConcurrent) {
@@ -140,20 +145,20 @@ async function releaseWaiting(store: TaskStore): Promise<void> {
   let moved = true;
   for (let waiting = await store.released(); moved && waiting.length > 0; waiting = await store.released()) {
     moved = false;
-    for (const { id } of waiting) moved = (await store.write((tasks) => release(store, tasks, id))) || moved;
+    for (const { id } of waiting) moved = (await store.write((tasks) => release(tasks, id))) || moved;
   }
 }
 
-async function release(store: TaskStore, tasks: TaskWrite, id: string): Promise<boolean> {
+async function release(tasks: TaskWrite, id: string): Promise<boolean> {
   const task = await tasks.load(id);
-  const event = task && (await eventFor(store, tasks, task));
+  const event = task && (await eventFor(tasks, task));
   if (!event || !(await tasks.change(id, event))) return false;
-  if (event.type === 'subtasks_ended') await tasks.told(event.endedSubtasks.map((each) => each.id));
+  if (event.type === 'subtasks_ended') await tasks.markTold(event.endedSubtasks.map((each) => each.id));
   return true;
 }
 
 /** What happened to a waiting task; null when another process has moved it already. */
-async function eventFor(store: TaskStore, tasks: TaskWrite, task: Task): Promise<TaskEvent | null> {
+async function eventFor(tasks: TaskWrite, task: Task): Promise<TaskEvent | null> {
   if (hasEnded(task)) return null;
   const parent = task.parent === null ? null : await tasks.load(task.parent);
   if (parent && hasEnded(parent) && parent.state !== 'done')
@@ -165,6 +170,6 @@ async function eventFor(store: TaskStore, tasks: TaskWrite, task: Task): Promise
     return before.every((each) => each === null || each.state === 'done') ? { type: 'unblocked' } : null;
   }
   if (task.state !== 'waiting_subtasks') return null;
-  const subtasks = await store.subtasks(task.id);
+  const subtasks = await tasks.subtasks(task.id);
   return subtasks.every(hasEnded) ? { type: 'subtasks_ended', endedSubtasks: subtasks.filter(({ told }) => !told) } : null;
 }

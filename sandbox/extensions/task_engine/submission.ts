@@ -65,7 +65,7 @@ export async function submit(
       const after = [...new Set(each.after ?? [])];
       const before = await Promise.all(after.map(async (id) => there.get(id) ?? awaited(store, tasks, id, by)));
       const task = taskOf(each, { after, state: before.every(({ state }) => state === 'done') ? 'pending' : 'blocked' }, by, clock.now());
-      tasks.insert(task, maxOpen);
+      tasks.insert(task, { unfinished: maxOpen, subtasks: MOST_SUBTASKS });
       there.set(task.id, task);
     }
     return wanted.map(({ id }) => there.get(id) as Task);

@@ -5,11 +5,20 @@ import { advance, type TaskEvent } from './transitions.ts';
 /** One change of tasks. It is written whole, and made again when somebody else has changed what it read. */
 export interface TaskWrite {
   load(id: string): Promise<Task | null>;
-  /** `mostOpen`: so many unfinished tasks there may be with it. */
-  insert(task: Task, mostOpen: number): void;
+  /** Oldest first. */
+  subtasks(parent: string): Promise<readonly Task[]>;
+  insert(task: Task, limits: TaskLimits): void;
   /** The task after the event; null when the event does not fit, or when `claim` no longer holds the task. */
   change(id: string, event: TaskEvent, claim?: string): Promise<Task | null>;
-  told(ids: readonly string[]): Promise<void>;
+  /** Their parent has been given their results. */
+  markTold(ids: readonly string[]): Promise<void>;
+}
+
+/** How many there may be with a new one. */
+export interface TaskLimits {
+  readonly unfinished: number;
+  /** Of one parent. */
+  readonly subtasks: number;
 }
 
 export interface TaskChange {
@@ -80,7 +89,7 @@ export class TaskStore {
   }
 
   async subtasks(parent: string): Promise<readonly Task[]> {
-    return this.#tasks('SELECT task FROM task_engine__tasks WHERE parent = ? ORDER BY seq', parent);
+    return this.#tasks(SUBTASKS, parent);
   }
 
   /** Tasks whose wait is over because others have ended. */
@@ -155,7 +164,7 @@ export class TaskStore {
     return rows.map((row) => ({ seq: Number(row['seq']), ...changeOf(row), task: taskOf(row) as Task }));
   }
 
-  async announced(seq: number): Promise<void> {
+  async markAnnounced(seq: number): Promise<void> {
     await this.database.write([{ sql: 'UPDATE task_engine__changes SET announced = 1 WHERE seq = ?', values: [seq] }]);
   }
 
@@ -169,32 +178,38 @@ export class TaskStore {
       if (statements.length === 0) return value;
       // What was only read must still be so.
       const read = [...known.values()].filter(({ changed }) => !changed);
-      const same = read.map(({ task: { id }, text }) => ({ sql: SAME, values: [id, text], changes: 1 }));
+      const same = read.map(sameAs);
       await this.database.write([...statements, ...same]);
       return value;
     });
   }
 
   #writing(known: Map<string, Known>, statements: Statements[number][]): TaskWrite {
+    const keep = (row: Row): Known => {
+      const task = taskOf(row) as Task;
+      const before = known.get(task.id) ?? { task, text: String(row['task']), owner: row['owner'] ?? null, changed: false };
+      known.set(task.id, before);
+      return before;
+    };
     const find = async (id: string): Promise<Known | null> => {
       const row = known.has(id) ? null : await this.database.get('SELECT task, owner FROM task_engine__tasks WHERE id = ?', id);
-      if (row !== null) known.set(id, { task: taskOf(row) as Task, text: String(row['task']), owner: row['owner'], changed: false });
-      return known.get(id) ?? null;
+      return row === null ? (known.get(id) ?? null) : keep(row);
     };
-    const put = ({ task, text, owner }: Known, after: Task, saved = this.#saved(task, after)): void => {
-      statements.push({ sql: SAME, values: [task.id, text], changes: 1 }, ...saved.statements);
-      known.set(task.id, { task: after, text: saved.text, owner, changed: true });
+    const put = (before: Known, after: Task, saved = this.#saved(before.task, after)): void => {
+      statements.push(sameAs(before), ...saved.statements);
+      known.set(after.id, { task: after, text: saved.text, owner: after.state === 'running' ? before.owner : null, changed: true });
     };
     return {
       load: async (id) => (await find(id))?.task ?? null,
-      insert: (task, mostOpen) => void statements.push(...this.#inserted(task, mostOpen)),
+      subtasks: async (parent) => (await this.database.all(SUBTASKS, parent)).map((row) => keep(row).task),
+      insert: (task, limits) => void statements.push(...this.#inserted(task, limits)),
       async change(id, event, claim) {
         const before = await find(id);
         const after = before && (claim === undefined || before.owner === claim) ? advance(before.task, event) : null;
         if (before && after) put(before, after);
         return after;
       },
-      async told(ids) {
+      async markTold(ids) {
         for (const id of ids) {
           const before = await find(id);
           if (before === null) continue;
@@ -207,19 +222,19 @@ export class TaskStore {
   }
 
   async #untilNobodyIsFaster<T>(act: () => Promise<T>): Promise<T> {
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await act();
       } catch (error) {
-        if (codeOf(error, '') !== 'write_conflict') throw error;
+        if (codeOf(error, '') !== 'write_conflict' || attempt === MOST_ATTEMPTS) throw error;
       }
     }
   }
 
-  #inserted(task: Task, mostOpen: number): Statements {
+  #inserted(task: Task, { unfinished, subtasks }: TaskLimits): Statements {
     const { id, state, priority, parent, after } = task;
     return [
-      { sql: INSERT, values: [id, state, priority, parent, JSON.stringify(task), mostOpen], changes: 1 },
+      { sql: INSERT, values: [id, state, priority, parent, JSON.stringify(task), unfinished, parent, parent, subtasks], changes: 1 },
       ...after.map((awaited) => ({ sql: 'INSERT INTO task_engine__waits VALUES (?, ?)', values: [id, awaited] })),
       this.#logged(task),
     ];
@@ -248,20 +263,30 @@ interface Known {
   readonly task: Task;
   /** As it stands in its row. */
   readonly text: string;
-  readonly owner: Row[string] | undefined;
+  /** The claim that holds it. */
+  readonly owner: Row[string];
   readonly changed: boolean;
 }
 
 const ROOM = `(SELECT count(*) FROM task_engine__tasks WHERE state = 'running' AND until > ?) < ?`;
 
-/** Changes nothing, and only where the task is as it was read. */
-const SAME = 'UPDATE task_engine__tasks SET id = id WHERE id = ? AND task = ?';
+/** Changes nothing, and only where the task is as it was read, and in the same hands. */
+function sameAs({ task, text, owner }: Known): Statements[number] {
+  const sql = 'UPDATE task_engine__tasks SET id = id WHERE id = ? AND task = ? AND owner IS ?';
+  return { sql, values: [task.id, text, owner], changes: 1 };
+}
+
+const SUBTASKS = 'SELECT task, owner FROM task_engine__tasks WHERE parent = ? ORDER BY seq';
+
+/** Others cannot be faster so often: something else is wrong then. */
+const MOST_ATTEMPTS = 100;
 
 const SAVE = `UPDATE task_engine__tasks SET state = ?, due = ?, task = ?, owner = CASE WHEN ? = 'running' THEN owner END,
   until = CASE WHEN ? = 'running' THEN until END WHERE id = ?`;
 
 const INSERT = `INSERT INTO task_engine__tasks (id, state, priority, parent, task)
-  SELECT ?, ?, ?, ?, ? WHERE (${UNFINISHED}) < ? ON CONFLICT (id) DO NOTHING`;
+  SELECT ?, ?, ?, ?, ? WHERE (${UNFINISHED}) < ? AND (? IS NULL OR (SELECT count(*) FROM task_engine__tasks WHERE parent = ?) < ?)
+  ON CONFLICT (id) DO NOTHING`;
 
 function taskOf(row: Row | null): Task | null {
   return row === null ? null : taskSchema().parse(JSON.parse(String(row['task'])));
@@ -271,7 +296,6 @@ function changeOf(row: Row): TaskChange {
   return { at: Number(row['at']), state: row['state'] as TaskState, note: row['note'] === null ? null : String(row['note']) };
 }
 
-/** Bare names are prefixed by the extension's id, as every table of an extension must be. */
 const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS task_engine__tasks (
      seq INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -26,7 +26,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
               'subtasks_open',
               `${open.map(({ id }) => id).join(', ')}: not ended; end your turn, and you are continued with their results`,
             );
-          await desk.change(task, { type: 'completed', result });
+          await desk.change(task, { type: 'completed', result }, true);
           return { task_id: task.id, note: 'The result is kept. End your turn now.' };
         }),
     }),
@@ -43,7 +43,7 @@ export function workerTools(desk: Desk): readonly Tool[] {
         answer(async () => {
           const task = await own(desk, turn, task_id);
           if ('ok' in task) return task;
-          await desk.change(task, { type: 'review_requested', question });
+          await desk.change(task, { type: 'review_requested', question }, true);
           return { task_id: task.id, note: 'The person is asked when your turn ends. End it now.' };
         }),
     }),

@@ -1,7 +1,7 @@
 import type { ExtensionContext, TurnEvent, TurnRequest } from 'pith';
 import { goalMessage } from './messages.ts';
 import { hasEnded, threadOf, type Task } from './task.ts';
-import type { TaskStore } from './task-store.ts';
+import type { TaskStore, TaskWrite } from './task-store.ts';
 import type { TaskEvent, TurnOutcome } from './transitions.ts';
 
 export interface WorkerPorts {
@@ -28,9 +28,10 @@ export async function workOn(ports: WorkerPorts, task: Task, claim: Claim): Prom
   if (claim.lost.aborted) return; // what comes next is decided by whoever holds or ended the task
   await store.write(async (tasks) => {
     const isInterrupted = claim.stop.aborted && outcome.reason === 'aborted';
-    const event: TaskEvent = isInterrupted ? { type: 'interrupted' } : await ended(store, task.id, outcome);
-    await tasks.change(task.id, event, claim.name);
-    if (event.type === 'turn_ended' && event.openSubtasks === 0) await tasks.told(event.endedSubtasks.map(({ id }) => id));
+    const event: TaskEvent = isInterrupted ? { type: 'interrupted' } : await ended(tasks, task.id, outcome);
+    const after = await tasks.change(task.id, event, claim.name);
+    if (after !== null && event.type === 'turn_ended' && event.openSubtasks === 0)
+      await tasks.markTold(event.endedSubtasks.map(({ id }) => id));
   });
 }
 
@@ -79,8 +80,8 @@ function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
 
-async function ended(store: TaskStore, taskId: string, outcome: TurnOutcome): Promise<TaskEvent> {
-  const subtasks = await store.subtasks(taskId);
+async function ended(tasks: TaskWrite, taskId: string, outcome: TurnOutcome): Promise<TaskEvent> {
+  const subtasks = await tasks.subtasks(taskId);
   return {
     type: 'turn_ended',
     outcome,

@@ -1,75 +1,145 @@
 import path from 'node:path';
-import { systemClock } from '@pith/promises';
+import type { ExtensionContext } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { createDatabase } from '../../../core/store/index.ts';
+import { submit } from '../../../sandbox/extensions/task_engine/submission.ts';
+import type { Task } from '../../../sandbox/extensions/task_engine/task.ts';
 import { TaskStore } from '../../../sandbox/extensions/task_engine/task-store.ts';
-import { folderWith } from '../../places.ts';
+import { workOn } from '../../../sandbox/extensions/task_engine/worker.ts';
+import { manualClock } from '../../core/store/manual-clock.ts';
 import { temporaryStore } from '../../core/store/temporary-store.ts';
+import { folderWith } from '../../places.ts';
 import { newTask } from './task-values.ts';
 
-/** Two processes' stores over one file. */
-function two(): readonly [TaskStore, TaskStore] {
-  const file = path.join(folderWith(), 'pith.db');
-  const open = () => new TaskStore(createDatabase(temporaryStore(file), 'task_engine'), systemClock);
-  return [open(), open()];
-}
-
+const PLENTY = { unfinished: 100, subtasks: 100 };
 const idOf = (at: number) => `task${String(at).padStart(6, '0')}`;
 const many = <T>(count: number, make: (at: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, at) => make(at)));
+const insert = (store: TaskStore, ...tasks: readonly Task[]) =>
+  store.write(async (write) => {
+    for (const task of tasks) write.insert(task, PLENTY);
+  });
 
-describe('C1 tasks of two processes', () => {
-  it('are claimed once each, and no more than there is room for', async () => {
-    const stores = two();
-    await stores[0].write(async (tasks) => {
-      for (let at = 0; at < 30; at++) tasks.insert(newTask({ id: idOf(at) }), 100);
-    });
-    const taken = await many(40, (at) => stores[at % 2]!.claim(`claim-${at}`, 60_000, 20));
+/** Two stores over one file, each with its own connection, as two processes have them. */
+function two() {
+  const file = path.join(folderWith(), 'pith.db');
+  const clock = manualClock();
+  const open = () => new TaskStore(createDatabase(temporaryStore(file, clock), 'task_engine'), clock);
+  return { clock, mine: open(), other: open() };
+}
+
+/** One turn of a worker whose agent answers at once. */
+function worked(store: TaskStore, task: Task, claim: string): Promise<void> {
+  const agents = {
+    async *run() {
+      yield { type: 'turn-end', reason: 'done', text: 'done' };
+    },
+  };
+  const never = new AbortController().signal;
+  const ports = { store, agents: agents as unknown as ExtensionContext['agents'], extensionId: 'task_engine' };
+  return workOn(ports, task, { name: claim, stop: never, lost: never });
+}
+
+describe('tasks over two connections', () => {
+  it('C6: are claimed once each, and no more than there is room for', async () => {
+    const { mine, other } = two();
+    await insert(mine, ...Array.from({ length: 30 }, (_, at) => newTask({ id: idOf(at) })));
+    const taken = await many(40, (at) => (at % 2 ? mine : other).claim(`claim-${at}`, 60_000, 20));
     const ids = taken.flatMap((task) => task?.id ?? []);
     expect(ids).toHaveLength(20);
     expect(new Set(ids).size).toBe(20);
-    expect((await stores[1].list(100)).filter(({ state }) => state === 'running')).toHaveLength(20);
+    expect((await other.list(100)).filter(({ state }) => state === 'running')).toHaveLength(20);
   });
 
   it('lose no change: what was read is written, or read again', async () => {
-    const stores = two();
-    await stores[0].write(async (tasks) => tasks.insert(newTask(), 1));
-    await stores[0].claim('claim', 60_000, 1);
+    const { mine, other } = two();
+    await insert(mine, newTask());
+    await mine.claim('claim', 60_000, 1);
     await many(20, (at) =>
-      stores[at % 2]!.write((tasks) => tasks.change('abcdefghij', { type: 'progressed', steps: at, retained: [`key-${at}`] }, 'claim')),
+      (at % 2 ? mine : other).write((tasks) =>
+        tasks.change('abcdefghij', { type: 'progressed', steps: at, retained: [`key-${at}`] }, 'claim'),
+      ),
     );
-    expect((await stores[0].load('abcdefghij'))?.retained).toHaveLength(20);
-    expect((await stores[1].changes('abcdefghij')).map(({ state }) => state)).toEqual(['pending', 'running']);
+    expect((await mine.load('abcdefghij'))?.retained).toHaveLength(20);
+    expect((await other.changes('abcdefghij')).map(({ state }) => state)).toEqual(['pending', 'running']);
   });
 
-  it('hold what a change only read: a task is not moved on by a state that another process has changed meanwhile', async () => {
-    const [mine, other] = two();
-    await mine.write(async (tasks) => {
-      tasks.insert(newTask({ id: idOf(1) }), 2);
-      tasks.insert(newTask({ id: idOf(2), state: 'blocked', after: [idOf(1)] }), 2);
-    });
+  it('are not moved on by what a change only read and somebody else changed meanwhile', async () => {
+    const { mine, other } = two();
+    await insert(mine, newTask({ id: idOf(1) }), newTask({ id: idOf(2), state: 'blocked', after: [idOf(1)] }));
     const seen: string[] = [];
     const after = await mine.write(async (tasks) => {
       const before = await tasks.load(idOf(1));
       seen.push(before!.state);
       if (seen.length === 1) await other.write((others) => others.change(idOf(1), { type: 'cancelled', why: 'not wanted' }));
-      return before!.state === 'cancelled'
-        ? tasks.change(idOf(2), { type: 'abandoned', why: 'it is gone' })
-        : tasks.change(idOf(2), { type: 'unblocked' });
+      return tasks.change(idOf(2), before!.state === 'cancelled' ? { type: 'abandoned', why: 'it is gone' } : { type: 'unblocked' });
     });
     expect([seen, after?.state]).toEqual([['pending', 'cancelled'], 'cancelled']);
   });
 
-  it('are submitted once, and never more than may be open', async () => {
-    const stores = two();
-    const submitted = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, at) =>
-        stores[at % 2]!.write(async (tasks) => {
-          if ((await stores[at % 2]!.unfinished()) >= 5) throw new Error('full');
-          tasks.insert(newTask({ id: idOf(at) }), 5);
-        }),
-      ),
+  it('C6: are submitted once, never more than may be open, and never more than a task may have below it', async () => {
+    const { clock, mine, other } = two();
+    await insert(mine, newTask({ id: idOf(0) }));
+    const parent = await mine.load(idOf(0));
+    const by = { userId: 'local', channelId: 'cli', threadId: null, agent: null, parent, tools: null, denied: [], startedBy: [] };
+    const ask = (at: number, store: TaskStore, maxOpen: number) =>
+      submit({ store, clock, maxOpen }, [{ id: idOf(at), goal: 'g', agentId: 'worker' }], { ...by, correlationId: null }, [
+        { id: 'worker' } as never,
+      ]);
+    const both = await many(6, (at) => ask(1, at % 2 ? mine : other, 100));
+    expect(new Set(both.map(([task]) => task?.id))).toEqual(new Set([idOf(1)]));
+    expect(await mine.unfinished()).toBe(2);
+    const below = await Promise.allSettled(Array.from({ length: 40 }, (_, at) => ask(at + 2, at % 2 ? mine : other, 100)));
+    expect(below.filter(({ status }) => status === 'fulfilled')).toHaveLength(19);
+    expect(await mine.subtasks(idOf(0))).toHaveLength(20);
+    const { mine: fresh, other: second } = two();
+    by.parent = null;
+    const open = await Promise.allSettled(Array.from({ length: 20 }, (_, at) => ask(at, at % 2 ? fresh : second, 5)));
+    expect(open.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    expect(await fresh.unfinished()).toBe(5);
+  });
+
+  it('C2: a worker whose claim is somebody else’s by now changes nothing, within the same millisecond too', async () => {
+    const { mine, other } = two();
+    await insert(
+      mine,
+      newTask({ id: idOf(0) }),
+      newTask({ id: idOf(1), parent: idOf(0), state: 'done', result: 'what the next one needs' }),
     );
-    expect(submitted.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
-    expect(await stores[0].unfinished()).toBe(5);
+    const task = (await mine.claim('stalled', 0, 5))!;
+    let looks = 0;
+    const after = await mine.write(async (tasks) => {
+      await tasks.load(idOf(0));
+      if ((looks += 1) === 1) expect((await other.claim('next', 60_000, 5))?.id).toBe(idOf(0));
+      return tasks.change(idOf(0), { type: 'completed', result: 'too late' }, 'stalled');
+    });
+    expect([looks, after]).toEqual([2, null]);
+    await worked(mine, task, 'stalled');
+    expect(await other.load(idOf(0))).toMatchObject({ state: 'running', completed: null });
+    expect(await other.holds(idOf(0), 'next')).toBe(true);
+    expect((await other.load(idOf(1)))?.told).toBe(false);
+  });
+
+  it('the result of a subtask that is retried meanwhile still reaches its parent', async () => {
+    const { mine, other } = two();
+    await insert(
+      mine,
+      newTask({ id: idOf(0) }),
+      newTask({ id: idOf(1), parent: idOf(0), state: 'failed', error: { code: 'x', message: 'y' } }),
+    );
+    await mine.claim('claim', 60_000, 5);
+    let looks = 0;
+    await mine.write(async (tasks) => {
+      const below = await tasks.subtasks(idOf(0));
+      if ((looks += 1) === 1) await other.write((others) => others.change(idOf(1), { type: 'retried', blocked: false }));
+      await tasks.markTold(below.filter(({ state }) => state === 'failed').map(({ id }) => id));
+    });
+    expect(await other.load(idOf(1))).toMatchObject({ state: 'pending', told: false });
+  });
+
+  it('gives up what never can be written', async () => {
+    const { mine } = two();
+    await expect(mine.write(async (tasks) => tasks.insert(newTask(), { unfinished: 0, subtasks: 0 }))).rejects.toMatchObject({
+      code: 'write_conflict',
+    });
   });
 });
