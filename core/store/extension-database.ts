@@ -80,8 +80,10 @@ export function createDatabase(store: Store, extensionId: string): Database {
       let changes: number[] = [];
       await store.write((run) => {
         changes = statements.map(({ sql, values = [], changes: wanted }) => {
-          const made = store.within(access, () => run(sql, ...values)).changes;
-          if (wanted !== undefined && made !== wanted) throw conflict(extensionId);
+          const before = totalChanges(store);
+          const { changes: last } = store.within(access, () => run(sql, ...values));
+          const made = totalChanges(store) === before ? 0 : last; // what changes no rows leaves the number of the statement before it
+          if (wanted !== undefined && made !== wanted) throw conflict(extensionId, `${made} rows changed, and ${wanted} must: ${sql}`);
           return made;
         });
       });
@@ -90,11 +92,15 @@ export function createDatabase(store: Store, extensionId: string): Database {
   };
 }
 
-function conflict(extensionId: string): PithError {
-  return new PithError('write_conflict', `extension '${extensionId}': somebody else changed a row that a write was about`, {
+function totalChanges(store: Store): unknown {
+  return store.get('SELECT total_changes() AS n')?.['n'];
+}
+
+function conflict(extensionId: string, why: string): PithError {
+  return new PithError('write_conflict', `extension '${extensionId}': nothing was written, because ${why}`, {
     where: extensionId,
     retryable: true,
-    cure: 'read it again, and write what follows from that',
+    cure: 'somebody else was faster: read again, and write what follows from that',
   });
 }
 
