@@ -1,4 +1,4 @@
-/** What manifests, agents and settings declare, read from files. Nothing of an extension runs here. */
+/** What manifests, agents and settings declare, read from files and kept in them. Nothing of an extension runs here. */
 export {
   extensionsOf,
   handlerNames,

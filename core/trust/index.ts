@@ -1,4 +1,4 @@
-/** Trust: whether what a person opened is theirs, and what a manifest may have. The one place that decides; everything else asks here. */
+/** Trust: whether what a person opened is theirs, what a manifest may have, and who is given a secret. The one place that decides; everything else asks here. */
 export {
   askedPath,
   askText,

@@ -17,27 +17,22 @@ export interface CleanStream {
 
 /** Takes the values of declared secrets out of what models say: a server may repeat its key. */
 export interface Cleaning {
-  redact(text: string): string;
-  /** null while there is nothing to hide. */
-  stream(): CleanStream | null;
-  /** `value` with every text in it clean; itself where there is nothing to hide. */
-  redactJson<T>(value: T): T;
-}
-
-/** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
-export interface Secrets {
-  /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
-  get(name: string, asker: Asker): string | null;
-  /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
-  share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
-  /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
-  declare(names: Iterable<string>): void;
   /** `text` with the declared values (plain, in JSON, base64, hex and URL form) replaced by their names. */
   redact(text: string): string;
   /** As `redact`, for a text that comes in pieces; null while there is nothing to hide. */
   stream(): CleanStream | null;
   /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
   redactJson<T>(value: T): T;
+}
+
+/** Secrets come from the environment, else from the file of the user's secrets, by declared names only, and their values never leave in text. */
+export interface Secrets extends Cleaning {
+  /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
+  get(name: string, asker: Asker): string | null;
+  /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
+  share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
+  /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
+  declare(names: Iterable<string>): void;
   /** An error that says the same without them; `error` itself where it holds none. */
   redactError(error: unknown): unknown;
 }

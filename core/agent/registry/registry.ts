@@ -27,23 +27,25 @@ export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
 }
 
 export function createAgentRegistry({ host, events, skills }: RegistryOptions): AgentRegistry {
-  const published = new Map<string, AgentStatus['state']>();
+  const published = new Map<string, { readonly state: AgentStatus['state']; readonly look: number }>();
+  let looks = 0;
   const admission = { host, skills, declarations: async (names: readonly string[]) => [...(await knowing(names)).values()] };
 
   async function statusOf({ id, spec, diagnostics }: AgentDeclaration): Promise<AgentStatus> {
-    if (spec === null) return announced({ id, spec, state: 'failed', notes: diagnostics });
+    const look = (looks += 1);
+    if (spec === null) return announced(look, { id, spec, state: 'failed', notes: diagnostics });
     const status = await admit(deepFreeze(spec), admission);
     const notes = [...diagnostics, ...status.notes];
-    return announced({ ...status, notes, state: stateOf(notes) });
+    return announced(look, { ...status, notes, state: stateOf(notes) });
   }
 
-  function announced(status: AgentStatus): AgentStatus {
-    const before = published.get(status.id);
-    published.set(status.id, status.state);
+  function announced(look: number, status: AgentStatus): AgentStatus {
+    const { id, state } = status;
+    const before = published.get(id);
+    if (before !== undefined && before.look > look) return status; // a later look has ended already
+    published.set(id, { state, look });
     // The first sight of a healthy agent is no change.
-    if (before !== status.state && !(before === undefined && status.state === 'active')) {
-      events.publish('agent.changed', { agentId: status.id, state: status.state });
-    }
+    if (before?.state !== state && !(before === undefined && state === 'active')) events.publish('agent.changed', { agentId: id, state });
     return status;
   }
 

@@ -16,7 +16,7 @@ export interface ToolCaller {
 }
 
 /** The agent as which a tool is called, and the person who can be asked. An agent alone is refused what needs approval. */
-export type ToolUser = string | { readonly agentId: string; approve(question: ToolQuestion): Promise<boolean> };
+type ToolUser = string | { readonly agentId: string; approve(question: ToolQuestion): Promise<boolean> };
 
 export interface ToolQuestion {
   /** `extension/tool`. */

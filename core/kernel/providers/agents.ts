@@ -48,7 +48,7 @@ export function createDeclaredAgents(lifecycle: Lifecycle, discovery: () => Disc
   };
 }
 
-/** Every enabled agent, the same value while nothing changed; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
+/** Every enabled agent; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
 function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly AgentDeclaration[] {
   return [...discovery.declarations.values()]
     .filter((declaration) => isAgent(lifecycle, declaration))
@@ -56,18 +56,8 @@ function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly Ag
       const { id, file, positions, readBy } = declaration;
       const found = [...declaration.diagnostics, ...blockersOf(lifecycle, discovery, declaration)];
       const broken = declaration.manifest === null || found.some(({ severity }) => severity === 'error');
-      return lasting(declaration, { id, file, positions, readBy, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) });
+      return { id, file, positions, readBy, diagnostics: found, spec: broken ? null : agentSpecOf(declaration) };
     });
-}
-
-const lastDeclared = new WeakMap<Declaration, AgentDeclaration>();
-
-/** The value that was given out before, while it still holds: whoever checked it need not check again. */
-function lasting(declaration: Declaration, next: AgentDeclaration): AgentDeclaration {
-  const last = lastDeclared.get(declaration);
-  if (last && last.spec === next.spec && JSON.stringify(last.diagnostics) === JSON.stringify(next.diagnostics)) return last;
-  lastDeclared.set(declaration, next);
-  return next;
 }
 
 function isAgent(lifecycle: Lifecycle, declaration: Declaration): boolean {

@@ -1,9 +1,12 @@
-import type { ExtensionContext } from 'pith';
+import { type ExtensionContext, PithError } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
 const TABLE =
   'CREATE TABLE IF NOT EXISTS scheduler__schedules (id TEXT PRIMARY KEY, user TEXT NOT NULL, made INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID';
+
+/** Others cannot be faster so often: something else is wrong then. */
+const MOST_ATTEMPTS = 100;
 
 /** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
@@ -41,7 +44,7 @@ export class ScheduleStore {
 
   /** Replaces it by what `change` makes of it; null removes it. Resolves null when it is not there, or not any more. */
   async change(id: string, change: (schedule: Schedule) => Schedule | null): Promise<Schedule | null> {
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       const before = await this.#text(id);
       if (before === null) return null;
       const next = change(parseSchedule(before));
@@ -51,6 +54,8 @@ export class ScheduleStore {
           : { sql: 'UPDATE scheduler__schedules SET row = ? WHERE id = ? AND row = ?', values: [JSON.stringify(next), id, before] },
       ]);
       if (changed === 1) return next;
+      if (attempt === MOST_ATTEMPTS)
+        throw new PithError('write_conflict', `schedule '${id}' is changed by others without end`, { retryable: true });
     }
   }
 

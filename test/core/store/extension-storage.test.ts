@@ -90,7 +90,9 @@ describe('createDatabase', () => {
     expect(await database.write([{ ...taken, values: [1] }])).toEqual([1]);
     const three = { sql: 'INSERT INTO notes__items VALUES (7), (8), (9)' };
     const again = { sql: 'CREATE TABLE IF NOT EXISTS notes__items (n INTEGER)', changes: 0 };
-    expect(await database.write([three, again, { sql: 'SELECT 1' }, { sql: 'DELETE FROM notes__items WHERE n > 7' }])).toEqual([3, 0, 0, 2]);
+    expect(await database.write([three, again, { sql: 'SELECT 1' }, { sql: 'DELETE FROM notes__items WHERE n > 7' }])).toEqual([
+      3, 0, 0, 2,
+    ]);
   });
 
   it('keeps statements of the kernel and of extensions apart', async () => {
