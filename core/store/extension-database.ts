@@ -29,6 +29,8 @@ const ACTION = {
   recursive: 33,
 } as const;
 
+/** What a query does. */
+const READS = new Set<number>([ACTION.read, ACTION.select, ACTION.function, ACTION.recursive, ACTION.pragma]);
 const ON_FIRST = new Set<number>([
   ACTION.createTable,
   ACTION.createView,
@@ -52,19 +54,21 @@ const PRAGMAS = new Set(['table_info', 'table_xinfo', 'index_list', 'index_info'
 const FUNCTIONS_DENIED = new Set(['load_extension', 'sqlite_rename_table']);
 
 /** Limits statements to tables that begin with `<extension id>__`, by SQLite's authorizer: also within triggers, views and subqueries. */
-export function tableAccess(extensionId: string): Access {
+export function tableAccess(extensionId: string, mayWrite = true): Access {
   const prefix = `${extensionId}__`; // an id has no double underscore, so that no prefix begins another
   let last = '';
   return {
     authorize(action, first, second, database) {
-      if (isAllowed(prefix, { action, first, second, database })) return 0;
+      if ((mayWrite || READS.has(action)) && isAllowed(prefix, { action, first, second, database })) return 0;
       last = first === null || first === '' ? (second ?? 'this statement') : ON_SECOND.has(action) ? (second ?? first) : first;
       return 1;
     },
     denied: () =>
       new PithError('not_allowed', `extension '${extensionId}': a statement that touches '${last}' was refused`, {
         where: extensionId,
-        cure: `use only tables that begin with '${prefix}', and no pragmas, transactions, temporary or attached tables`,
+        cure: mayWrite
+          ? `use only tables that begin with '${prefix}', and no pragmas, transactions, temporary or attached tables`
+          : `read tables that begin with '${prefix}', and change them by write`,
       }),
   };
 }
@@ -72,11 +76,13 @@ export function tableAccess(extensionId: string): Access {
 /** The tables of one extension: names begin with `<id>__`; anything else is `not_allowed`. */
 export function createDatabase(store: Store, extensionId: string): Database {
   const access = tableAccess(extensionId);
+  const reading = tableAccess(extensionId, false);
   return {
     dialect: 'sqlite',
-    all: async (...query) => store.within(access, () => store.all(...query)),
-    get: async (...query) => store.within(access, () => store.get(...query)),
+    all: async (...query) => store.within(reading, () => store.all(...query)),
+    get: async (...query) => store.within(reading, () => store.get(...query)),
     async write(statements) {
+      refuseOddStatements(extensionId, statements);
       let changes: number[] = [];
       await store.write((run) => {
         changes = statements.map(({ sql, values = [], changes: wanted }) => {
@@ -90,6 +96,35 @@ export function createDatabase(store: Store, extensionId: string): Database {
       return changes;
     },
   };
+}
+
+/** More would hold the event loop too long. */
+const MOST_STATEMENTS = 10_000;
+/** They reach beyond the tables of one extension, and SQLite asks nobody about them. */
+const FAR_REACHING: readonly (readonly [RegExp, string])[] = [
+  [/\bor\s+rollback\b|\bon\s+conflict\s+rollback\b|\braise\s*\(\s*rollback\b/iu, 'it would undo what others write in the same transaction'],
+  [/\bsqlite_(?:sequence|stat\d)\b/iu, 'these rows belong to all tables'],
+];
+
+function refuseOddStatements(extensionId: string, statements: Parameters<Database['write']>[0]): void {
+  const refuse = (code: 'parameter_invalid' | 'not_allowed', why: string): never => {
+    throw new PithError(code, `extension '${extensionId}': nothing was written, because ${why}`, {
+      where: extensionId,
+      cure: 'see references/tables.md of the skill extension-development',
+    });
+  };
+  if (!Array.isArray(statements)) refuse('parameter_invalid', 'write takes a list of statements');
+  if (statements.length > MOST_STATEMENTS)
+    refuse('parameter_invalid', `one write has at most ${MOST_STATEMENTS} statements, not ${statements.length}`);
+  for (const { sql, values = [], changes } of statements) {
+    if (typeof sql !== 'string' || !Array.isArray(values)) refuse('parameter_invalid', 'a statement is { sql, values?, changes? }');
+    if (changes !== undefined && !(Number.isSafeInteger(changes) && changes >= 0))
+      refuse('parameter_invalid', `'changes' must be a whole number of rows: ${sql}`);
+    const plain = sql.replace(/--[^\n]*|\/\*[^]*?\*\//gu, ' ');
+    for (const [pattern, why] of FAR_REACHING) if (pattern.test(plain)) refuse('not_allowed', `${why}: ${sql}`);
+    for (const [, table = ''] of plain.matchAll(/\breferences\s+["'`[]?(\w+)/giu))
+      if (!table.toLowerCase().startsWith(`${extensionId}__`)) refuse('not_allowed', `'${table}' is no table of its own: ${sql}`);
+  }
 }
 
 function totalChanges(store: Store): unknown {

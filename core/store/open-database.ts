@@ -152,8 +152,12 @@ class Connection implements SqliteDatabase {
     }
   }
 
+  /** The kernel's own business, also within the access of an extension. */
   private waitUpTo(ms: number): void {
+    const { access } = this;
+    this.access = null;
     if (ms !== this.waitMs) this.exec(`PRAGMA busy_timeout = ${ms}`);
+    this.access = access;
     this.waitMs = ms;
   }
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
+import { alone } from './alone.ts';
 import { printableLine } from '@pith/plain-text';
 
 /** A text that comes in pieces, cleaned of secrets. */
@@ -69,6 +70,7 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>,
       return given.value;
     },
     share(name, isOwn) {
+      if (declared.has(name)) secrets.declare([name]); // the same
       const given = env[name] ? null : (stored?.get(name) ?? null);
       if (given === null) return env[name] ? { value: env[name], for: null } : null;
       const own = given.for.filter(isOwn);
@@ -248,8 +250,11 @@ export function openSecretsFile(home: string): SecretsFile {
     all: readable,
     set(name, secret) {
       try {
-        const { [name]: _, ...rest } = read();
-        folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
+        folder.make();
+        alone(`${file}.lock`, () => {
+          const { [name]: _, ...rest } = read();
+          folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
+        });
       } catch (error) {
         throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
           where: file,

@@ -1,6 +1,6 @@
 import { didYouMean } from '@pith/plain-text';
 import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, PithError } from '../../contract/index.ts';
-import type { AgentDeclaration, DeclaredAgents } from '../../kernel/index.ts';
+import type { AgentDeclaration, DeclaredAgents, Host } from '../../kernel/index.ts';
 import { deepFreeze } from '@pith/plain-data';
 import type { ModelRouter } from '../../models/index.ts';
 import { type BoundSkills, checkPrompt } from '../prompt/instructions.ts';
@@ -22,11 +22,16 @@ export interface AgentRegistry {
 
 export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
   /** Its agents are those of now; read on every use. */
-  readonly host: AdmissionOptions['host'] & { readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'> };
-  readonly events: Pick<Events, 'publish'>;
+  readonly host: AdmissionOptions['host'] & { readonly extensions: Pick<Host['extensions'], 'onChange'>; readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'> };
+  readonly events: Pick<Events, 'publish' | 'handle'>;
 }
 
 export function createAgentRegistry({ host, events, skills }: RegistryOptions): AgentRegistry {
+  /** What providers bring is asked for once until something has changed: one that hangs is not waited for in every turn. */
+  let brought: Promise<readonly AgentDeclaration[]> | null = null;
+  const forget = (): void => void (brought = null);
+  host.extensions.onChange(forget);
+  events.handle('provider.changed', ({ protocol }) => (protocol === 'agents' ? forget() : undefined));
   const published = new Map<string, { readonly state: AgentStatus['state']; readonly look: number }>();
   let looks = 0;
   const admission = { host, skills, declarations: async (names: readonly string[]) => [...(await knowing(names)).values()] };
@@ -63,9 +68,8 @@ export function createAgentRegistry({ host, events, skills }: RegistryOptions): 
   }
 
   async function all(): Promise<ReadonlyMap<string, AgentDeclaration>> {
-    const brought = await host.agents.brought();
     const found = declared();
-    for (const each of brought) {
+    for (const each of await (brought ??= host.agents.brought())) {
       const known = found.get(each.id);
       if (known === undefined || (known.readBy !== undefined && known.file === each.file)) found.set(each.id, each);
     }

@@ -22,12 +22,13 @@ import type { BoundSkills } from '../prompt/instructions.ts';
 import type { Notice } from '../prompt/context.ts';
 import type { OfferedDocument } from '../prompt/messages.ts';
 import type { Cleaning } from '../../trust/index.ts';
-import type { DeclaredAgents, Providers } from '../../kernel/index.ts';
+import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import type { OfferedTool, TurnToolHost } from '../tools/tools.ts';
 
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {
+  readonly extensions: TurnToolHost['extensions'] & Pick<Host['extensions'], 'onChange'>;
   readonly providers: Pick<Providers, 'tools' | 'active' | 'running' | 'remote' | 'record'>;
   readonly agents: DeclaredAgents;
   readonly secrets: Cleaning;
