@@ -22,7 +22,10 @@ export interface AgentRegistry {
 
 export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
   /** Its agents are those of now; read on every use. */
-  readonly host: AdmissionOptions['host'] & { readonly extensions: Pick<Host['extensions'], 'onChange'>; readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'> };
+  readonly host: AdmissionOptions['host'] & {
+    readonly extensions: Pick<Host['extensions'], 'onChange'>;
+    readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'>;
+  };
   readonly events: Pick<Events, 'publish' | 'handle'>;
 }
 

@@ -2,6 +2,7 @@ import {
   type Command,
   type CommandProvider,
   type Delivery,
+  type Diagnostic,
   type ExtensionContext,
   type Tool,
   type ToolProvider,
@@ -19,12 +20,14 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   static readonly config = z.strictObject({});
 
   readonly #context: ExtensionContext;
+  readonly #store: ScheduleStore;
   readonly #runner: Runner;
   readonly #desk: Desk;
 
   constructor(context: ExtensionContext) {
     const store = new ScheduleStore(context.database);
     this.#context = context;
+    this.#store = store;
     this.#runner = new Runner(context, store);
     this.#desk = new Desk({ store, runner: this.#runner, agents: context.agents, clock: context.clock });
   }
@@ -35,6 +38,15 @@ export default class Scheduler implements ToolProvider, CommandProvider {
 
   getCommands(): readonly Command[] {
     return scheduleCommands(this.#desk);
+  }
+
+  async findings(): Promise<readonly Diagnostic[]> {
+    return (await this.#store.damaged()).map((id) => ({
+      severity: 'error',
+      code: 'database_failed',
+      message: `the row of schedule '${id}' is damaged: it never falls due`,
+      cure: 'schedule it again',
+    }));
   }
 
   /** Handles `schedule.due`. */

@@ -8,6 +8,15 @@ const TABLE =
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
 
+/** null for a row that something else has changed. */
+function readable(text: string): Schedule | null {
+  try {
+    return parseSchedule(text);
+  } catch {
+    return null; // no JSON, or no schedule
+  }
+}
+
 /** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
   readonly #database: ExtensionContext['database'];
@@ -21,7 +30,14 @@ export class ScheduleStore {
   async list(user: string | null): Promise<readonly Schedule[]> {
     await this.#open();
     const rows = await this.#database.all('SELECT row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id', user, user);
-    return rows.map(({ row }) => parseSchedule(String(row)));
+    return rows.flatMap(({ row }) => readable(String(row)) ?? []);
+  }
+
+  /** Ids of rows that cannot be read: they never fall due, and the others go on. */
+  async damaged(): Promise<readonly string[]> {
+    await this.#open();
+    const rows = await this.#database.all('SELECT id, row FROM scheduler__schedules');
+    return rows.flatMap(({ id, row }) => (readable(String(row))?.id === id ? [] : [String(id)]));
   }
 
   async get(id: string): Promise<Schedule | null> {

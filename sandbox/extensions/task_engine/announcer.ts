@@ -29,6 +29,7 @@ export class Announcer {
   }
 
   async #tell({ seq, state, note, task }: Announcement): Promise<void> {
+    if (task === null) return this.store.markAnnounced(seq);
     const { id, goal, submitter } = task;
     const { threadId, userId, person, correlationId } = submitter;
     const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };

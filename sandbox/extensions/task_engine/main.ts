@@ -2,6 +2,7 @@ import type {
   Command,
   CommandProvider,
   ContextProvider,
+  Diagnostic,
   ExtensionContext,
   ServiceProvider,
   Tool,
@@ -59,6 +60,16 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
 
   getCommands(): readonly Command[] {
     return taskCommands(this.#context, this.#desk);
+  }
+
+  async findings(): Promise<readonly Diagnostic[]> {
+    await this.#store.ready();
+    return (await this.#store.damaged()).map((id) => ({
+      severity: 'error',
+      code: 'database_failed',
+      message: `the row of task '${id}' is damaged: nobody works on it`,
+      cure: 'submit it again',
+    }));
   }
 
   runBackground(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Clock, codeOf, type ExtensionContext } from 'pith';
+import { type Clock, codeOf, type ExtensionContext, PithError } from 'pith';
 import { taskSchema, type Task, type TaskState } from './task.ts';
 import { advance, type TaskEvent } from './transitions.ts';
 
@@ -27,10 +27,10 @@ export interface TaskChange {
   readonly note: string | null;
 }
 
-/** A change that is to be reported, and the task as it is by now. */
+/** A change that is to be reported, and the task as it is by now; null: its row cannot be read. */
 export interface Announcement extends TaskChange {
   readonly seq: number;
-  readonly task: Task;
+  readonly task: Task | null;
 }
 
 type Database = ExtensionContext['database'];
@@ -44,7 +44,7 @@ const CLAIMABLE = `(state = 'pending' OR (state IN ('retry_scheduled', 'human_re
 const FAR = `(state = 'running' AND until > ? OR state = 'retry_scheduled' AND due > ?)`;
 
 const AWAITED = `SELECT 1 FROM task_engine__waits JOIN task_engine__tasks AS other ON other.id = awaited WHERE task_engine__waits.task = waiting.id`;
-const RELEASED = `SELECT task FROM task_engine__tasks AS waiting WHERE
+const RELEASED = `SELECT id, task FROM task_engine__tasks AS waiting WHERE
   state = 'blocked' AND (NOT EXISTS (${AWAITED} AND other.state <> 'done') OR EXISTS (${AWAITED} AND other.state IN ('failed', 'cancelled')))
   OR state = 'waiting_subtasks' AND NOT EXISTS (
     SELECT 1 FROM task_engine__tasks AS other WHERE other.parent = waiting.id AND other.state NOT IN ('done', 'failed', 'cancelled'))
@@ -71,7 +71,7 @@ export class TaskStore {
   }
 
   async load(id: string): Promise<Task | null> {
-    return taskOf(await this.database.get('SELECT task FROM task_engine__tasks WHERE id = ?', id));
+    return taskOf(await this.database.get('SELECT id, task FROM task_engine__tasks WHERE id = ?', id));
   }
 
   /** Those that are there, in this order. */
@@ -81,7 +81,7 @@ export class TaskStore {
 
   /** Newest first. */
   async list(limit: number, state: TaskState | null = null): Promise<readonly Task[]> {
-    return this.#tasks('SELECT task FROM task_engine__tasks WHERE state = coalesce(?, state) ORDER BY seq DESC LIMIT ?', state, limit);
+    return this.#tasks('SELECT id, task FROM task_engine__tasks WHERE state = coalesce(?, state) ORDER BY seq DESC LIMIT ?', state, limit);
   }
 
   async ids(): Promise<readonly string[]> {
@@ -100,7 +100,7 @@ export class TaskStore {
   /** Tasks that wait for this one, whatever their state. */
   async waitingFor(id: string): Promise<readonly Task[]> {
     return this.#tasks(
-      'SELECT waiting.task FROM task_engine__waits AS waits JOIN task_engine__tasks AS waiting ON waiting.id = waits.task WHERE awaited = ? ORDER BY seq',
+      'SELECT waiting.id, waiting.task FROM task_engine__waits AS waits JOIN task_engine__tasks AS waiting ON waiting.id = waits.task WHERE awaited = ? ORDER BY seq',
       id,
     );
   }
@@ -125,23 +125,34 @@ export class TaskStore {
   /** The next task that can be worked on, taken by `claim` until `leaseMs` from now; null when there is none, or no room. */
   async claim(claim: string, leaseMs: number, room: number): Promise<Task | null> {
     await this.ready();
-    return this.#untilNobodyIsFaster(async () => {
-      const now = this.clock.now();
-      const next = await this.database.get(
-        `SELECT task FROM task_engine__tasks WHERE ${CLAIMABLE} AND ${ROOM} ORDER BY priority DESC, seq LIMIT 1`,
-        now,
-        now,
-        now,
-        room,
-      );
-      const before = taskOf(next);
+    const now = this.clock.now();
+    const rows = await this.database.all(
+      `SELECT id, task FROM task_engine__tasks WHERE ${CLAIMABLE} AND ${ROOM} ORDER BY priority DESC, seq LIMIT ${MOST_LOOKED_AT}`,
+      now,
+      now,
+      now,
+      room,
+    );
+    for (const row of rows) {
+      const before = readable(row);
       const after = before && advance(before, { type: 'claimed' });
-      if (!next || !before || !after) return null;
+      if (!before || !after) continue;
       const take = `UPDATE task_engine__tasks SET owner = ?, until = ? WHERE id = ? AND task = ? AND ${CLAIMABLE} AND ${ROOM}`;
-      const values = [claim, now + leaseMs, after.id, next['task'] as string, now, now, now, room];
-      await this.database.write([{ sql: take, values, changes: 1 }, ...this.#saved(before, after).statements]);
-      return after;
-    });
+      const values = [claim, now + leaseMs, after.id, row['task'] as string, now, now, now, room];
+      try {
+        await this.database.write([{ sql: take, values, changes: 1 }, ...this.#saved(before, after).statements]);
+        return after;
+      } catch (error) {
+        if (codeOf(error, '') !== 'write_conflict') throw error; // else somebody else has taken it, or the room
+      }
+    }
+    return null;
+  }
+
+  /** Ids of rows that cannot be read: nobody works on them, and the others go on. */
+  async damaged(): Promise<readonly string[]> {
+    const rows = await this.database.all('SELECT id, task FROM task_engine__tasks');
+    return rows.flatMap((row) => (readable(row) === null ? [String(row['id'])] : []));
   }
 
   /** Those whose claims still hold. */
@@ -158,10 +169,10 @@ export class TaskStore {
   /** The oldest changes that have not been reported. */
   async unannounced(): Promise<readonly Announcement[]> {
     const rows = await this.database.all(
-      `SELECT changes.seq, at, changes.state, note, tasks.task FROM task_engine__changes AS changes
+      `SELECT changes.seq, at, changes.state, note, tasks.id, tasks.task FROM task_engine__changes AS changes
          JOIN task_engine__tasks AS tasks ON tasks.id = changes.task WHERE announced = 0 ORDER BY changes.seq LIMIT 100`,
     );
-    return rows.map((row) => ({ seq: Number(row['seq']), ...changeOf(row), task: taskOf(row) as Task }));
+    return rows.map((row) => ({ seq: Number(row['seq']), ...changeOf(row), task: readable(row) }));
   }
 
   async markAnnounced(seq: number): Promise<void> {
@@ -192,7 +203,7 @@ export class TaskStore {
       return before;
     };
     const find = async (id: string): Promise<Known | null> => {
-      const row = known.has(id) ? null : await this.database.get('SELECT task, owner FROM task_engine__tasks WHERE id = ?', id);
+      const row = known.has(id) ? null : await this.database.get('SELECT id, task, owner FROM task_engine__tasks WHERE id = ?', id);
       return row === null ? (known.get(id) ?? null) : keep(row);
     };
     const put = (before: Known, after: Task, saved = this.#saved(before.task, after)): void => {
@@ -254,7 +265,7 @@ export class TaskStore {
   }
 
   async #tasks(...query: Parameters<Database['all']>): Promise<readonly Task[]> {
-    return (await this.database.all(...query)).map((row) => taskOf(row) as Task);
+    return (await this.database.all(...query)).flatMap((row) => readable(row) ?? []);
   }
 }
 
@@ -276,7 +287,10 @@ function sameAs({ task, text, owner }: Known): Statements[number] {
   return { sql, values: [task.id, text, owner], changes: 1 };
 }
 
-const SUBTASKS = 'SELECT task, owner FROM task_engine__tasks WHERE parent = ? ORDER BY seq';
+const SUBTASKS = 'SELECT id, task, owner FROM task_engine__tasks WHERE parent = ? ORDER BY seq';
+
+/** Of those that can be worked on: behind so many that somebody else takes, or that are damaged, nothing is looked for at once. */
+const MOST_LOOKED_AT = 50;
 
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
@@ -289,7 +303,22 @@ const INSERT = `INSERT INTO task_engine__tasks (id, state, priority, parent, tas
   ON CONFLICT (id) DO NOTHING`;
 
 function taskOf(row: Row | null): Task | null {
-  return row === null ? null : taskSchema().parse(JSON.parse(String(row['task'])));
+  const task = row && readable(row);
+  if (row === null || task) return task;
+  throw new PithError('database_failed', `the row of task '${String(row['id'])}' is damaged`, {
+    where: String(row['id']),
+    cure: 'submit the task again',
+  });
+}
+
+/** null for a row that something else has changed. */
+function readable(row: Row): Task | null {
+  try {
+    const task = taskSchema().parse(JSON.parse(String(row['task'])));
+    return task.id === row['id'] ? task : null;
+  } catch {
+    return null; // no JSON, or no task
+  }
 }
 
 function changeOf(row: Row): TaskChange {

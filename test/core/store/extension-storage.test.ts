@@ -95,6 +95,27 @@ describe('createDatabase', () => {
     ]);
   });
 
+  it('lets queries only read', async () => {
+    const database = createDatabase(temporaryStore(), 'notes');
+    await database.write([{ sql: 'CREATE TABLE notes__items (n INTEGER)' }]);
+    for (const sql of ['INSERT INTO notes__items VALUES (1) RETURNING n', 'CREATE TABLE notes__more (n)'])
+      await expect(database.get(sql)).rejects.toMatchObject({ code: 'not_allowed', cure: expect.stringContaining('by write') });
+    expect(await database.all('SELECT count(*) AS n FROM notes__items')).toEqual([{ n: 0 }]);
+  });
+
+  it.each([
+    ['a guard that no write can meet', [{ sql: 'DELETE FROM notes__items', changes: Number.NaN }], 'parameter_invalid'],
+    ['no list', null, 'parameter_invalid'],
+    ['too many statements', Array.from({ length: 10_001 }, () => ({ sql: 'DELETE FROM notes__items' })), 'parameter_invalid'],
+    ['a reference to a table of others', [{ sql: 'CREATE TABLE notes__x (a TEXT REFERENCES /* */ "turns"(state))' }], 'not_allowed'],
+    ['rows of all tables', [{ sql: 'UPDATE sqlite_sequence SET seq = 9' }], 'not_allowed'],
+    ['what undoes the writes of others', [{ sql: 'INSERT OR/**/ROLLBACK INTO notes__items VALUES (1)' }], 'not_allowed'],
+  ])('refuses %s', async (_, statements, code) => {
+    const database = createDatabase(temporaryStore(), 'notes');
+    await database.write([{ sql: 'CREATE TABLE notes__items (n INTEGER)' }]);
+    await expect(database.write(statements as never)).rejects.toMatchObject({ code });
+  });
+
   it('keeps statements of the kernel and of extensions apart', async () => {
     const store = temporaryStore();
     store.migrate('secret', ['CREATE TABLE secret (a)']);

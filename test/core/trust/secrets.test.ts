@@ -1,6 +1,14 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { createSecrets } from '../../../core/trust/index.ts';
+import { createSecrets, openSecretsFile } from '../../../core/trust/index.ts';
+import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
+
+const alias = Object.fromEntries(readdirSync('packages').map((name) => [`@pith/${name}`, path.resolve('packages', name, 'index.ts')]));
 
 function redacted(value: string): boolean {
   const secrets = createSecrets({ NAME: value });
@@ -21,4 +29,33 @@ describe('a declared secret', () => {
     canary-0123456789
   `),
   )('K61 is kept out of texts: %s', (value) => expect(redacted(value)).toBe(true));
+});
+
+it('K61 a value that was kept since is hidden from the moment that a process is given it', () => {
+  let kept: { readonly value: string; readonly for: readonly string[] } | null = null;
+  const secrets = createSecrets({}, { get: () => kept });
+  secrets.declare(['LATER']);
+  kept = { value: 'canary-0123456789', for: ['extension:mine'] };
+  expect(secrets.share('LATER', () => true)).toEqual({ value: 'canary-0123456789', for: ['extension:mine'] });
+  expect(secrets.redact('it is canary-0123456789')).toBe('it is [secret LATER]');
+});
+
+it('K61 of secrets that several processes keep at once none is lost', async () => {
+  const home = folderWith();
+  const program = path.join(home, 'keep.mjs');
+  const entry = path.resolve('core/trust/index.ts');
+  const text = `import { openSecretsFile } from ${JSON.stringify(entry)};\nopenSecretsFile(process.argv[2]).set(process.argv[3], { value: 'v', for: [] });\n`;
+  writeFileSync(path.join(home, 'keep.ts'), text);
+  await build({
+    entryPoints: [path.join(home, 'keep.ts')],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+    alias,
+  });
+  const names = Array.from({ length: 8 }, (_, at) => `NAME_${at}`);
+  await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [program, home, name])));
+  expect(Object.keys(openSecretsFile(home).all()).sort()).toEqual(names);
 });

@@ -23,8 +23,9 @@ const insert = (store: TaskStore, ...tasks: readonly Task[]) =>
 function two() {
   const file = path.join(folderWith(), 'pith.db');
   const clock = manualClock();
-  const open = () => new TaskStore(createDatabase(temporaryStore(file, clock), 'task_engine'), clock);
-  return { clock, mine: open(), other: open() };
+  const database = createDatabase(temporaryStore(file, clock), 'task_engine');
+  const other = createDatabase(temporaryStore(file, clock), 'task_engine');
+  return { clock, database, mine: new TaskStore(database, clock), other: new TaskStore(other, clock) };
 }
 
 /** One turn of a worker whose agent answers at once. */
@@ -135,6 +136,21 @@ describe('tasks over two connections', () => {
       await tasks.markTold(below.filter(({ state }) => state === 'failed').map(({ id }) => id));
     });
     expect(await other.load(idOf(1))).toMatchObject({ state: 'pending', told: false });
+  });
+
+  it('leaves damaged rows out, names them, and works on the others', async () => {
+    const { database, mine } = two();
+    await insert(mine, ...[0, 1, 2, 3].map((at) => newTask({ id: idOf(at), priority: 9 - at })));
+    const damage = (at: number, task: string) =>
+      database.write([{ sql: `UPDATE task_engine__tasks SET task = ${task} WHERE id = ?`, values: [idOf(at)] }]);
+    await damage(0, 'substr(task, 1, 50)');
+    await damage(1, `json_set(task, '$.id', 'elsewhere0')`);
+    await damage(2, `cast(replace(cast(task AS BLOB), cast('count' AS BLOB), x'63ff756e74') AS TEXT)`); // no UTF-8
+    expect((await mine.claim('claim', 60_000, 9))?.id).toBe(idOf(3));
+    expect(await mine.claim('claim', 60_000, 9)).toBeNull();
+    expect((await mine.list(10)).map(({ id }) => id)).toEqual([idOf(3), idOf(2)]);
+    expect(await mine.damaged()).toEqual([idOf(0), idOf(1)]);
+    await expect(mine.load(idOf(0))).rejects.toMatchObject({ code: 'database_failed', message: expect.stringContaining(idOf(0)) });
   });
 
   it('gives up what never can be written', async () => {

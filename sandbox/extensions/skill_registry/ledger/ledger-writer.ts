@@ -1,4 +1,4 @@
-import type { Clock, ExtensionContext, Logger } from 'pith';
+import { type Clock, codeOf, type ExtensionContext, type Logger } from 'pith';
 
 /** One thing to be written. */
 export type Entry = Parameters<ExtensionContext['database']['write']>[0];
@@ -54,20 +54,36 @@ export class LedgerWriter {
   }
 
   async #write(): Promise<void> {
-    const waiting = this.#waiting.splice(0);
+    let waiting = this.#waiting.splice(0);
     if (waiting.length === 0) return;
     try {
-      const entries = await Promise.all(waiting.map((entry) => ('prepare' in entry ? entry.prepare() : entry)));
       if (!(await this.#isUsable())) return;
-      const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [this.#ports.clock.now()] }];
-      await this.#ports.database.write([...first, ...entries.flat()]);
-      this.#ready = true;
+      for (; waiting.length > 0; waiting = waiting.slice(AT_ONCE)) await this.#writeAll(waiting.slice(0, AT_ONCE));
       this.#failed = false;
       await prune(this.#ports);
     } catch (error) {
-      if (!this.#failed) this.#ports.logger.warn('what became of skills is not recorded', { error: String(error) });
-      this.#failed = true;
+      this.#waiting = [...waiting, ...this.#waiting].slice(-MOST_WAITING); // written with what comes next
+      this.#warn(error);
     }
+  }
+
+  /** In one commit; where one of them can never be written, the others each in their own. Rejects when the database takes nothing now. */
+  async #writeAll(waiting: readonly (Entry | LateEntry)[]): Promise<void> {
+    const entries = await Promise.all(waiting.map((entry) => ('prepare' in entry ? entry.prepare() : entry)));
+    try {
+      const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [this.#ports.clock.now()] }];
+      await this.#ports.database.write([...first, ...entries.flat()]);
+      this.#ready = true;
+    } catch (error) {
+      if (codeOf(error, '') !== 'parameter_invalid') throw error;
+      if (entries.length === 1) return this.#warn(error);
+      for (const entry of entries) await this.#writeAll([entry]);
+    }
+  }
+
+  #warn(error: unknown): void {
+    if (!this.#failed) this.#ports.logger.warn('what became of skills is not recorded', { error: String(error) });
+    this.#failed = true;
   }
 
   /** Tables of a later version stay as they are. */
