@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
-import { discover, openIndex, enabledBy, loadSettings, type SettingsOptions, shippedSandbox } from '../declarations/index.ts';
+import { discover, openIndex, enabledBy, isExtension, loadSettings, type SettingsOptions, shippedSandbox } from '../declarations/index.ts';
 
 /** What a person is shown before they trust a sandbox. Everything in it was written by somebody else: whoever prints it makes it printable. */
 export interface SandboxOverview {
@@ -66,7 +66,7 @@ export async function overviewOf(
     at: 0,
   });
   const brought = [...declarations.values()].filter(({ shipped }) => !shipped);
-  const all = brought.flatMap(({ id, manifest }) => (manifest === null ? [] : [{ id, manifest }]));
+  const all = brought.flatMap((each) => (each.manifest === null ? [] : [{ ...each, manifest: each.manifest }]));
   const project = path.dirname(opened);
   const asked = all.flatMap(({ manifest }) => manifestAsks(manifest));
   const known = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
@@ -75,7 +75,7 @@ export async function overviewOf(
     sandbox: opened,
     project,
     extensions: all
-      .filter(({ manifest }) => manifest.entrypoint !== undefined)
+      .filter(isExtension)
       .map(({ id, manifest }) => ({ id, asks: manifestAsks(manifest).map((ask) => ({ ask, ...examinedAsk(ask, places) })) })),
     agents: brought.filter(({ manifest, readBy }) => manifest?.agent !== undefined || readBy !== undefined).map(({ id }) => id),
     ...reached(settings),

@@ -1,6 +1,6 @@
 import { type AgentSpec, PithError, type Diagnostic } from '../contract/index.ts';
 import { deepFreeze } from '@pith/plain-data';
-import { isExtension, type Declaration, type FolderRecord } from './declaration.ts';
+import { type Declaration, type FolderRecord } from './declaration.ts';
 import type { Manifest } from '../trust/index.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import { asIgnored, unknownKey } from '@pith/checked-yaml';
@@ -43,7 +43,7 @@ function make(declaration: Declaration): AgentSpec {
     instructions: agent.instructions,
     prompt: prompt?.text ?? null,
     promptFile: prompt?.file ?? null,
-    ...(prompt !== null && isExtension(declaration) ? { promptBy: declaration.id } : {}),
+    ...(prompt !== null && manifest.entrypoint !== undefined ? { promptBy: declaration.id } : {}),
     usesTools: agent.uses_tools,
     usesSkills: agent.uses_skills,
     delegatesTo: agent.delegates_to,

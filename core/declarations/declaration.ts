@@ -107,16 +107,20 @@ export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | 
   return [...new Set([...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])].map(({ handler }) => handler))];
 }
 
-/** True for a folder that is an extension; agents without code, and what only defines for others, share the map of declarations. */
-export function isExtension({ manifest, directory, readBy }: Declaration): boolean {
+/** True for a folder that is an extension: agents without code or contract share the map of declarations. */
+export function isExtension(declaration: Declaration): boolean {
+  const { manifest, directory, readBy } = declaration;
   if (readBy !== undefined) return false;
-  if (manifest === null) return /[\\/]extensions[\\/][^\\/]+$/.test(directory);
-  const isDefinition = Object.values(manifest.defines).some((each) => Object.keys(each).length > 0);
-  return (
-    manifest.entrypoint !== undefined ||
-    manifest.provides.length > 0 ||
-    (manifest.agent === undefined && !isDefinition && /[\\/]extensions[\\/][^\\/]+$/.test(directory))
-  );
+  const isInItsPlace = /[\\/]extensions[\\/][^\\/]+$/.test(directory);
+  if (manifest === null) return isInItsPlace;
+  const hasCode = manifest.entrypoint !== undefined || manifest.provides.length > 0;
+  return hasCode || isContractOnly(declaration) || (manifest.agent === undefined && isInItsPlace);
+}
+
+/** Whether all that it has is for others: what it defines, and a contract that they import. Nothing of it is loaded by itself. */
+export function isContractOnly({ manifest, contract }: Declaration): boolean {
+  if (manifest === null || manifest.entrypoint !== undefined) return false;
+  return contract !== undefined || Object.values(manifest.defines).some((each) => Object.keys(each).length > 0);
 }
 
 export function extensionsOf(discovery: Discovery): readonly Declaration[] {

@@ -4,7 +4,7 @@ import { type Diagnostic, messageOf } from '../contract/index.ts';
 import type { Manifest, Granted } from '../trust/index.ts';
 import { settleAgents, type Entry } from './agents.ts';
 import { settleDefinitions } from './definitions.ts';
-import { MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
+import { isExtension, MANIFEST_FILE, type Declaration, type Discovery, type FolderRecord } from './declaration.ts';
 import { readFolder, type AgentFiles } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { dependencyFailures, type IsEnabled } from './dependencies.ts';
@@ -76,8 +76,10 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
   const declarations = new Map([...settleDefinitions(settleAgents(entries), ofPith)].sort(([a], [b]) => (a < b ? -1 : 1)));
   const isOn: IsEnabled = (id, manifest) => isEnabled(id, manifest, declarations.keys());
   // Findings of agents that are switched off are reported nowhere else.
-  for (const { id, manifest, diagnostics: found } of declarations.values())
-    if (manifest !== null && manifest.entrypoint === undefined && !isOn(id, manifest)) diagnostics.push(...found);
+  for (const declaration of declarations.values()) {
+    const { id, manifest, diagnostics: found } = declaration;
+    if (manifest !== null && !isExtension(declaration) && !isOn(id, manifest)) diagnostics.push(...found);
+  }
   return { declarations, failures: dependencyFailures(declarations, isOn, at), diagnostics };
 }
 

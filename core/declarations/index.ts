@@ -1,8 +1,10 @@
 /** What manifests, agents and settings declare, read from files and kept in them. Nothing of an extension runs here. */
 export {
+  CONTRACT_FILE,
   extensionsOf,
   handlerNames,
   isBrought,
+  isContractOnly,
   isExtension,
   keepsNames,
   shortId,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type * as Esbuild from 'esbuild';
 import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
-import { FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
+import { CONTRACT, FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources } from './own-sources.ts';
 import { Problem } from '../kernel/index.ts';
 
@@ -82,7 +82,7 @@ async function common(rules: ImportRules) {
 
 function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {
   const place = message?.location;
-  const file = place ? path.resolve(directory, place.file) : path.join(directory, entry);
+  const file = place ? path.resolve(directory, place.file.replace(`${CONTRACT}:`, '')) : path.join(directory, entry);
   // What ends too early is found in the line that was added.
   const line = place && (place.lineText.includes(NO_MAP) ? place.line - 1 : place.line);
   const where = `${path.relative(directory, file)}${line ? `:${line}` : ''}`;

@@ -4,6 +4,7 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isBelow, isInside } from '@pith/safe-files';
+import { CONTRACT_FILE } from '../declarations/index.ts';
 import { RESERVED_IDS } from '../trust/index.ts';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
 
@@ -51,6 +52,7 @@ export function importRules(rules: ImportRules): Plugin {
       });
       build.onResolve({ filter: /.*/ }, (args) => {
         if (args.namespace === CONTRACT) return forbiddenInContract(args.path);
+        if (args.kind === 'entry-point' && path.basename(args.path) === CONTRACT_FILE) return { path: args.path, namespace: CONTRACT };
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
         const inPackage = args.importer.split(path.sep).includes('node_modules') || isBelow(args.importer, packages);
         if (args.path.startsWith(OWN_PACKAGES)) return ownPackage(args.path, rules);
@@ -61,8 +63,8 @@ export function importRules(rules: ImportRules): Plugin {
 }
 
 const RESOLVING = Symbol('resolving');
-/** The contract of another extension: its text becomes part of the bundle, and a protocol or topic of it is known by its id. */
-const CONTRACT = 'pith-contract-of';
+/** A contract: of another extension, its text becomes part of the bundle, and a protocol or topic of it is known by its id. */
+export const CONTRACT = 'pith-contract-of';
 
 async function resolveImport(
   build: PluginBuild,

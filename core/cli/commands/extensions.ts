@@ -16,7 +16,7 @@ export async function listExtensions(kernel: Kernel, _input: CommandInput, io: C
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },
       { title: 'VERSION', value: ({ version }) => version },
       { title: 'PROVIDES', value: ({ provides }) => provides.join(', ') },
-      { title: 'RUNS IN', value: ({ tier }) => PLACES[tier].short },
+      { title: 'RUNS IN', value: ({ tier }) => PLACES[tier ?? 'contract'].short },
       { title: 'FROM', value: ({ shipped }) => (shipped ? 'pith' : 'sandbox') },
       { title: 'REASON', value: (extension) => (extension.message === undefined ? '' : findingLine(extension)) },
     ],
@@ -32,7 +32,7 @@ export async function showExtension(kernel: Kernel, input: CommandInput, io: Com
     ['state', extension.state, (text) => paintState(io, text)],
     ['version', extension.version],
     ['provides', extension.provides.join(', ')],
-    ['runs', PLACES[extension.tier].long],
+    ['runs', PLACES[extension.tier ?? 'contract'].long],
     ['folder', extension.directory],
     ...asksOf(extension.manifest),
     ['not agreed to', withheldText(extension)],
@@ -47,7 +47,8 @@ export async function showExtension(kernel: Kernel, input: CommandInput, io: Com
 const PLACES = {
   in_process: { short: 'kernel', long: 'in the process of the kernel' },
   process: { short: 'process', long: 'in a separate process' },
-} as const satisfies Record<ExtensionStatus['tier'], object>;
+  contract: { short: 'users', long: 'in the extensions that import its contract' },
+} as const satisfies Record<NonNullable<ExtensionStatus['tier']> | 'contract', object>;
 
 /** What its manifest asks for and it does not have. */
 function withheldText({ asks }: ExtensionStatus): string | undefined {
@@ -61,15 +62,17 @@ function withheldText({ asks }: ExtensionStatus): string | undefined {
 /** What it needs of others and of the person; lines without a value are left out. */
 function asksOf(manifest: Manifest | null): readonly (readonly [string, string | undefined])[] {
   if (manifest === null) return [];
-  const { depends_on, optional_depends_on, isolation, permissions, secrets, events, schedules, setup_instructions } = manifest;
+  const { defines, depends_on, optional_depends_on, entrypoint, isolation, permissions, secrets, events, schedules, setup_instructions } =
+    manifest;
   const granted = [
     ...(permissions.network ? [`network (${NETWORK_REACH})`] : []),
     ...permissions.read.map((path) => `read ${path}`),
     ...permissions.write.map((path) => `write ${path}`),
   ];
   return [
+    ['defines', [...Object.keys(defines.protocols), ...Object.keys(defines.topics)].join(', ') || undefined],
     ['depends on', [...depends_on, ...optional_depends_on.map((id) => `${id} (optional)`)].join(', ') || undefined],
-    ['asks to run', PLACES[isolation].long],
+    ['asks to run', entrypoint === undefined ? undefined : PLACES[isolation].long],
     ['asks for', granted.join(', ') || undefined],
     ['secrets', secrets.join(', ') || undefined],
     ['publishes', events.publishes.join(', ') || undefined],

@@ -9,7 +9,7 @@ import {
   type Protocol,
 } from '../../contract/index.ts';
 import type { Runtime } from './runtime.ts';
-import { type Declaration, handlerNames, KERNEL_PROTOCOLS } from '../../declarations/index.ts';
+import { CONTRACT_FILE, type Declaration, handlerNames, isContractOnly, KERNEL_PROTOCOLS } from '../../declarations/index.ts';
 import { Problem } from '../records/failures.ts';
 import { runAs, type Owner } from '../records/stray-errors.ts';
 import type { Manifest } from '../../trust/index.ts';
@@ -33,7 +33,7 @@ export interface ImportedClass {
   readonly shipped: boolean;
 }
 
-/** Bundles and imports an extension's entrypoint. A higher `generation` is evaluated afresh. Throws a `Problem`. */
+/** Bundles and imports an extension's entrypoint; of one that has only a contract the class is empty. A higher `generation` is evaluated afresh. Throws a `Problem`. */
 export async function importClass(
   runtime: Pick<Runtime, 'loader' | 'loaded'>,
   declaration: Declaration,
@@ -41,6 +41,11 @@ export async function importClass(
   owner: Owner,
 ): Promise<ImportedClass> {
   const entry = declaration.manifest?.entrypoint;
+  if (isContractOnly(declaration)) {
+    // Nobody runs it; what is wrong with it is to be said of it, and not only of those that import it.
+    if (declaration.contract) await runtime.loader.bundle(declaration, CONTRACT_FILE);
+    return { Class: class {} as unknown as ExtensionClass, shipped: declaration.shipped };
+  }
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
   const { module, shipped } = await importEntry(runtime, declaration, { entry, generation }, owner);

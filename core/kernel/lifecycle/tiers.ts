@@ -1,5 +1,5 @@
 import type { Command, ModelProvider, Extension, Protocol, Clock } from '../../contract/index.ts';
-import { type Declaration, handlerNames } from '../../declarations/index.ts';
+import { type Declaration, handlerNames, isContractOnly } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { checkConfig, checkAgentKeyWith, usableConfig } from '../calls/schemas.ts';
 import { type Candidate, type Generation, type Version, Calls } from '../calls/generation.ts';
@@ -70,7 +70,8 @@ export interface Tiers extends Pick<ProcessTier, 'construct' | 'checkSettings'> 
 }
 
 export function createTiers(runtime: Runtime, processes: ProcessTier | undefined): Tiers {
-  const isInProcess = ({ declaration }: Version): boolean => runtime.rights.tierOf(declaration) === 'in_process';
+  const isInProcess = ({ declaration }: Version): boolean =>
+    isContractOnly(declaration) || runtime.rights.tierOf(declaration) === 'in_process';
   const tiers: Tiers = {
     processes({ id, file }) {
       if (processes) return processes;

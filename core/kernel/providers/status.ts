@@ -1,6 +1,6 @@
 import { askText, type Manifest, manifestAsks } from '../../trust/index.ts';
 import { type Diagnostic, messageOf, PithError } from '../../contract/index.ts';
-import type { Failure, Declaration } from '../../declarations/index.ts';
+import { type Failure, type Declaration, isContractOnly } from '../../declarations/index.ts';
 import type { ProcessTier } from '../lifecycle/tiers.ts';
 import type { ExtensionState, Slot } from '../lifecycle/actor.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
@@ -13,8 +13,8 @@ export interface ExtensionStatus {
   readonly state: ExtensionState;
   readonly provides: readonly string[];
   readonly shipped: boolean;
-  /** Where it runs, or would run. */
-  readonly tier: Tier;
+  /** Where it runs, or would run; null: it has only a contract, which runs in what imports it. */
+  readonly tier: Tier | null;
   readonly directory: string;
   readonly version: string;
   readonly generation: number;
@@ -43,7 +43,7 @@ export function statusOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus {
     state,
     provides: declaration.manifest?.provides ?? [],
     shipped: current?.shipped || declaration.shipped,
-    tier: current?.tier ?? lifecycle.runtime.rights.tierOf(declaration),
+    tier: tierOf(lifecycle, slot),
     directory: declaration.directory,
     version: declaration.manifest?.version ?? '',
     generation: current?.number ?? 0,
@@ -93,7 +93,12 @@ export function ownNotes(notes: Slot['notes']): readonly { readonly code: string
 
 const KERNEL_CODES: ReadonlySet<string> = new Set(ERROR_CODES);
 
-function notesOf({ runtime: { rights } }: Lifecycle, { written, config, current, notes }: Slot): ExtensionStatus['notes'] {
+function tierOf({ runtime }: Lifecycle, { declaration, current }: Slot): Tier | null {
+  return isContractOnly(declaration) ? null : (current?.tier ?? runtime.rights.tierOf(declaration));
+}
+
+function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
+  const { written, config, current, notes } = slot;
   const { declaration } = written;
   const found: ExtensionStatus['notes'][number][] = [...notes].map(([message, code]) => ({
     code,
@@ -111,7 +116,7 @@ function notesOf({ runtime: { rights } }: Lifecycle, { written, config, current,
         : { code: 'not_agreed', message: `asks for ${askText(ask)}, which no extension is given: ${never}` },
     );
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
-  if (!trusted && config.enabled && (current?.tier ?? rights.tierOf(declaration)) === 'in_process')
+  if (!trusted && config.enabled && tierOf(lifecycle, slot) === 'in_process')
     found.push({
       code: 'isolation_in_process',
       message: 'runs in the process of the kernel: an endless loop, a full heap or a crash in it is not contained',

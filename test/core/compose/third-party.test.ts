@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { captureCommand } from '@pith/command-line';
 import { describe, expect, it } from 'vitest';
 import { testKernel, type TestKernelOptions } from 'pith/testing';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { filesBelow, ROOT } from '../../architecture/repository.ts';
 import { until } from '../../waiting.ts';
 
@@ -152,6 +154,67 @@ export default class { constructor(context) { this.context = context; } getTools
       output: { publish: 'not_declared', hear: 'not_declared', rank: 'not_allowed' },
     });
   });
+});
+
+describe('an extension that has only a contract', () => {
+  const opened = (files: Readonly<Record<string, string>> = {}) =>
+    testKernel({ shipped: false, isolation: 'process', files: { ...FILES, ...files } });
+
+  it('is listed and shown, is active without code of its own, and is reloaded', async () => {
+    await using pith = await opened();
+    const { extensions } = await pith.kernel.doctor();
+    expect(extensions.map(({ id, state, tier }) => [id, state, tier])).toEqual([
+      ['acme', 'active', null],
+      ['acme_rank', 'active', 'process'],
+      ['acme_use', 'active', 'process'],
+    ]);
+    const source = { getCommands: () => kernelCommands(pith.kernel) };
+    const run = (command: string, id = 'acme') => captureCommand(source, command, { arguments: { id } }, new AbortController().signal);
+    expect((await run('extensions list')).text).toMatch(/^acme +active +0\.0\.0 +users +sandbox/m);
+    const { text: shown, exitCode } = await run('extensions show');
+    expect({ shown, exitCode }).toMatchObject({ exitCode: 0, shown: expect.stringMatching(/in the extensions that import its contract/) });
+    expect(shown).toContain('acme.ranker, acme.ranked');
+    expect(await run('extensions reload')).toMatchObject({ exitCode: 0, values: [{ ok: true, state: 'active', tier: null }] });
+  }, 30_000);
+
+  it('is an extension whatever it defines, and also an agent with a contract is one', async () => {
+    await using pith = await opened({
+      'extensions/only_text/manifest.yaml': 'id: only_text\n',
+      'extensions/only_text/contract.ts': 'export const TEXT = 1;\n',
+      'extensions/only_topic/manifest.yaml': 'id: only_topic\ndefines: { topics: { only.topic: {} } }\n',
+      'agents/talker/manifest.yaml': 'id: talker\nagent: { instructions: hello }\n',
+      'agents/giver/manifest.yaml': 'id: giver\nagent: { instructions: hello }\n',
+      'agents/giver/contract.ts': 'export const GIVEN = 1;\n',
+    });
+    const { extensions, agents } = await pith.kernel.doctor();
+    expect(agents.map(({ id, state }) => [id, state])).toEqual(['giver', 'talker'].map((id) => [id, 'active']));
+    const found = extensions.filter(({ state }) => state === 'active').map(({ id }) => id);
+    expect(found).toEqual(['acme', 'acme_rank', 'acme_use', 'giver', 'only_text', 'only_topic']);
+  }, 30_000);
+
+  it.each([
+    ['a contract', 'contract.ts', 'export const = 1;', { code: 'bundle_failed', message: expect.stringMatching(/^contract\.ts:1: /) }],
+    [
+      'an import',
+      'contract.ts',
+      "import 'node:fs';",
+      { code: 'import_forbidden', message: expect.stringContaining("'node:fs' is imported by") },
+    ],
+    ['a manifest', 'manifest.yaml', 'id: acme\ndefins: {}\n', { message: expect.stringContaining("'defins'") }],
+  ])(
+    'what is wrong with %s of it is said of it, and keeps nothing else waiting',
+    async (_, file, text, failure) => {
+      await using pith = await opened({ [`extensions/acme/${file}`]: text });
+      await pith.kernel.start();
+      const { extensions } = await pith.kernel.doctor();
+      expect(extensions.find(({ id }) => id === 'acme')).toMatchObject({ state: 'failed', ...failure });
+      expect(extensions.filter(({ state }) => state === 'active')).toEqual([]);
+      await pith.write(`extensions/acme/${file}`, FILES[`extensions/acme/${file}`]!);
+      await pith.kernel.host.extensions.refresh();
+      expect((await pith.kernel.doctor()).extensions.map(({ state }) => state)).toEqual(['active', 'active', 'active']);
+    },
+    30_000,
+  );
 });
 
 function letIn(...ids: readonly string[]): string {

@@ -87,6 +87,12 @@ describe('the question about a sandbox', () => {
       expect(out).toContain(text);
   }, 30_000);
 
+  it('T1: a contract is code that runs, in those that import it', async () => {
+    put('sandbox/extensions/helper/manifest.yaml', 'id: helper\ndefines: { protocols: { helper.one: [help] } }\n');
+    put('sandbox/extensions/helper/contract.ts', "import { defineProtocol } from 'pith';\n");
+    expect((await trust()).out).toMatch(/code that runs \(extensions\):\s+helper\n/);
+  }, 30_000);
+
   it.each(['\u00a0', '\u2003', '\u3000', '\u2800', '   \u00a0'])('T1: blanks of any script push nothing out of sight: %j', (blank) => {
     const { lines } = shownOverview({ ...NOTHING, commands: [`sh -c true${blank.repeat(60)}; touch x`] });
     expect(lines.join()).toMatch(/\(\d+ blanks\) ; touch x/);

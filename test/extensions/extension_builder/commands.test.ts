@@ -75,3 +75,68 @@ it('K71 a typo in the id of an extension to check is told with the nearest one',
   const validated = pith.command('extensions validate helo');
   await expect(validated).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("did you mean 'hello'?") });
 }, 30_000);
+
+describe('validate', () => {
+  const validate = () => pith.command('extensions validate');
+
+  it('K71 passes what only has a contract, and what depends on it', async () => {
+    await pith.write('extensions/acme/manifest.yaml', 'id: acme\ndefines: { protocols: { acme.ranker: [rank] } }\n');
+    await pith.write(
+      'extensions/acme/contract.ts',
+      "import { defineProtocol } from 'pith';\nexport const Ranker = defineProtocol<{ rank(): Promise<string> }>('acme.ranker', { rank: { kind: 'method', signature: 'rank(): Promise<string>' } });\n",
+    );
+    await pith.write(
+      'extensions/acme_impl/manifest.yaml',
+      'id: acme_impl\nentrypoint: main.ts\nprovides: [acme.ranker]\ndepends_on: [acme]\n',
+    );
+    await pith.write(
+      'extensions/acme_impl/main.ts',
+      "import { Ranker } from 'pith/acme';\nexport default class { static protocols = [Ranker]; async rank() { return 'a'; } }\n",
+    );
+    await pith.kernel.host.extensions.refresh();
+    expect(await validate()).toMatchObject({ code: 0, text: 'acme: passes\nacme_impl: passes' });
+  }, 60_000);
+
+  it('K71 says what cannot be tried, once, and checks the others', async () => {
+    await pith.command('extensions new my_dice');
+    await pith.write('extensions/empty/notes.txt', 'nothing yet\n');
+    await pith.write('extensions/walker/manifest.yaml', 'id: walker\nagent: { instructions: walk }\n');
+    const { code, text } = await validate();
+    expect(code).toBe(1);
+    expect(text).toMatch(
+      /^load: error there is no extension in .*empty: it has no manifest\.yaml; name its folder\nempty: does not pass$/m,
+    );
+    expect(text).toMatch(/^load: error 'walker' could not be tried: no extension 'walker': nothing declares it.*\nwalker: does not pass$/m);
+    expect(text).toMatch(/^my_dice: passes/m);
+  }, 60_000);
+
+  it('K71 of what a person lets into the kernel, what a process lacks is only noted', async () => {
+    const manifest = (id: string, provides: string) => `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n`;
+    const rows = 'all<{ one: number }>("SELECT 1 AS one")';
+    await pith.write('extensions/rows/manifest.yaml', manifest('rows', 'tool, context'));
+    await pith.write(
+      'extensions/rows/main.ts',
+      `import { defineTool, z, type ExtensionContext } from 'pith';
+export default class {
+  contextPriority = 5;
+  constructor(readonly context: ExtensionContext) {}
+  async getContext() { return String(await this.context.database.${rows}); }
+  getTools() { return [defineTool({ name: 'rows', description: 'd', effect: 'read', input: z.object({}), execute: () => this.context.database.${rows} })]; }
+}\n`,
+    );
+    await pith.write('extensions/early/manifest.yaml', manifest('early', 'service'));
+    await pith.write(
+      'extensions/early/main.ts',
+      `import type { ExtensionContext } from 'pith';
+export default class { constructor(readonly context: ExtensionContext) {} async initialize() { await this.context.database.${rows}; } async runBackground() {} }\n`,
+    );
+    await pith.kernel.host.extensions.refresh();
+    const refused = await validate();
+    expect(refused).toMatchObject({ code: 1, text: expect.stringMatching(/early: does not pass\n[^]*rows: does not pass/) });
+    expect(refused.text).toContain('isolation: in_process');
+    await pith.write('pith.yaml', 'extensions: { rows: { isolation: in_process }, early: { isolation: in_process } }\n');
+    const { code, text } = await validate();
+    expect({ code, text }).toEqual({ code: 0, text: expect.not.stringContaining('error ') });
+    expect(text.match(/info .*cannot be tried in a separate process/g)).toHaveLength(3);
+  }, 90_000);
+});

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { PithError, type Command } from 'pith';
+import { messageOf, PithError, type Command } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { Builder } from '../builder.ts';
-import { checkJson, findingText } from '../finding.ts';
+import { checkJson, checkOf, findingText } from '../finding.ts';
 
 export function validateCommand(builder: Builder): Command {
   return {
@@ -17,7 +17,7 @@ export function validateCommand(builder: Builder): Command {
         what === undefined ? await builder.extensionFolders() : [await folderOf(builder, String(what), io.workingDirectory, signal)];
       const results = [];
       for (const folder of folders) {
-        const found = await builder.checkExtension(folder, signal);
+        const found = await checked(builder, folder, signal);
         results.push({
           id: found.id,
           path: folder,
@@ -36,6 +36,21 @@ export function validateCommand(builder: Builder): Command {
       return results.every(({ ok }) => ok) ? 0 : 1;
     },
   };
+}
+
+/** Of one that cannot be tried that is the finding: the others are checked all the same. */
+async function checked(builder: Builder, folder: string, signal: AbortSignal) {
+  try {
+    return await builder.checkExtension(folder, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const finding = {
+      severity: 'error',
+      message: messageOf(error),
+      ...(error instanceof PithError && error.cure && { cure: error.cure }),
+    } as const;
+    return { id: basename(folder), ok: false, digest: null, checks: [checkOf('load', [finding])], tried: [] };
+  }
 }
 
 async function folderOf(builder: Builder, what: string, directory: string, signal: AbortSignal): Promise<string> {

@@ -1,4 +1,4 @@
-import { ContextProvider, messageOf, type ExtensionContext, type JsonValue, type TurnInfo } from 'pith';
+import { codeOf, ContextProvider, messageOf, type ExtensionContext, type JsonValue, type TurnInfo } from 'pith';
 import type { KernelPort, ShownExtension } from '../kernel-port.ts';
 import { checkOfFailure, findingOfFailure, type TrialFinding, type TrialReport } from './report.ts';
 
@@ -83,6 +83,7 @@ const FAULTS: readonly string[] = [
   'tool_gone',
   'not_serialisable',
   'tool_input_invalid',
+  'not_supported_yet',
   'interrupted',
   'stopped',
 ];
@@ -110,7 +111,10 @@ async function tryContext(id: string, { agents, find }: InsidePorts['context'], 
   } catch (error) {
     const message = `getContext failed: ${messageOf(error)}`;
     const cure = 'correct the source; it has one second';
-    return { findings: [{ check: 'smoke', severity: 'error', code: 'provider_failed', message, cure }], tried: ['getContext'] };
+    return {
+      findings: [{ check: 'smoke', severity: 'error', code: codeOf(error, 'provider_failed'), message, cure }],
+      tried: ['getContext'],
+    };
   }
 }
 

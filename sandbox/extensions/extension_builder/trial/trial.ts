@@ -13,7 +13,7 @@ import { extensionSettings, wantsNoSandbox } from '../live-settings.ts';
 import { readSources, writeSources, type Source } from '../sources.ts';
 import { runOwnTests } from './own-tests.ts';
 import { AGENT } from './inside.ts';
-import { trialReport, type TrialReport } from './report.ts';
+import { trialReport, type TrialFinding, type TrialReport } from './report.ts';
 
 const TIMEOUT_MS = 200_000;
 const MAX_OUTPUT = 4 * 1024 * 1024;
@@ -62,11 +62,20 @@ export async function tryExtension(
     const bare = (await wantsNoSandbox({ home: places.home })) || (await programs().unavailable()) !== null;
     const own = { directory: tried, place: join(root, 'tests'), pith: dirname(places.shippedSandbox), bare, programs: programs() };
     const tests = report.loaded ? await runOwnTests(own, signal) : { findings: [], tried: [] };
-    const all = { ...report, findings: [...report.findings, ...tests.findings], tried: [...tests.tried, ...report.tried] };
+    const { isolation } = (await extensionSettings(places))[id] ?? {};
+    const found = isolation === 'in_process' ? report.findings.map(withoutKernel) : report.findings;
+    const all = { ...report, findings: [...found, ...tests.findings], tried: [...tests.tried, ...report.tried] };
     return trialReport.parse(JSON.parse(JSON.stringify(all).replaceAll(inJson(tried), inJson(folder))));
   } finally {
     trials.remove(name);
   }
+}
+
+/** What a person lets into the kernel is tried in a process all the same: what it lacks there is no fault of it. */
+function withoutKernel(finding: TrialFinding): TrialFinding {
+  if (finding.code !== 'not_supported_yet') return finding;
+  const { cure: _, ...rest } = finding;
+  return { ...rest, severity: 'info', message: `cannot be tried in a separate process, and is let into the kernel: ${finding.message}` };
 }
 
 function inJson(path: string): string {
@@ -143,7 +152,12 @@ function runPith(
   return new Promise((done, fail) => {
     execFile(execPath, argv, { cwd: root, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output, said) => {
       if (signal.aborted) return fail(new PithError('aborted', 'the trial was aborted', { cause: signal.reason }));
-      const last = said.trim().split('\n').at(-1) || 'it said nothing';
+      const last =
+        said
+          .trim()
+          .split('\n')
+          .at(-1)
+          ?.replace(/^pith: /, '') || 'it said nothing';
       done({ output, why: error?.killed ? `it took longer than ${TIMEOUT_MS / 1000} s` : last });
     });
   });
