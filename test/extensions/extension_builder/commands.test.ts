@@ -112,7 +112,7 @@ describe('validate', () => {
 
   it('K71 of what a person lets into the kernel, what a process lacks is only noted', async () => {
     const manifest = (id: string, provides: string) => `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n`;
-    const rows = 'all<{ one: number }>("SELECT 1 AS one")';
+    const rows = 'all("SELECT 1 AS one")';
     await pith.write('extensions/rows/manifest.yaml', manifest('rows', 'tool, context'));
     await pith.write(
       'extensions/rows/main.ts',
