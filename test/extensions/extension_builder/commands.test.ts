@@ -113,6 +113,16 @@ describe('validate', () => {
   it('K71 of what a person lets into the kernel, what a process lacks is only noted', async () => {
     const manifest = (id: string, provides: string) => `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n`;
     const rows = 'all("SELECT 1 AS one")';
+    await pith.write('extensions/early/manifest.yaml', manifest('early', 'service'));
+    await pith.write(
+      'extensions/early/main.ts',
+      `import type { ExtensionContext } from 'pith';
+export default class { constructor(readonly context: ExtensionContext) {} async initialize() { await this.context.database.${rows}; } async runBackground() {} }\n`,
+    );
+    await pith.kernel.host.extensions.refresh();
+    const refused = await validate();
+    expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('early: does not pass') });
+    expect(refused.text).toContain('isolation: in_process');
     await pith.write('extensions/rows/manifest.yaml', manifest('rows', 'tool, context'));
     await pith.write(
       'extensions/rows/main.ts',
@@ -124,16 +134,6 @@ export default class {
   getTools() { return [defineTool({ name: 'rows', description: 'd', effect: 'read', input: z.object({}), execute: () => this.context.database.${rows} })]; }
 }\n`,
     );
-    await pith.write('extensions/early/manifest.yaml', manifest('early', 'service'));
-    await pith.write(
-      'extensions/early/main.ts',
-      `import type { ExtensionContext } from 'pith';
-export default class { constructor(readonly context: ExtensionContext) {} async initialize() { await this.context.database.${rows}; } async runBackground() {} }\n`,
-    );
-    await pith.kernel.host.extensions.refresh();
-    const refused = await validate();
-    expect(refused).toMatchObject({ code: 1, text: expect.stringMatching(/early: does not pass\n[^]*rows: does not pass/) });
-    expect(refused.text).toContain('isolation: in_process');
     await pith.write('pith.yaml', 'extensions: { rows: { isolation: in_process }, early: { isolation: in_process } }\n');
     const { code, text } = await validate();
     expect({ code, text }).toEqual({ code: 0, text: expect.not.stringContaining('error ') });
