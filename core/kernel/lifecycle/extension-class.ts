@@ -44,7 +44,7 @@ export async function importClass(
   if (isContractOnly(declaration)) {
     // Nobody runs it; what is wrong with it is to be said of it, and not only of those that import it.
     if (declaration.contract) await runtime.loader.bundle(declaration, CONTRACT_FILE);
-    return { Class: class {} as unknown as ExtensionClass, shipped: declaration.shipped };
+    return { Class: WithoutCode, shipped: declaration.shipped };
   }
   if (entry === undefined)
     throw new Problem('import', 'entrypoint_missing', `'${declaration.id}' has no entrypoint`, { file: declaration.file });
@@ -57,6 +57,10 @@ export async function importClass(
     });
   }
   return { Class, shipped };
+}
+
+class WithoutCode implements Extension {
+  [member: string]: unknown;
 }
 
 function isClass(value: unknown): value is ExtensionClass {
