@@ -110,7 +110,7 @@ function refuseOddStatements(extensionId: string, statements: Parameters<Databas
   const refuse = (code: 'parameter_invalid' | 'not_allowed', why: string): never => {
     throw new PithError(code, `extension '${extensionId}': nothing was written, because ${why}`, {
       where: extensionId,
-      cure: 'see references/tables.md of the skill extension-development',
+      cure: 'see: docs/write-an-extension.md',
     });
   };
   if (!Array.isArray(statements)) refuse('parameter_invalid', 'write takes a list of statements');

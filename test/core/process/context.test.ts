@@ -36,7 +36,7 @@ describe('the context of an extension in a separate process', () => {
   });
 
   it('K5: the database is refused with a cure, and the rest goes on', async () => {
-    const body = TOOL(`context.database.all('select 1'); return 1;`);
+    const body = TOOL(`await context.database.all('select 1'); return 1;`);
     const test = await inProcesses({ files: { ...manifest('mine', { provides: ['tool'] }), ...tools('mine', body) } });
     expect(await call(test, 'act')).toMatchObject({
       ok: false,
