@@ -175,4 +175,4 @@ export function resultOfError(error: unknown, redact: (text: string) => string):
   return { ok: false, error: { code, message: redact(messageOf(error)) } };
 }
 
-const KEPT_CODES = new Set(['not_serialisable', 'tool_timeout', 'tool_gone', 'not_supported_yet', 'aborted', 'interrupted']);
+const KEPT_CODES = new Set(['not_serialisable', 'tool_timeout', 'tool_gone', 'aborted', 'interrupted']);

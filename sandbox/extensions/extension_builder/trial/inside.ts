@@ -64,7 +64,7 @@ async function tryTool(kernel: KernelPort, tool: ShownTool, wantsNetwork: boolea
   const finding: TrialFinding = {
     check: 'smoke',
     severity: isFault && !wantsNetwork ? 'error' : 'warning',
-    code: error.code,
+    code: FOR_THE_KERNEL.test(error.message) ? 'not_supported_yet' : error.code,
     message: `tool '${name}' answered its example with ${error.code}: ${error.message}${withoutNetwork}`,
     cure: isFault ? 'return toolError(code, message) for what can go wrong; correct the source' : 'give an example that works',
   };
@@ -76,6 +76,9 @@ function skipped(tool: string, why: string, cure?: string): Tried {
   return { findings: [{ check: 'smoke', severity: 'info', code: 'not_tried', message, cure }], tried: [] };
 }
 
+/** All that a thrown error leaves of its code is `tool_failed`. */
+const FOR_THE_KERNEL = /^context\.\w+ is for extensions that run inside the kernel/;
+
 /** Codes that mean that the tool failed, and not that it answered with an error. */
 const FAULTS: readonly string[] = [
   'tool_failed',
@@ -83,7 +86,6 @@ const FAULTS: readonly string[] = [
   'tool_gone',
   'not_serialisable',
   'tool_input_invalid',
-  'not_supported_yet',
   'interrupted',
   'stopped',
 ];
