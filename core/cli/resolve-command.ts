@@ -98,7 +98,8 @@ async function unknownCommand(
   const { didYouMean, nearest } = await import('@pith/plain-text');
   const typed = leading(words);
   if (typed.length === 0) {
-    const [option = ''] = words;
+    const [option = '--'] = words;
+    if (option === '--') throw new PithError('usage', 'no command is named, only an option', { cure: 'see: pith --help' });
     const [close] = nearest(
       option.replace(/^-+/u, ''),
       [...COMMON_OPTIONS, ...switchesOf(extensions.list())].map(({ name }) => name),

@@ -134,7 +134,7 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   section('secrets and variables that its settings name', secrets);
   if (extensions.length > 0) row('code that runs (extensions):', 0);
   for (const { id, asks } of extensions) {
-    row(asks.length === 0 ? id : `${id}, which asks for`, 2);
+    row(asks.length === 0 ? id : `${id}, which asks to`, 2);
     grants[id] = asks.filter(({ text, never }) => row(text, 4) && !never).map(({ ask }) => ask);
   }
   section('agents', agents);

@@ -14,7 +14,7 @@ export {
 } from './declaration.ts';
 export { discover } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';
-export { lastGoodIn, quarantineIn, type Quarantine } from './quarantine.ts';
+export { lastGoodIn, quarantineIn, type Quarantine, type Quarantined } from './quarantine.ts';
 export { digestWith } from './definitions.ts';
 export { dependencyFailures, isBlocked } from './dependencies.ts';
 export { digestOf, sourceDigest, stampFolder } from './source-files.ts';

@@ -80,12 +80,13 @@ async function common(rules: ImportRules) {
   } as const satisfies BuildOptions;
 }
 
-function problemOfBuild(message: Message | undefined, { directory, entry }: BundleRequest): Problem {
+function problemOfBuild(message: Message | undefined, { directory, entry, contracts = {} }: BundleRequest): Problem {
   const place = message?.location;
   const file = place ? path.resolve(directory, place.file.replace(`${CONTRACT}:`, '')) : path.join(directory, entry);
+  const [owner] = Object.entries(contracts).find(([, contract]) => contract.file === file) ?? [];
   // What ends too early is found in the line that was added.
   const line = place && (place.lineText.includes(NO_MAP) ? place.line - 1 : place.line);
-  const where = `${path.relative(directory, file)}${line ? `:${line}` : ''}`;
+  const where = owner === undefined ? `${path.relative(directory, file)}${line ? `:${line}` : ''}` : `the contract of '${owner}'`;
   const prohibited = message?.detail === FORBIDDEN;
   return new Problem('bundle', prohibited ? FORBIDDEN : 'bundle_failed', `${where}: ${message?.text ?? 'could not be bundled'}`, {
     file,

@@ -47,7 +47,7 @@ export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manif
   };
 }
 
-/** As a person reads it. */
+/** As a person reads it, after "asks to" or "may". */
 export function askText(ask: string): string {
   const [kind = '', ...rest] = ask.split(' ');
   // A path with other letters stands in quotes, so that it says nothing of its own.
@@ -55,9 +55,9 @@ export function askText(ask: string): string {
   const what = /^[\p{L}\p{N}_./~@:+*-]+$/u.test(given) ? given : JSON.stringify(given);
   switch (kind) {
     case 'network':
-      return `the network: ${NETWORK_REACH}`;
+      return `use the network: ${NETWORK_REACH}`;
     case 'secret':
-      return `the secret ${what}`;
+      return `have the secret ${what}`;
     case 'read':
       return `read ${what}`;
     case 'write':

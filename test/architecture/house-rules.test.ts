@@ -5,6 +5,8 @@ import { manifestSchema } from '../../core/trust/index.ts';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { settingsSchema } from '../../core/declarations/settings-schema.ts';
+import { manifestKeys } from './manifest-keys.ts';
 import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
 
 const SOURCES = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
@@ -138,6 +140,23 @@ describe('house rules', () => {
     const has = (word: RegExp) => filesBelow('core', '.ts').filter((file) => word.test(withoutComments(read(file))));
     expect(has(/toolset/i)).toEqual([]);
     expect(has(/skill/i).filter((file) => !skills.some((place) => place.test(file)))).toEqual([]);
+  });
+
+  it('every tool that agents are told to use exists', () => {
+    const tools = [...SOURCES, ...filesBelow('sandbox/skills', '.ts')].flatMap((file) =>
+      [...read(file).matchAll(/\bname: '([a-z_]+)'/g)].map(([, name]) => name),
+    );
+    const known = new Set([...tools, ...manifestKeys().map((key) => key.split('.').at(-1)), ...Object.keys(settingsSchema().shape)]);
+    const told = [
+      ...SOURCES.map((file) => [file, withoutComments(read(file))] as const),
+      ...['agents', 'skills'].flatMap((folder) =>
+        filesBelow(`sandbox/${folder}`, '.md', '.jinja2').map((file) => [file, read(file)] as const),
+      ),
+    ].flatMap(([file, text]) =>
+      [...text.matchAll(/\b(?:by|call|load|then|use) `?([a-z]+(?:_[a-z]+)+)\b(?![:(])/g)].map(([, name]) => [file, name] as const),
+    );
+    expect(told.length).toBeGreaterThan(10);
+    expect(told.filter(([, name]) => !known.has(name))).toEqual([]);
   });
 
   it('an extension imports only pith, contracts of what it depends on, node, packages and its own files', () => {

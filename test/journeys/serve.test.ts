@@ -111,6 +111,48 @@ describe('pith serve', () => {
     expect((await started(supervisor, 2)).pid).not.toBe(pid);
   }, 60_000);
 
+  it('K21 a database that cannot be opened is no extension that is to blame, and says so at once', async () => {
+    folder = await projectFolder({ ...service('innocent', WAIT) });
+    await mkdir(path.join(folder.sandbox, 'data'));
+    await runPith(['doctor'], { cwd: folder.path });
+    await writeFile(path.join(folder.sandbox, 'data', 'pith.db'), 'garbage'.repeat(1000));
+    const { code, err } = await within(30_000, serve().ended);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^pith: database .*pith\.db: it is damaged [^\n]*\n$/u);
+    expect(existsSync(path.join(folder.sandbox, 'data', 'quarantine.json'))).toBe(false);
+  }, 60_000);
+
+  it('K21 a database that cannot be opened any more is tried again, and blames nobody', async () => {
+    folder = await projectFolder({ ...service('innocent', WAIT) });
+    const supervisor = serve();
+    const { pid } = await started(supervisor);
+    const file = path.join(folder.sandbox, 'data', 'pith.db');
+    process.kill(pid, 'SIGSTOP');
+    for (const name of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(name)) await rename(name, `${name}.away`);
+    await writeFile(file, 'garbage'.repeat(1000));
+    process.kill(pid, 'SIGKILL');
+    const { code, err } = await within(40_000, supervisor.ended);
+    expect(code).toBe(1);
+    expect(err).toContain('pith: the kernel could not start: exit code 1; it starts again\n');
+    expect(err).toMatch(
+      /pith: the kernel could not start 5 times in 5 minutes: exit code 1; correct that, then start again: pith serve\n$/u,
+    );
+    expect(existsSync(path.join(folder.sandbox, 'data', 'quarantine.json'))).toBe(false);
+  }, 90_000);
+
+  it('K21 goes on, and says it once, where what it leaves out cannot be kept', async () => {
+    folder = await projectFolder({ ...granted('crasher'), ...service('crasher', 'process.kill(process.pid, "SIGKILL");') });
+    const supervisor = serve();
+    let err = '';
+    supervisor.child.stderr.on('data', (text) => (err += String(text)));
+    await mkdir(path.join(folder.sandbox, 'data', 'quarantine.json'), { recursive: true });
+    const unkept = "'crasher' cannot be left out, so it starts with that again: ";
+    await expect.poll(() => err, { timeout: 40_000 }).toContain(unkept);
+    await expect.poll(() => err.slice(err.indexOf(unkept)), { timeout: 40_000 }).toContain('it starts again');
+    expect(supervisor.child.exitCode).toBeNull();
+    expect(err.split(unkept)).toHaveLength(2);
+  }, 90_000);
+
   it('K21 starts a kernel that answers no more again', async () => {
     folder = await projectFolder({
       ...granted('stuck'),

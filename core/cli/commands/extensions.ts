@@ -93,7 +93,8 @@ export async function reloadExtension(kernel: Kernel, input: CommandInput, io: C
   return ok ? 0 : 1;
 }
 
-function findExtension(kernel: Kernel, id: string): ExtensionStatus {
+/** Throws `not_found` with the nearest id. */
+export function findExtension(kernel: Kernel, id: string): ExtensionStatus {
   const found = kernel.host.extensions.show(id);
   if (found) return found;
   const ids = kernel.host.extensions.list().map((extension) => extension.id);
@@ -120,7 +121,7 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
   const open = asks.filter(({ withheld }) => withheld);
   const possible = open.filter(({ never }) => never === null);
   for (const { ask, never } of open)
-    io.print(`${id} asks for: ${printableLine(askText(ask))}${never === null ? '' : ` — not possible: ${never}`}`);
+    io.print(`${id} asks to ${printableLine(askText(ask))}${never === null ? '' : ` — not possible: ${never}`}`);
   if (possible.length === 0) {
     if (!io.quiet && open.length === 0) io.print(`${id} has everything that it asks for`);
     io.json({ ok: open.length === 0, id, granted: [] });
@@ -133,7 +134,7 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
     asks.filter(({ never }) => never === null).map(({ ask }) => ask),
   );
   io.json({ ok: true, id, granted: possible.map(({ ask }) => ask) });
-  if (!io.quiet) io.print(`${id} now has: ${possible.map(({ ask }) => printableLine(askText(ask))).join(', ')}`);
+  if (!io.quiet) io.print(`${id} may now ${possible.map(({ ask }) => printableLine(askText(ask))).join('; ')}`);
   return 0;
 }
 

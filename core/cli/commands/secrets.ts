@@ -1,6 +1,7 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { recipientOf, USUAL } from '../../trust/index.ts';
 import type { Kernel } from '../../compose/index.ts';
+import { findExtension } from './extensions.ts';
 import { printTable } from './text.ts';
 
 /** Names and recipients only. */
@@ -58,6 +59,10 @@ export async function removeSecret(kernel: Kernel, input: CommandInput, io: Comm
 /** Those that a person names, else those that ask for it as the settings are. */
 async function recipientsOf(kernel: Kernel, { options }: CommandInput, name: string): Promise<readonly string[]> {
   const named = ((options['for'] ?? []) as readonly string[]).map(recipientOf);
+  for (const who of named) {
+    const [, id] = /^extension:(\S+)/u.exec(who) ?? [];
+    if (id !== undefined) findExtension(kernel, id);
+  }
   if (named.length > 0) return named;
   const users = await kernel.host.setup.secretUsers(name);
   if (users.length > 0) return users;

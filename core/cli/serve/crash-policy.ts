@@ -18,6 +18,8 @@ export interface Crashes {
 
 export const NO_CRASHES: Crashes = { at: [], rounds: 0 };
 export const MOST_CRASHES = 5;
+/** Before the next start. */
+export const LONGEST_WAIT_MS = 5000;
 export const CRASH_WINDOW_MS = 5 * 60_000;
 
 export type Decision =
@@ -31,7 +33,7 @@ export function afterCrash(crashes: Crashes, suspects: readonly Suspect[], now: 
   const at = [...crashes.at.filter((earlier) => now - earlier < CRASH_WINDOW_MS), now];
   const { rounds } = crashes;
   if (at.length < MOST_CRASHES)
-    return { crashes: { at, rounds }, decision: { act: 'start', afterMs: Math.min(5000, 100 * 2 ** at.length) } };
+    return { crashes: { at, rounds }, decision: { act: 'start', afterMs: Math.min(LONGEST_WAIT_MS, 100 * 2 ** at.length) } };
   const [newest, ...others] = byLikelihood(suspects);
   if (newest === undefined) return { crashes: { at, rounds }, decision: { act: 'give up' } };
   const chosen = rounds === 0 ? [newest] : [newest, ...others];

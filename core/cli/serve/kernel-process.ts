@@ -9,6 +9,8 @@ export type Message =
   /** Before any code of an extension runs. */
   | { readonly type: 'declared'; readonly dataDirectory: string; readonly suspects: readonly Suspect[] }
   | { readonly type: 'alive' }
+  /** It ends because it could not start, and has no extension to blame. */
+  | { readonly type: 'not started' }
   | { readonly type: 'restart'; readonly reason: string };
 
 /** The exit code of a kernel that wants to be started again. */
@@ -28,7 +30,7 @@ export function numberIn(env: Readonly<Record<string, string | undefined>>, name
 export type KernelEnd =
   | { readonly how: 'stopped' }
   | { readonly how: 'restart'; readonly reason: string }
-  /** It ended by itself: as it was told, or because it could not even read the sandbox. */
+  /** It ended by itself: as it was told, or because it could not start, of which it has said why. */
   | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'crash'; readonly why: string };
 
@@ -64,6 +66,7 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
   return new Promise((resolve) => {
     let declared: KernelRun['declared'] = null;
     let reason = '';
+    let couldNotStart = false;
     let hung = false;
     let killing: NodeJS.Timeout | undefined;
     let silence = waitInSilence();
@@ -92,13 +95,14 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
       clearTimeout(silence);
       silence = waitInSilence();
       if (message.type === 'declared') declared = { dataDirectory: message.dataDirectory, suspects: message.suspects };
+      else if (message.type === 'not started') couldNotStart = true;
       else if (message.type === 'restart') ({ reason } = message);
     });
     child.on('error', (error) => end({ how: 'crash', why: error.message }));
     child.on('exit', (code, killed) => {
       if (code === RESTART_EXIT) end({ how: 'restart', reason });
       else if (hung) end({ how: 'crash', why: 'it answered no more' });
-      else if (code !== null && (ASKED_TO_END.includes(code) || declared === null)) end({ how: 'exit', code });
+      else if (code !== null && (ASKED_TO_END.includes(code) || couldNotStart || declared === null)) end({ how: 'exit', code });
       else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `it was ended by ${killed}` });
     });
     if (signal.aborted) stop();

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CommandIO } from '../../contract/index.ts';
+import { type CommandIO, messageOf } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
-import { quarantineIn } from '../../declarations/index.ts';
-import { afterCrash, CRASH_WINDOW_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
+import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
+import { afterCrash, CRASH_WINDOW_MS, LONGEST_WAIT_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
 import { ASKED_TO_END, runKernel, SUPERVISED } from './kernel-process.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */
@@ -25,7 +25,8 @@ async function supervise(
   io: Pick<CommandIO, 'error'>,
   signal: AbortSignal,
 ): Promise<number> {
-  let crashes = NO_CRASHES;
+  let counted = { crashed: NO_CRASHES, 'could not start': NO_CRASHES };
+  let isUnwrittenSaid = false;
   let known: { readonly dataDirectory: string; readonly suspects: readonly Suspect[] } | null = null;
   for (;;) {
     const { end, declared } = await runKernel(env, signal);
@@ -38,29 +39,48 @@ async function supervise(
       io.error(`The kernel starts again: ${end.reason}`);
       continue;
     }
-    // No extension has run in a kernel that could not start: none is why.
-    const why = end.how === 'exit' ? `it could not start (exit code ${end.code})` : end.why;
+    // No extension is why a kernel could not start, and such ends count towards blaming none. It has said itself why.
+    const [what, why, suspects] =
+      end.how === 'exit'
+        ? (['could not start', `exit code ${end.code}`, []] as const)
+        : (['crashed', end.why, known?.suspects ?? []] as const);
     const now = Date.now();
-    const { crashes: next, decision } = afterCrash(crashes, end.how === 'exit' ? [] : (known?.suspects ?? []), now);
-    crashes = next;
+    const { crashes, decision } = afterCrash(counted[what], suspects, now);
+    counted = { ...counted, [what]: crashes };
+    const often = `the kernel ${what} ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes`;
     if (decision.act === 'give up') {
-      io.error(
-        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${why}, and no changed extension is left that could be why; see the log in the data folder, then start again: pith serve`,
-      );
+      const cure =
+        end.how === 'exit' ? '; correct that' : ', and no changed extension is left that could be why; see the log in the data folder';
+      io.error(`pith: ${often}: ${why}${cure}, then start again: pith serve`);
       return 1;
     }
     if (decision.act === 'quarantine') {
       const ids = decision.suspects.map(({ id }) => `'${id}'`).join(', ');
       const which = decision.suspects.length === 1 ? 'the newest changed extension' : 'what changed since the last good start';
-      const reason = `the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes (${why}), and this is ${which}`;
-      quarantineIn(known?.dataDirectory ?? '').add(decision.suspects.map(({ id, digest }) => ({ id, digest, reason, at: now })));
-      const cure = decision.suspects.map(({ id }) => `pith extensions reload ${id}`).join(', ');
-      io.error(
-        `pith: the kernel crashed ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes: ${why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`,
+      const reason = `${often} (${why}), and this is ${which}`;
+      const unwritten = leaveOut(
+        known?.dataDirectory ?? '',
+        decision.suspects.map(({ id, digest }) => ({ id, digest, reason, at: now })),
       );
-      continue;
-    }
-    io.error(`pith: the kernel crashed: ${why}; it starts again`);
-    if (!(await sleep(decision.afterMs, true, { signal }).catch(() => false))) return 0; // ended meanwhile
+      if (unwritten === null) {
+        const cure = decision.suspects.map(({ id }) => `pith extensions reload ${id}`).join(', ');
+        io.error(`pith: ${often}: ${why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`);
+        continue;
+      }
+      if (!isUnwrittenSaid) io.error(`pith: ${often}: ${why}; ${ids} cannot be left out, so it starts with that again: ${unwritten}`);
+      isUnwrittenSaid = true;
+    } else io.error(`pith: the kernel ${what}: ${why}; it starts again`);
+    const afterMs = decision.act === 'start' ? decision.afterMs : LONGEST_WAIT_MS;
+    if (!(await sleep(afterMs, true, { signal }).catch(() => false))) return 0; // ended meanwhile
+  }
+}
+
+/** Why that could not be kept; null when it was. */
+function leaveOut(dataDirectory: string, entries: readonly Quarantined[]): string | null {
+  try {
+    quarantineIn(dataDirectory).add(entries);
+    return null;
+  } catch (error) {
+    return messageOf(error);
   }
 }

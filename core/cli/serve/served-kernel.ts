@@ -33,7 +33,11 @@ export async function serveKernel(
   const turns = openTurns(kernel);
   try {
     const asked = restartAsked(kernel, signal);
-    const started = kernel.start().then(() => (signal.aborted ? undefined : announce(kernel, io)));
+    const opened = kernel.start().catch(async (error: unknown) => {
+      await tell({ type: 'not started' });
+      throw error;
+    });
+    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, io)));
     const reason = await Promise.race([asked, started.then(() => asked)]); // what does not come to start must not keep it from ending
     if (reason === null) return 0;
     await turns.ended(TURNS_MS, signal);

@@ -111,9 +111,9 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
       never === null
         ? {
             code: 'not_agreed',
-            message: `asks for ${askText(ask)}, which nobody has agreed to; agree with: pith extensions allow ${declaration.id}`,
+            message: `asks to ${askText(ask)}, which nobody has agreed to; agree with: pith extensions allow ${declaration.id}`,
           }
-        : { code: 'not_agreed', message: `asks for ${askText(ask)}, which no extension is given: ${never}` },
+        : { code: 'not_agreed', message: `asks to ${askText(ask)}, which no extension may: ${never}` },
     );
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
   if (!trusted && config.enabled && tierOf(lifecycle, slot) === 'in_process')

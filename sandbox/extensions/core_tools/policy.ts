@@ -37,7 +37,7 @@ export class Policy {
     if (skill !== undefined && !CODE_FOLDERS.has(first.toLowerCase())) {
       throw new FileRefused(
         'use_proposal',
-        `'${segments.join('/')}' belongs to the skill '${skill}', which exists: use propose_skill_update. (A new skill of several files is made by one apply_patch)`,
+        `'${segments.join('/')}' belongs to the skill '${skill}', which exists: only a person changes it, so propose the change to them. (A new skill of several files is made by one apply_patch)`,
       );
     }
     if (above.some(({ names }) => DECLARATIONS.some((file) => names.has(file)))) return 'lies in the folder of an extension or an agent';

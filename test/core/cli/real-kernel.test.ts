@@ -49,6 +49,18 @@ describe('a new sandbox with the real kernel', () => {
     },
   );
 
+  it('says what is missing where a switch of an extension stands alone', async () => {
+    expect(await run('--no-skills')).toEqual({ code: 2, out: '', err: 'pith: no command is named, only an option; see: pith --help\n' });
+  });
+
+  it('names the nearest extension where a secret is to be given to one that is not there', async () => {
+    for (const how of ['set', 'allow'])
+      expect(await run('secrets', how, 'OPENAI_API_KEY', '--for', 'extension:embeding')).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("no extension 'embeding': nothing declares it (did you mean 'embedding'?)"),
+      });
+  });
+
   it('doctor says of settings that are no YAML where that begins, and nothing that follows from it', async () => {
     const at = (file: string) => path.join(folder, 'sandbox', file);
     await writeFile(at('agents/assistant/manifest.yaml'), 'id: assistant\nname: A\nversion: 1.0.0\nagent: { model: smart }\n');

@@ -73,7 +73,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
       'a contract with more',
       'acme/contract.ts',
       ["from 'pith';", "from 'pith';\nimport fs from 'node:fs';\nexport const there = fs.existsSync('/');"],
-      /'node:fs' is imported by a contract/,
+      /^the contract of 'acme': 'node:fs' is imported by a contract/,
     ],
     [
       'an undefined topic',
@@ -84,6 +84,16 @@ describe('a protocol and a topic of a third party, of which no line of core know
   ])('says what is wrong: %s', async (_, file, [from = '', to = ''], message) => {
     await using pith = await testKernel({ shipped: false, files: { ...FILES, [`extensions/${file}`]: text(file).replace(from, to) } });
     expect((await pith.kernel.host.extensions.activate('acme_rank')).message).toMatch(message);
+  });
+
+  it('says once where in whose contract something is wrong', async () => {
+    const contract = `import 'node:fs';\n${text('acme/contract.ts')}`;
+    await using pith = await testKernel({ shipped: false, files: { ...FILES, 'extensions/acme/contract.ts': contract } });
+    const file = path.join(pith.sandbox, 'extensions/acme/contract.ts');
+    const found = await pith.kernel.host.extensions.activate('acme_rank');
+    expect(found).toMatchObject({ code: 'import_forbidden', file, line: 1, message: expect.stringMatching(/^the contract of 'acme': /) });
+    expect(JSON.stringify(found).split(file)).toHaveLength(2);
+    expect(JSON.stringify(found)).not.toContain('pith-contract-of');
   });
 
   it('refuses an id that `pith/<id>` has already, and an import of what is not depended on', async () => {

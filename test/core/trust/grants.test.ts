@@ -1,5 +1,6 @@
 import {
   askedPath,
+  askText,
   examinedAsk,
   type Manifest,
   manifestAsks,
@@ -136,6 +137,17 @@ describe('what a manifest asks for', () => {
     const link = path.join(project, `to-${path.basename(at)}-${how}`);
     symlinkSync(at, link);
     expect(whyNever(`${how} ${path.basename(link)}`, { sandbox, home, dataDirectory: data })).toEqual(expect.any(String));
+  });
+
+  it.each([
+    ['network', 'asks to use the network: everything this machine can reach'],
+    ['secret KEY', 'asks to have the secret KEY'],
+    ['read docs', 'asks to read docs'],
+    ['write docs', 'asks to write docs'],
+    ['hears acme.thing.changed', 'asks to hear the topic acme.thing.changed'],
+    ['agent librarian', 'asks to start turns of the agent librarian'],
+  ])('T10: %s is said as English', (ask, said) => {
+    expect(`asks to ${askText(ask)}`).toContain(said);
   });
 
   it('T1 T10: what a path leads to is shown, and what it is never given', () => {

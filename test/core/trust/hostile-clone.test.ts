@@ -126,7 +126,7 @@ describe('a hostile clone that nobody has trusted', () => {
     const shown = await run(clone.project, ['trust']);
     expect(shown.code).toBe(2);
     for (const text of [
-      'evil, which asks for',
+      'evil, which asks to',
       'the secret STORED_KEY',
       'the network',
       'read ~/.ssh',

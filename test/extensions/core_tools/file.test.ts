@@ -173,7 +173,7 @@ describe('what needs a person', () => {
       const result = await bench.file(call);
       expect({ call, result }).toMatchObject({
         call,
-        result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('propose_skill_update') } },
+        result: { ok: false, error: { code: 'use_proposal', message: expect.stringContaining('only a person changes it') } },
       });
       expect(await asks(call)).toBe(false);
     }

@@ -61,11 +61,11 @@ function activate({ staging, sandbox }: Builder): Tool {
   const passed = async (skill: string, digest: string) =>
     (await place(skill).digest()) === null
       ? { code: 'not_checked', ...(await staging.passed('skills', skill, digest)) }
-      : { code: 'use_proposal', sources: [], why: 'it exists: use propose_skill_update' };
+      : { code: 'use_proposal', sources: [], why: 'it exists, and only a person changes it: propose the change to them' };
   return defineTool({
     name: 'activate_skill',
     description:
-      'Accept a staged new skill that has passed its check, so that it is offered; a person is asked. An existing skill is changed by propose_skill_update.',
+      'Accept a staged new skill that has passed its check, so that it is offered; a person is asked. An existing skill is changed by a person only.',
     input: z.object({ id, digest: z.string().min(1).describe('The digest that check_skill answered.') }),
     needsApproval: (input) =>
       questionOf(async () => {
