@@ -19,6 +19,7 @@ afterEach(async () => {
 const service = (id: string, body: string) =>
   extensionFiles(id, { provides: ['service'], main: `export default class {\n  async runBackground(signal) { ${body} }\n}\n` });
 const WAIT = 'await new Promise((resolve) => signal.addEventListener("abort", resolve));';
+const CRASH = '(await import("node:child_process")).execFileSync("kill", ["-SEGV", String(process.pid)]);';
 const granted = (...ids: string[]) => ({
   'pith.yaml': JSON.stringify({ extensions: Object.fromEntries(ids.map((id) => [id, { isolation: 'in_process' }])) }),
 });
@@ -113,7 +114,6 @@ describe('pith serve', () => {
 
   it('K21 a database that cannot be opened is no extension that is to blame, and says so at once', async () => {
     folder = await projectFolder({ ...service('innocent', WAIT) });
-    await mkdir(path.join(folder.sandbox, 'data'));
     await runPith(['doctor'], { cwd: folder.path });
     await writeFile(path.join(folder.sandbox, 'data', 'pith.db'), 'garbage'.repeat(1000));
     const { code, err } = await within(30_000, serve().ended);
@@ -141,11 +141,12 @@ describe('pith serve', () => {
   }, 90_000);
 
   it('K21 goes on, and says it once, where what it leaves out cannot be kept', async () => {
-    folder = await projectFolder({ ...granted('crasher'), ...service('crasher', 'process.kill(process.pid, "SIGKILL");') });
+    folder = await projectFolder({ ...granted('crasher'), ...service('crasher', CRASH) });
     const supervisor = serve();
     let err = '';
     supervisor.child.stderr.on('data', (text) => (err += String(text)));
-    await mkdir(path.join(folder.sandbox, 'data', 'quarantine.json'), { recursive: true });
+    await expect.poll(() => err, { timeout: 30_000 }).toContain('the kernel crashed');
+    await mkdir(path.join(folder.sandbox, 'data', 'quarantine.json'));
     const unkept = "'crasher' cannot be left out, so it starts with that again: ";
     await expect.poll(() => err, { timeout: 40_000 }).toContain(unkept);
     await expect.poll(() => err.slice(err.indexOf(unkept)), { timeout: 40_000 }).toContain('it starts again');
@@ -212,9 +213,7 @@ export default class {
     first.child.kill('SIGTERM');
     await first.ended;
 
-    for (const [file, text] of Object.entries(
-      service('crasher', '(await import("node:child_process")).execFileSync("kill", ["-SEGV", String(process.pid)]);'),
-    )) {
+    for (const [file, text] of Object.entries(service('crasher', CRASH))) {
       await mkdir(path.dirname(path.join(folder.sandbox, file)), { recursive: true });
       await writeFile(path.join(folder.sandbox, file), text);
     }
