@@ -113,7 +113,7 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
             code: 'not_agreed',
             message: `asks to ${askText(ask)}, which nobody has agreed to; agree with: pith extensions allow ${declaration.id}`,
           }
-        : { code: 'not_agreed', message: `asks to ${askText(ask)}, which no extension may: ${never}` },
+        : { code: 'not_agreed', message: `asks to ${askText(ask)}, which is not possible: ${never}` },
     );
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
   if (!trusted && config.enabled && tierOf(lifecycle, slot) === 'in_process')

@@ -41,7 +41,7 @@ describe('what a person agreed to', () => {
     const status = made.test.kernel.host.extensions.show('dropped');
     expect(status).toMatchObject({ state: 'idle', manifest: { secrets: [], permissions: { network: false } } });
     expect(status?.notes).toContainEqual(
-      expect.objectContaining({ code: 'not_agreed', message: expect.stringContaining('pith extensions allow dropped') }),
+      expect.objectContaining({ code: 'not_agreed', message: expect.stringMatching(/^asks to .*pith extensions allow dropped/u) }),
     );
 
     made.test.kernel.trust.allow('dropped', ['network', 'secret CITY_KEY']);
