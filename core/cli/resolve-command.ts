@@ -99,7 +99,7 @@ async function unknownCommand(
   const typed = leading(words);
   if (typed.length === 0) {
     const [option = '--'] = words;
-    if (option === '--') throw new PithError('usage', 'no command is named, only an option', { cure: 'see: pith --help' });
+    if (option === '--') throw new PithError('usage', 'the command line names no command', { cure: 'see: pith --help' });
     const [close] = nearest(
       option.replace(/^-+/u, ''),
       [...COMMON_OPTIONS, ...switchesOf(extensions.list())].map(({ name }) => name),

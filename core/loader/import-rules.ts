@@ -52,7 +52,8 @@ export function importRules(rules: ImportRules): Plugin {
       });
       build.onResolve({ filter: /.*/ }, (args) => {
         if (args.namespace === CONTRACT) return forbiddenInContract(args.path);
-        if (args.kind === 'entry-point' && path.basename(args.path) === CONTRACT_FILE) return { path: args.path, namespace: CONTRACT };
+        if (args.kind === 'entry-point' && args.path === path.join(rules.directory, CONTRACT_FILE))
+          return { path: args.path, namespace: CONTRACT };
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
         const inPackage = args.importer.split(path.sep).includes('node_modules') || isBelow(args.importer, packages);
         if (args.path.startsWith(OWN_PACKAGES)) return ownPackage(args.path, rules);

@@ -89,7 +89,8 @@ export function createDatabase(store: Store, extensionId: string): Database {
           const before = totalChanges(store);
           const { changes: last } = store.within(access, () => run(sql, ...values));
           const made = totalChanges(store) === before ? 0 : last; // what changes no rows leaves the number of the statement before it
-          if (wanted !== undefined && made !== wanted) throw conflict(extensionId, `${made} rows changed, and ${wanted} must: ${sql}`);
+          if (wanted !== undefined && made !== wanted)
+            throw conflict(extensionId, `a statement changed ${made} rows, not ${wanted}: ${sql.replace(/\s+/gu, ' ').slice(0, 200)}`);
           return made;
         });
       });
@@ -103,8 +104,11 @@ const MOST_STATEMENTS = 10_000;
 /** They reach beyond the tables of one extension, and SQLite asks nobody about them. */
 const FAR_REACHING: readonly (readonly [RegExp, string])[] = [
   [/\bor\s+rollback\b|\bon\s+conflict\s+rollback\b|\braise\s*\(\s*rollback\b/iu, 'it would undo what others write in the same transaction'],
-  [/\bsqlite_(?:sequence|stat\d)\b/iu, 'these rows belong to all tables'],
+  [/\bsqlite_(?:sequence|stat\d)\b/iu, 'sqlite_sequence and sqlite_stat have rows of every extension'],
 ];
+
+/** What stands in quotes is kept. Values belong into `?`: a word of SQL in a text is taken for SQL. */
+const COMMENT_OR_QUOTED = /('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|--[^\n]*|\/\*[^]*?(?:\*\/|$)/gu;
 
 function refuseOddStatements(extensionId: string, statements: Parameters<Database['write']>[0]): void {
   const refuse = (code: 'parameter_invalid' | 'not_allowed', why: string): never => {
@@ -116,14 +120,15 @@ function refuseOddStatements(extensionId: string, statements: Parameters<Databas
   if (!Array.isArray(statements)) refuse('parameter_invalid', 'write takes a list of statements');
   if (statements.length > MOST_STATEMENTS)
     refuse('parameter_invalid', `one write has at most ${MOST_STATEMENTS} statements, not ${statements.length}`);
-  for (const { sql, values = [], changes } of statements) {
+  for (const statement of statements) {
+    const { sql, values = [], changes } = statement ?? {};
     if (typeof sql !== 'string' || !Array.isArray(values)) refuse('parameter_invalid', 'a statement is { sql, values?, changes? }');
     if (changes !== undefined && !(Number.isSafeInteger(changes) && changes >= 0))
       refuse('parameter_invalid', `'changes' must be a whole number of rows: ${sql}`);
-    const plain = sql.replace(/--[^\n]*|\/\*[^]*?\*\//gu, ' ');
+    const plain = sql.replace(COMMENT_OR_QUOTED, (_, quoted?: string) => quoted ?? ' ');
     for (const [pattern, why] of FAR_REACHING) if (pattern.test(plain)) refuse('not_allowed', `${why}: ${sql}`);
-    for (const [, table = ''] of plain.matchAll(/\breferences\s+["'`[]?(\w+)/giu))
-      if (!table.toLowerCase().startsWith(`${extensionId}__`)) refuse('not_allowed', `'${table}' is no table of its own: ${sql}`);
+    for (const [, table = ''] of plain.matchAll(/\breferences(?:\s+|(?=["'`[]))["'`[]?(\w+)/giu))
+      if (!table.toLowerCase().startsWith(`${extensionId}__`)) refuse('not_allowed', `table '${table}' belongs to something else: ${sql}`);
   }
 }
 
@@ -135,7 +140,7 @@ function conflict(extensionId: string, why: string): PithError {
   return new PithError('write_conflict', `extension '${extensionId}': nothing was written, because ${why}`, {
     where: extensionId,
     retryable: true,
-    cure: 'somebody else was faster: read again, and write what follows from that',
+    cure: 'read the rows again, then write',
   });
 }
 

@@ -152,12 +152,15 @@ class Connection implements SqliteDatabase {
     }
   }
 
-  /** The kernel's own business, also within the access of an extension. */
+  /** A statement of the kernel: the access of an extension does not apply. */
   private waitUpTo(ms: number): void {
     const { access } = this;
     this.access = null;
-    if (ms !== this.waitMs) this.exec(`PRAGMA busy_timeout = ${ms}`);
-    this.access = access;
+    try {
+      if (ms !== this.waitMs) this.exec(`PRAGMA busy_timeout = ${ms}`);
+    } finally {
+      this.access = access;
+    }
     this.waitMs = ms;
   }
 

@@ -70,7 +70,7 @@ export function createSecrets(env: Readonly<Record<string, string | undefined>>,
       return given.value;
     },
     share(name, isOwn) {
-      if (declared.has(name)) secrets.declare([name]); // the same
+      if (declared.has(name)) secrets.declare([name]); // it may have been given since
       const given = env[name] ? null : (stored?.get(name) ?? null);
       if (given === null) return env[name] ? { value: env[name], for: null } : null;
       const own = given.for.filter(isOwn);
@@ -256,6 +256,7 @@ export function openSecretsFile(home: string): SecretsFile {
           folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
         });
       } catch (error) {
+        if (error instanceof PithError && error.code === 'trust_failed') throw error; // another process holds the lock
         throw new PithError('settings_invalid', `the secrets cannot be kept: ${messageOf(error)}`, {
           where: file,
           cure: existsSync(file) ? 'repair the file, or move it away' : 'make the folder writable',

@@ -1,5 +1,5 @@
 import { didYouMean } from '@pith/plain-text';
-import { type AgentSpec, codeOf, type Diagnostic, type Events, messageOf, PithError } from '../../contract/index.ts';
+import { type AgentSpec, type Clock, codeOf, type Diagnostic, type Events, messageOf, PithError } from '../../contract/index.ts';
 import type { AgentDeclaration, DeclaredAgents, Host } from '../../kernel/index.ts';
 import { deepFreeze } from '@pith/plain-data';
 import type { ModelRouter } from '../../models/index.ts';
@@ -27,12 +27,21 @@ export interface RegistryOptions extends Pick<AdmissionOptions, 'skills'> {
     readonly agents: Pick<DeclaredAgents, 'declared' | 'brought'>;
   };
   readonly events: Pick<Events, 'publish' | 'handle'>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
-export function createAgentRegistry({ host, events, skills }: RegistryOptions): AgentRegistry {
-  /** What providers bring is asked for once until something has changed: one that hangs is not waited for in every turn. */
-  let brought: Promise<readonly AgentDeclaration[]> | null = null;
+/** A provider may have failed to answer, with nobody there to say that it would now. */
+const ASK_AGAIN_MS = 30_000;
+
+export function createAgentRegistry({ host, events, skills, clock }: RegistryOptions): AgentRegistry {
+  /** What providers bring is asked for again when something has changed, or after a while: one that hangs is not waited for in every turn. */
+  let brought: { readonly at: number; readonly agents: Promise<readonly AgentDeclaration[]> } | null = null;
   const forget = (): void => void (brought = null);
+  const bring = (): Promise<readonly AgentDeclaration[]> => {
+    const now = clock.now();
+    if (brought === null || now < brought.at || now >= brought.at + ASK_AGAIN_MS) brought = { at: now, agents: host.agents.brought() };
+    return brought.agents;
+  };
   host.extensions.onChange(forget);
   events.handle('provider.changed', ({ protocol }) => (protocol === 'agents' ? forget() : undefined));
   const published = new Map<string, { readonly state: AgentStatus['state']; readonly look: number }>();
@@ -72,7 +81,7 @@ export function createAgentRegistry({ host, events, skills }: RegistryOptions): 
 
   async function all(): Promise<ReadonlyMap<string, AgentDeclaration>> {
     const found = declared();
-    for (const each of await (brought ??= host.agents.brought())) {
+    for (const each of await bring()) {
       const known = found.get(each.id);
       if (known === undefined || (known.readBy !== undefined && known.file === each.file)) found.set(each.id, each);
     }

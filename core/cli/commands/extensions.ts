@@ -47,7 +47,7 @@ export async function showExtension(kernel: Kernel, input: CommandInput, io: Com
 const PLACES = {
   in_process: { short: 'kernel', long: 'in the process of the kernel' },
   process: { short: 'process', long: 'in a separate process' },
-  contract: { short: 'users', long: 'in the extensions that import its contract' },
+  contract: { short: 'importers', long: 'in the extensions that import its contract' },
 } as const satisfies Record<NonNullable<ExtensionStatus['tier']> | 'contract', object>;
 
 /** What its manifest asks for and it does not have. */

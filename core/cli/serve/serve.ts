@@ -39,7 +39,7 @@ async function supervise(
       io.error(`The kernel starts again: ${end.reason}`);
       continue;
     }
-    // No extension is why a kernel could not start, and such ends count towards blaming none. It has said itself why.
+    // No extension can stop a kernel from starting, so such ends are not counted as crashes. The kernel has printed the reason.
     const [what, why, suspects] =
       end.how === 'exit'
         ? (['could not start', `exit code ${end.code}`, []] as const)
@@ -50,7 +50,9 @@ async function supervise(
     const often = `the kernel ${what} ${MOST_CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes`;
     if (decision.act === 'give up') {
       const cure =
-        end.how === 'exit' ? '; correct that' : ', and no changed extension is left that could be why; see the log in the data folder';
+        end.how === 'exit'
+          ? '; correct what it said above'
+          : ', and no changed extension is left that could be why; see the log in the data folder';
       io.error(`pith: ${often}: ${why}${cure}, then start again: pith serve`);
       return 1;
     }
@@ -67,7 +69,10 @@ async function supervise(
         io.error(`pith: ${often}: ${why}; it starts without ${ids}, ${which}; edit it, or run: ${cure}`);
         continue;
       }
-      if (!isUnwrittenSaid) io.error(`pith: ${often}: ${why}; ${ids} cannot be left out, so it starts with that again: ${unwritten}`);
+      if (!isUnwrittenSaid)
+        io.error(
+          `pith: ${often}: ${why}; it starts with ${ids} again, which could not be left out: ${unwritten}; make the data folder writable`,
+        );
       isUnwrittenSaid = true;
     } else io.error(`pith: the kernel ${what}: ${why}; it starts again`);
     const afterMs = decision.act === 'start' ? decision.afterMs : LONGEST_WAIT_MS;

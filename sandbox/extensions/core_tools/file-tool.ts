@@ -31,7 +31,7 @@ export function fileTool(jail: Jail, policy: Policy): Tool {
     description:
       'Read, write, list, stat, move, copy or delete files of the sandbox. Files only; delete also removes an empty folder. ' +
       'Changes to code, agents, new skills, recipes, dot files, lock files, package and build files and agent instructions wait for approval; ' +
-      'an existing skill is changed by a person only: propose the change to them.',
+      'an existing skill is changed by a person alone: propose the change to that person.',
     input,
     effect: 'write',
     async needsApproval(call) {

@@ -44,7 +44,7 @@ export default class Scheduler implements ToolProvider, CommandProvider {
     return (await this.#store.damaged()).map((id) => ({
       severity: 'error',
       code: 'database_failed',
-      message: `the row of schedule '${id}' is damaged: it never falls due`,
+      message: `schedule '${id}' never runs: its row in the database is damaged`,
       cure: 'schedule it again',
     }));
   }

@@ -8,6 +8,12 @@ const TABLE =
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
 
+function read(id: string, text: string): Schedule {
+  const schedule = readable(text);
+  if (schedule !== null) return schedule;
+  throw new PithError('database_failed', `the row of schedule '${id}' is damaged`, { where: id, cure: 'schedule it again' });
+}
+
 /** null for a row that something else has changed. */
 function readable(text: string): Schedule | null {
   try {
@@ -29,8 +35,15 @@ export class ScheduleStore {
   /** Oldest first; null user: everybody's. */
   async list(user: string | null): Promise<readonly Schedule[]> {
     await this.#open();
-    const rows = await this.#database.all('SELECT row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id', user, user);
-    return rows.flatMap(({ row }) => readable(String(row)) ?? []);
+    const rows = await this.#database.all(
+      'SELECT id, row FROM scheduler__schedules WHERE ? IS NULL OR user = ? ORDER BY made, id',
+      user,
+      user,
+    );
+    return rows.flatMap(({ id, row }) => {
+      const schedule = readable(String(row));
+      return schedule !== null && schedule.id === id ? [schedule] : [];
+    });
   }
 
   /** Ids of rows that cannot be read: they never fall due, and the others go on. */
@@ -42,7 +55,7 @@ export class ScheduleStore {
 
   async get(id: string): Promise<Schedule | null> {
     const text = await this.#text(id);
-    return text === null ? null : parseSchedule(text);
+    return text === null ? null : read(id, text);
   }
 
   /** False when this person has `most` already. */
@@ -63,7 +76,7 @@ export class ScheduleStore {
     for (let attempt = 1; ; attempt++) {
       const before = await this.#text(id);
       if (before === null) return null;
-      const next = change(parseSchedule(before));
+      const next = change(read(id, before));
       const [changed] = await this.#database.write([
         next === null
           ? { sql: 'DELETE FROM scheduler__schedules WHERE id = ? AND row = ?', values: [id, before] }
@@ -71,7 +84,11 @@ export class ScheduleStore {
       ]);
       if (changed === 1) return next;
       if (attempt === MOST_ATTEMPTS)
-        throw new PithError('write_conflict', `schedule '${id}' is changed by others without end`, { retryable: true });
+        throw new PithError(
+          'write_conflict',
+          `schedule '${id}' was not changed: other processes changed it ${MOST_ATTEMPTS} times meanwhile`,
+          { retryable: true, cure: 'try again' },
+        );
     }
   }
 

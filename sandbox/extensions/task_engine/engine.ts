@@ -87,7 +87,7 @@ export class Engine {
 
   /** By which this process works on the task; undefined: it does not. */
   claimOf(taskId: string): string | undefined {
-    return [...this.#workers].find((worker) => worker.taskId === taskId)?.claim;
+    return [...this.#workers].find((worker) => worker.taskId === taskId && !worker.lost.signal.aborted)?.claim;
   }
 
   async #claim(stop: AbortSignal): Promise<void> {

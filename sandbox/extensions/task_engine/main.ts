@@ -67,7 +67,7 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
     return (await this.#store.damaged()).map((id) => ({
       severity: 'error',
       code: 'database_failed',
-      message: `the row of task '${id}' is damaged: nobody works on it`,
+      message: `task '${id}' never runs: its row in the database is damaged`,
       cure: 'submit it again',
     }));
   }

@@ -71,12 +71,13 @@ export class TaskStore {
   }
 
   async load(id: string): Promise<Task | null> {
-    return taskOf(await this.database.get('SELECT id, task FROM task_engine__tasks WHERE id = ?', id));
+    return taskOf(await this.database.get(ONE, id));
   }
 
   /** Those that are there, in this order. */
   async loadAll(ids: readonly string[]): Promise<readonly Task[]> {
-    return (await Promise.all(ids.map((id) => this.load(id)))).flatMap((task) => task ?? []);
+    const rows = await Promise.all(ids.map((id) => this.database.get(ONE, id)));
+    return rows.flatMap((row) => (row && readable(row)) ?? []);
   }
 
   /** Newest first. */
@@ -196,8 +197,9 @@ export class TaskStore {
   }
 
   #writing(known: Map<string, Known>, statements: Statements[number][]): TaskWrite {
-    const keep = (row: Row): Known => {
-      const task = taskOf(row) as Task;
+    const keep = (row: Row): Known | null => {
+      const task = readable(row);
+      if (task === null) return null; // as if it were not there: others go on
       const before = known.get(task.id) ?? { task, text: String(row['task']), owner: row['owner'] ?? null, changed: false };
       known.set(task.id, before);
       return before;
@@ -212,7 +214,7 @@ export class TaskStore {
     };
     return {
       load: async (id) => (await find(id))?.task ?? null,
-      subtasks: async (parent) => (await this.database.all(SUBTASKS, parent)).map((row) => keep(row).task),
+      subtasks: async (parent) => (await this.database.all(SUBTASKS, parent)).flatMap((row) => keep(row)?.task ?? []),
       insert: (task, limits) => void statements.push(...this.#inserted(task, limits)),
       async change(id, event, claim) {
         const before = await find(id);
@@ -287,9 +289,10 @@ function sameAs({ task, text, owner }: Known): Statements[number] {
   return { sql, values: [task.id, text, owner], changes: 1 };
 }
 
+const ONE = 'SELECT id, task FROM task_engine__tasks WHERE id = ?';
 const SUBTASKS = 'SELECT id, task, owner FROM task_engine__tasks WHERE parent = ? ORDER BY seq';
 
-/** Of those that can be worked on: behind so many that somebody else takes, or that are damaged, nothing is looked for at once. */
+/** `claim` looks at so many rows; damaged ones and those that others take can hide the rest until the next look. */
 const MOST_LOOKED_AT = 50;
 
 /** Others cannot be faster so often: something else is wrong then. */

@@ -108,6 +108,13 @@ describe('createDatabase', () => {
     ['no list', null, 'parameter_invalid'],
     ['too many statements', Array.from({ length: 10_001 }, () => ({ sql: 'DELETE FROM notes__items' })), 'parameter_invalid'],
     ['a reference to a table of others', [{ sql: 'CREATE TABLE notes__x (a TEXT REFERENCES /* */ "turns"(state))' }], 'not_allowed'],
+    ['a reference without a blank', [{ sql: 'CREATE TABLE notes__x (a REFERENCES"turns"(state))' }], 'not_allowed'],
+    [
+      'a reference behind what looks like a comment',
+      [{ sql: `CREATE TABLE notes__x (y DEFAULT '--', a REFERENCES turns(state))` }],
+      'not_allowed',
+    ],
+    ['a statement that is none', [null], 'parameter_invalid'],
     ['rows of all tables', [{ sql: 'UPDATE sqlite_sequence SET seq = 9' }], 'not_allowed'],
     ['what undoes the writes of others', [{ sql: 'INSERT OR/**/ROLLBACK INTO notes__items VALUES (1)' }], 'not_allowed'],
   ])('refuses %s', async (_, statements, code) => {

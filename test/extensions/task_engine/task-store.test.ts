@@ -150,6 +150,9 @@ describe('tasks over two connections', () => {
     expect(await mine.claim('claim', 60_000, 9)).toBeNull();
     expect((await mine.list(10)).map(({ id }) => id)).toEqual([idOf(3), idOf(2)]);
     expect(await mine.damaged()).toEqual([idOf(0), idOf(1)]);
+    await insert(mine, newTask({ id: idOf(4), state: 'blocked', after: [idOf(0)] }));
+    const seen = await mine.write(async (tasks) => [await tasks.load(idOf(0)), await tasks.subtasks(idOf(3))]);
+    expect([seen, await mine.loadAll([idOf(0), idOf(3)])]).toEqual([[null, []], [expect.objectContaining({ id: idOf(3) })]]);
     await expect(mine.load(idOf(0))).rejects.toMatchObject({ code: 'database_failed', message: expect.stringContaining(idOf(0)) });
   });
 

@@ -58,7 +58,10 @@ export class LedgerWriter {
     if (waiting.length === 0) return;
     try {
       if (!(await this.#isUsable())) return;
-      for (; waiting.length > 0; waiting = waiting.slice(AT_ONCE)) await this.#writeAll(waiting.slice(0, AT_ONCE));
+      while (waiting.length > 0) {
+        const entries = await this.#prepared(waiting.slice(0, AT_ONCE));
+        await this.#writeAll(entries, () => (waiting = waiting.slice(AT_ONCE)));
+      }
       this.#failed = false;
       await prune(this.#ports);
     } catch (error) {
@@ -67,17 +70,26 @@ export class LedgerWriter {
     }
   }
 
-  /** In one commit; where one of them can never be written, the others each in their own. Rejects when the database takes nothing now. */
-  async #writeAll(waiting: readonly (Entry | LateEntry)[]): Promise<void> {
-    const entries = await Promise.all(waiting.map((entry) => ('prepare' in entry ? entry.prepare() : entry)));
+  /** One that cannot be prepared is given up. */
+  async #prepared(waiting: readonly (Entry | LateEntry)[]): Promise<readonly Entry[]> {
+    const made = await Promise.allSettled(waiting.map((entry) => ('prepare' in entry ? entry.prepare() : entry)));
+    return made.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : (this.#warn(one.reason), [])));
+  }
+
+  /** In one commit. Where one entry can never be written, it is left out. Rejects when the database takes nothing now. */
+  async #writeAll(entries: readonly Entry[], written: () => void): Promise<void> {
+    const { database, clock } = this.#ports;
+    const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [clock.now()] }];
     try {
-      const first = this.#ready ? [] : [...SCHEMA.map((sql) => ({ sql })), { sql: FIRST_ROW, values: [this.#ports.clock.now()] }];
-      await this.#ports.database.write([...first, ...entries.flat()]);
+      await database.write([...first, ...entries.flat()]);
       this.#ready = true;
+      written();
     } catch (error) {
       if (codeOf(error, '') !== 'parameter_invalid') throw error;
-      if (entries.length === 1) return this.#warn(error);
-      for (const entry of entries) await this.#writeAll([entry]);
+      this.#warn(error);
+      const halves = entries.length < 2 ? [] : [entries.slice(0, entries.length / 2), entries.slice(entries.length / 2)];
+      written();
+      for (const half of halves) await this.#writeAll(half, () => undefined);
     }
   }
 
