@@ -50,7 +50,7 @@ describe('a new sandbox with the real kernel', () => {
   );
 
   it('says what is missing where a switch of an extension stands alone', async () => {
-    expect(await run('--no-skills')).toEqual({ code: 2, out: '', err: 'pith: no command is named, only an option; see: pith --help\n' });
+    expect(await run('--no-skills')).toEqual({ code: 2, out: '', err: 'pith: the command line names no command; see: pith --help\n' });
   });
 
   it('names the nearest extension where a secret is to be given to one that is not there', async () => {
