@@ -184,7 +184,7 @@ describe('an extension that has only a contract', () => {
     ]);
     const source = { getCommands: () => kernelCommands(pith.kernel) };
     const run = (command: string, id = 'acme') => captureCommand(source, command, { arguments: { id } }, new AbortController().signal);
-    expect((await run('extensions list')).text).toMatch(/^acme +active +0\.0\.0 +users +sandbox/m);
+    expect((await run('extensions list')).text).toMatch(/^acme +active +0\.0\.0 +importers +sandbox/m);
     const { text: shown, exitCode } = await run('extensions show');
     expect({ shown, exitCode }).toMatchObject({ exitCode: 0, shown: expect.stringMatching(/in the extensions that import its contract/) });
     expect(shown).toContain('acme.ranker, acme.ranked');
