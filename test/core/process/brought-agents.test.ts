@@ -1,4 +1,4 @@
-import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { main, manifest } from './extension.ts';
 
@@ -47,4 +47,30 @@ describe('agents that an extension in a separate process brings', () => {
     expect((await at.kernel.agents.toolsOf('helper')).map(({ modelName }) => modelName)).toEqual(['own']);
     expect((await at.run('hello', { agent: 'greedy', threadId: 'greedy' })).error).toMatchObject({ code: 'not_allowed' });
   }, 60_000);
+});
+
+it('asks who brings agents once, until something changes or half a minute has passed: one that hangs is not waited for in every turn', async () => {
+  const clock = fakeClock();
+  const asked = () => (globalThis as { timesAsked?: number }).timesAsked;
+  test = await testKernel({
+    isolation: 'in_process',
+    clock,
+    files: {
+      ...manifest('bringer', { provides: ['agents'] }),
+      ...main('bringer', `async listAgents() { globalThis.timesAsked = (globalThis.timesAsked ?? 0) + 1; return []; }`),
+    },
+  });
+  const { agents, host } = test.kernel;
+  await agents.list();
+  await agents.list(); // the first one has started it, which is a change
+  const before = Number(asked());
+  for (let look = 0; look < 3; look++) await agents.list();
+  expect(asked()).toBe(before);
+  await clock.advance(30_000);
+  await agents.list();
+  expect(asked()).toBe(before + 1);
+  await test.write('extensions/more/manifest.yaml', 'id: more\nagent: { description: d }\n');
+  await host.extensions.refresh();
+  await agents.list();
+  expect(asked()).toBe(before + 2);
 });

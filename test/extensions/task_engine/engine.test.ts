@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../../core/store/index.ts';
 import { lastUser, PATIENTLY, stepOf, taskKernel } from './task-kernel.ts';
 import { words } from '../../words.ts';
 
@@ -80,6 +82,24 @@ describe('the task engine', () => {
     expect(sent.filter((message) => message.startsWith('second')).every((message) => message.includes('seven'))).toBe(true);
     expect(sent.filter((message) => message.startsWith('second'))).toHaveLength(5);
     expect(kernel.requests.at(-1)!.messages.filter(({ role }) => role === 'user')).toHaveLength(1); // another attempt, the same turn
+  });
+
+  it('C2: what a worker says of its task counts only while the task is its own', async () => {
+    const results: unknown[] = [];
+    await using kernel = await taskKernel(async (request) => {
+      if (stepOf(request) > 0) return text('what now?');
+      const store = openStore(path.join(kernel.test.sandbox, 'data/pith.db'), kernel.clock);
+      await store.write((statement) => void statement("UPDATE task_engine__tasks SET owner = 'another process', until = until + 1000000"));
+      await store.close();
+      return call('complete_task', { result: 'too late' });
+    });
+    kernel.test.kernel.events.handle('tool.called', ({ tool, ok }) => void (tool === 'complete_task' && results.push(ok)));
+    const { task_id: id } = await kernel.tool('submit_task', { goal: 'be slow', agent_id: 'worker' });
+    await expect.poll(() => results, PATIENTLY).toEqual([false]);
+    const store = openStore(path.join(kernel.test.sandbox, 'data/pith.db'), kernel.clock);
+    const row = store.get('SELECT owner, task FROM task_engine__tasks WHERE id = ?', String(id));
+    await store.close();
+    expect([row?.['owner'], JSON.parse(String(row?.['task']))]).toMatchObject(['another process', { state: 'running', completed: null }]);
   });
 
   it('K91: reaching max_steps is failed: step_limit', async () => {

@@ -104,6 +104,20 @@ it('S90 a write that fails is said once, and again only after one that went well
   expect(await count('turns')).toBe(3);
 });
 
+it('S90 a row that can never be written costs itself only', async () => {
+  const { ledger, turn, seen, database } = await opened();
+  const info = turnOf({ id: 'odd', threadId: 'thread', agent: agentOf() });
+  ledger.begin(info);
+  ledger.started('odd', []);
+  for (const name of ['before', 'no\0text', 'after']) ledger.record(info, { skillId: 'alpha', state: 'resource_read', path: name });
+  ledger.ended('odd');
+  await ledger.close();
+  expect(seen.warned).toHaveLength(1);
+  await turn('t1');
+  const paths = await database.all("SELECT path FROM skill_registry__uses WHERE turn = 'odd' ORDER BY seq");
+  expect(paths).toEqual([{ path: 'before' }, { path: 'after' }]);
+});
+
 it('S90 S43 another process that reads the rows knows what the thread holds, and how long ago', async () => {
   const { clock, turn, database, ledger } = await opened();
   await turn('t1');
