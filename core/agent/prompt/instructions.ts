@@ -12,8 +12,8 @@ type InstructionPart = { readonly name: string; readonly text: string };
 
 /**
  * Bodies of `uses_skills`, then the prompt template, then inline instructions. A template that prints `skills['id']`
- * gets that body there instead of on top. Bodies are values: inserted after rendering, byte for byte. `brought` renders what an
- * extension brought, which is given placeholders in their place.
+ * gets that body there instead of on top. Bodies are values: inserted after rendering, byte for byte. `brought` renders a
+ * template that an extension brought: it gets a mark for each body, never the body.
  */
 export async function instructionsOf(
   spec: AgentSpec,

@@ -37,7 +37,8 @@ type Database = ExtensionContext['database'];
 type Row = NonNullable<Awaited<ReturnType<Database['get']>>>;
 type Statements = Parameters<Database['write']>[0];
 
-const UNFINISHED = `SELECT count(*) AS n FROM task_engine__tasks WHERE state NOT IN ('done', 'failed', 'cancelled')`;
+const IS_OPEN = `state NOT IN ('done', 'failed', 'cancelled')`;
+const UNFINISHED = `SELECT count(*) AS n FROM task_engine__tasks WHERE ${IS_OPEN}`;
 
 const CLAIMABLE = `(state = 'pending' OR (state IN ('retry_scheduled', 'human_review') AND due <= ?) OR (state = 'running' AND until <= ?))`;
 
@@ -150,9 +151,9 @@ export class TaskStore {
     return null;
   }
 
-  /** Ids of rows that cannot be read: nobody works on them, and the others go on. */
+  /** Ids of unfinished rows that cannot be read: nobody works on them, and the others go on. */
   async damaged(): Promise<readonly string[]> {
-    const rows = await this.database.all('SELECT id, task FROM task_engine__tasks');
+    const rows = await this.database.all(`SELECT id, task FROM task_engine__tasks WHERE ${IS_OPEN}`);
     return rows.flatMap((row) => (readable(row) === null ? [String(row['id'])] : []));
   }
 

@@ -18,7 +18,7 @@ const agentId = () =>
 const maxSteps = () => z.int().min(1).max(1000).optional().describe('Model steps at most; reaching them fails the task.');
 const SHOWN = 100;
 const WORKED_ON =
-  'Worked on while a chat or `pith serve` is open; otherwise it waits. The person is told when it ends: do not wait for it.';
+  'The task runs while a chat or `pith serve` is open, and waits otherwise. Pith tells the person when it ends: do not wait for it.';
 const SUBTASKS = 'When you have submitted all subtasks, end your turn: you are continued with their results.';
 
 /** Submitting and seeing tasks. */

@@ -32,7 +32,7 @@ export function skillAtRoot(file: string): Diagnostic {
     'skill_at_root',
     file,
     'a SKILL.md in the source folder itself is not used as a skill',
-    'move it into a folder of its own',
+    'make a folder for it in the source and move it there',
   );
 }
 
