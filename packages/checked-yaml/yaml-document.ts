@@ -1,4 +1,5 @@
-import { isMap, isSeq, LineCounter, parseDocument, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
+import { guardedYaml } from '@pith/guarded-yaml';
+import { isMap, isSeq, type Alias, type Document, type Node, type Pair, type Scalar } from 'yaml';
 import type { Finding } from './findings.ts';
 import type { Position, Positions } from './positions.ts';
 
@@ -21,7 +22,6 @@ export interface YamlOptions {
 }
 
 const MAX_YAML_BYTES = 64 * 1024;
-const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
 
 /** This module brings the parser with it. */
@@ -30,41 +30,18 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   if (Buffer.byteLength(text) > maxBytes) {
     return unusable(finding(options, null, `has more than ${maxBytes} bytes`, 'Shorten the file'));
   }
-  const deep = tooDeepAt(text);
-  if (deep >= 0) {
-    const line = text.slice(0, deep).split('\n').length - 1 + (options.firstLine ?? 1);
-    return unusable(
-      finding(options, { line, column: 1 }, `cannot be read as YAML: it is nested deeper than ${MAX_DEPTH}`, 'write it flatter'),
-    );
-  }
-  const lines = new LineCounter();
+  const { document, refused, secondAt, lines } = guardedYaml(text, { uniqueKeys: false });
+  const locate = (offset: number) => at(lines.linePos(offset), options.firstLine ?? 1);
+  if (refused !== null)
+    return unusable(finding(options, locate(refused.offset), `cannot be read as YAML: it has ${refused.excess}`, 'write it flatter'));
+  if (secondAt >= 0 && document.errors.length === 0)
+    return unusable(finding(options, locate(secondAt), "holds a second document after '---'", 'Keep one document a file'));
   try {
-    const document = parseDocument(text, {
-      version: '1.2',
-      schema: 'core',
-      uniqueKeys: false,
-      prettyErrors: false,
-      lineCounter: lines,
-    });
-    return read(document, (offset) => at(lines.linePos(offset), options.firstLine ?? 1), options);
+    return read(document, locate, options);
   } catch (error) {
-    return unusable(finding(options, null, `cannot be read as YAML: ${error instanceof Error ? error.message : 'too deep'}`));
+    return unusable(finding(options, null, `cannot be read as YAML: ${error instanceof Error ? error.message : String(error)}`));
   }
 }
-
-/** Where it nests far too deep, by indicators alone; -1: nowhere. On text that nests a thousand times the parser can end the process. Brackets in texts count, too, so that these are counted up to eight times the limit. */
-function tooDeepAt(text: string): number {
-  let open = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '[' || character === '{') open += 1;
-    else if ((character === ']' || character === '}') && open > 0) open -= 1;
-    if (open > 8 * MAX_DEPTH) return at;
-  }
-  return text.search(NESTED_INDICATORS);
-}
-
-const NESTED_INDICATORS = /^ *(?:[?:-][ \t]+){65}/mu;
 
 type Locate = (offset: number) => Position;
 
@@ -72,9 +49,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
   const diagnostics: Finding[] = [];
   const [error] = document.errors; // later ones mostly come from the first
   if (error) {
-    const isSecond = error.code === 'MULTIPLE_DOCS';
-    const why = isSecond ? "holds a second document after '---'" : `is not valid YAML: ${firstLine(error.message)}`;
-    diagnostics.push(finding(options, locate(error.pos[0]), why, isSecond ? 'Keep one document a file' : 'correct the syntax'));
+    diagnostics.push(finding(options, locate(error.pos[0]), `is not valid YAML: ${firstLine(error.message)}`, 'correct the syntax'));
   }
   for (const warning of document.warnings) {
     diagnostics.push({ ...finding(options, locate(warning.pos[0]), firstLine(warning.message)), severity: 'warning' });
@@ -87,8 +62,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
     if (place !== null) positions[path] ??= [place.line, place.column];
     return place;
   };
-  const walk = (node: unknown, path: string, depth: number): void => {
-    if (depth > MAX_DEPTH) throw new RangeError(`it is nested deeper than ${MAX_DEPTH}`);
+  const walk = (node: unknown, path: string): void => {
     if (isMap(node)) {
       const seen = new Set<string>();
       for (const pair of node.items as Pair<Scalar | Alias, Node>[]) {
@@ -98,17 +72,17 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
         if (seen.has(key)) diagnostics.push(finding(options, place, `has the key '${inner}' twice`, 'Keep one of them'));
         if (key === '__proto__') diagnostics.push(finding(options, place, `has a key that is not allowed: '${inner}'`, 'remove it'));
         seen.add(key);
-        walk(pair.value, inner, depth + 1);
+        walk(pair.value, inner);
       }
     } else if (isSeq(node)) {
       node.items.forEach((item, index) => {
         const inner = path === '' ? String(index) : `${path}.${index}`;
         note(inner, item as Node);
-        walk(item, inner, depth + 1);
+        walk(item, inner);
       });
     }
   };
-  walk(document.contents, '', 0);
+  walk(document.contents, '');
   const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
   const cycle = cycleIn(value);
   if (cycle === null) return { value, positions: { ...positions }, diagnostics };

@@ -1,3 +1,4 @@
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export { commandUsage, matchCommand, optionUsage, parseCommandInput, type CommandOption, type CommandShape } from './command-line.ts';
-export { renderTable, type Column } from './table.ts';
+export { needsPerson } from './needs-person.ts';
+export { renderTable, table, widthOf, type Column } from './table.ts';

@@ -45,12 +45,48 @@ export function renderTable<Row>(
   ].join('\n');
 }
 
-export function cut(text: string, room: number): string {
+/** What is left for the last column must be so much, else it goes below its row. */
+const LEAST_ROOM = 40;
+const INDENT = '    ';
+
+/**
+ * Rows of plain texts, aligned below a heading, each column as wide as its widest cell; the last is cut to what is left of `width`. A column
+ * that says nothing is left out.
+ */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const last = heading.length - 1;
+  const cells = [heading, ...rows.map((row) => row.map(flat))];
+  const used = heading
+    .map((_, column) => column)
+    .filter((column) => column < last && cells.some((row, at) => at > 0 && row[column] !== ''));
+  const widths = heading.map((_, column) => cells.reduce((most, row) => Math.max(most, displayWidth(row[column] ?? '')), 0));
+  const room = width - used.reduce((sum, column) => sum + widths[column]! + 2, 0);
+  const below = room < LEAST_ROOM && room < widths[last]!;
+  const lines: string[] = [];
+  cells.forEach((row, at) => {
+    const aligned = used.map((column) => pad(row[column]!, widths[column]!)).join('  ');
+    if (!below) lines.push(`${aligned}  ${cut(row[last]!, room)}`.trimEnd());
+    else
+      lines.push(
+        aligned.trimEnd(),
+        ...(at > 0 && row[last] !== '' ? [INDENT + cut(row[last]!, Math.max(LEAST_ROOM, width - INDENT.length))] : []),
+      );
+  });
+  return lines.join('\n');
+}
+
+/** The width that a table may have: what is piped is never cut. */
+export function widthOf(io: { readonly interactive: boolean; readonly columns: number }): number {
+  return io.interactive ? io.columns || 120 : Infinity;
+}
+
+function cut(text: string, room: number): string {
   if (displayWidth(text) <= room) return text;
-  let kept = '';
-  for (const character of text) {
-    if (displayWidth(kept + character) > room - 1) break;
-    kept += character;
+  let [kept, left] = ['', room - 1];
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    left -= displayWidth(segment);
+    if (left < 0) break;
+    kept += segment;
   }
   return `${kept.trimEnd()}…`;
 }

@@ -30,3 +30,13 @@ export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown>
   }
   return result;
 }
+
+/** `value` becomes the newest; of more than `limit` the oldest go. */
+export function keepNewest<T>(map: Map<string, T>, key: string, value: T, limit: number): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= limit) return;
+    map.delete(oldest);
+  }
+}

@@ -2,11 +2,18 @@ import { stripVTControlCharacters } from 'node:util';
 
 /** Cells that a terminal gives to a text: wide letters and most emoji take two, combining marks none. */
 export function displayWidth(text: string): number {
+  if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const character of text)
-    width += /^(?:\p{Mn}|\p{Me}|[\u{200b}-\u{200f}]|[\u{fe00}-\u{fe0f}])$/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (EMOJI.test(segment)) width += 2; // however many are joined
+    else for (const character of segment) width += NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  }
   return width;
 }
+
+const PLAIN = /^[\x20-\x7e]*$/;
+const EMOJI = new RegExp('^\\p{RGI_Emoji}$', 'v'); // the compiler's target has no literal of it
+const NO_WIDTH = /^(?:\p{Mn}|\p{Me}|[\u{200b}-\u{200f}]|[\u{fe00}-\u{fe0f}])$/u;
 
 const WIDE =
   /^[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u;

@@ -1,3 +1,4 @@
+import { stats } from '../../sandbox/extensions/skill_stats/stats.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
@@ -16,6 +17,12 @@ import { validateCommand } from '../../sandbox/extensions/extension_builder/comm
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
 import { listRecipes, renderRecipe, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
+import { installCommands } from '../../sandbox/extensions/skill_install/commands.ts';
+import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
+import SkillLint from '../../sandbox/extensions/skill_lint/main.ts';
+import { evaluate } from '../../sandbox/extensions/skill_search/evaluation/command.ts';
+import { forget } from '../../sandbox/extensions/skill_search/learning/forget.ts';
+import { search } from '../../sandbox/extensions/skill_search/search-command.ts';
 import Setup from '../../sandbox/extensions/setup/main.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
@@ -26,7 +33,14 @@ type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
 export async function commandsPage(root: string): Promise<string> {
   const extensions: readonly Described[] = [
     chatCommand({} as ExtensionContext, new Terminals()),
-    ...initializedCommands({} as never, {} as never, {} as never, {} as never),
+    ...initializedCommands({} as never, {} as never, {} as never),
+    ...installCommands({} as never),
+    allow({} as never),
+    ...new SkillLint({} as never).getCommands(),
+    stats({} as never, {} as never),
+    search({} as never, {} as never),
+    evaluate({} as never, {} as never),
+    forget({} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),
     ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),

@@ -4,9 +4,10 @@ import { manifestSchema } from '../../core/trust/index.ts';
 import { frontmatter } from '../../sandbox/extensions/agent_files/config.ts';
 import { ENVIRONMENT_SETTINGS } from '../../core/declarations/settings.ts';
 import { settingsSchema } from '../../core/declarations/settings-schema.ts';
-import { agentSkillsSchema, configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
+import { agentSkillsSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { keyTable, rowsOf, schemaOf } from './schema-rows.ts';
-import { AGENT_SKILLS, SKILLS_SETTINGS } from './skills-settings.ts';
+import { agentKeySchema } from '../../sandbox/extensions/skill_triggers/config.ts';
+import { AGENT_SKILLS, AGENT_TRIGGERS, SKILLS_SETTINGS, skillsSchema } from './skills-settings.ts';
 
 const AGENT_FILE: ReadonlyMap<string, string> = new Map([
   ['name', 'Required.'],
@@ -66,7 +67,7 @@ skills:
 
 The block \`skills:\`.
 
-${keyTable(rowsOf(schemaOf(configSchema())), SKILLS_SETTINGS)}
+${keyTable(rowsOf(schemaOf(skillsSchema())), SKILLS_SETTINGS)}
 
 ## Environment
 
@@ -94,6 +95,12 @@ agent:
 \`\`\`
 
 ${keyTable(rowsOf(schemaOf(agentSkillsSchema())), AGENT_SKILLS)}
+
+### The key \`triggers\` under \`agent:\`
+
+With it [a message brings the skills that it needs](triggers.md), and there is no catalog: \`triggers: {}\`.
+
+${keyTable(rowsOf(schemaOf(agentKeySchema())), AGENT_TRIGGERS)}
 
 ## AGENT.md
 

@@ -1,8 +1,7 @@
 import { isPlainMap } from '@pith/plain-data';
-import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
 import { settingsSchema } from '../../core/declarations/settings-schema.ts';
 import { schemaOf, type Schema } from './schema-rows.ts';
-import { SKILLS_SETTINGS } from './skills-settings.ts';
+import { SKILLS_SETTINGS, skillsSchema } from './skills-settings.ts';
 
 /** Values shown for settings that have no default worth showing. */
 const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -22,7 +21,7 @@ const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 /** Every setting as a comment: `##` explains, `#` begins a line that can be used by taking the `# ` away. */
 export function sampleSettings(): string {
   const settings = schemaOf(settingsSchema());
-  const skills = schemaOf(configSchema());
+  const skills = schemaOf(skillsSchema());
   const head = [
     '## Settings of a sandbox. Copy this file to pith.yaml and take the "# " from the lines that you want.',
     '## Made from the schemas by npm run docs. What is set here is overridden by PITH_* variables and by options.',

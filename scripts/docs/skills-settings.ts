@@ -1,8 +1,34 @@
+import SkillStats from '../../sandbox/extensions/skill_stats/main.ts';
+import { z } from 'zod';
+import { config as embedding } from '../../sandbox/extensions/embedding/config.ts';
+import SkillInstall from '../../sandbox/extensions/skill_install/main.ts';
+import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
+import { configSchema as scripts } from '../../sandbox/extensions/skill_scripts/config.ts';
+import { configSchema as search } from '../../sandbox/extensions/skill_search/config.ts';
+import { configSchema as triggers } from '../../sandbox/extensions/skill_triggers/config.ts';
+
+/** The block `skills:`, of which each extension of the family checks its own keys. */
+export function skillsSchema() {
+  return z.strictObject({
+    ...configSchema().shape,
+    ...SkillInstall.config.shape,
+    ...SkillStats.config.shape,
+    ...search().shape,
+    ...scripts().shape,
+    ...triggers().shape,
+    embedding: embedding.shape.embedding,
+  });
+}
+
 /** What the keys of the block `skills:` mean. */
 export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['enabled', 'false leaves out the catalog, the skill tools and bound skills; `--no-skills` does the same for one command.'],
   ['allowed', 'Ids that may be used; empty means all.'],
   ['disabled', 'Ids that may not be used.'],
+  [
+    'enable',
+    'Ids of skills that are off by default (`default_enabled: false`, `disable-model-invocation: true`) and wanted. Changes nothing else.',
+  ],
   [
     'sources',
     'Folders of skills beside the default ones; `{ replace: […] }` takes the place of all of them. Relative to the project, the folder that holds the sandbox.',
@@ -23,14 +49,14 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
   ['stats_days', 'How many days the use of skills in each turn is kept (`pith skills stats`); 0 records nothing.'],
   ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names. For agents that say nothing else.'],
-  ['ranker', 'The id of an extension whose [ranker](search.md#your-own-ranker) finds skills in the place of the default one.'],
+  ['ranker', 'The extension whose [ranker](search.md#your-own-ranker) finds skills; null: only words shared with ids, names and tags do.'],
   [
     'embedding',
     'Where an [embedding model](search.md#embeddings) is set up: `measured` leaves out one that makes the order of your examples worse, `always` takes it, `off` asks for no vectors.',
   ],
   [
     'learn_examples',
-    "Whether a person's text for which a skill was loaded helps to find that skill again. `pith skills stats --forget` removes what was learned.",
+    "Whether a person's text for which a skill was loaded helps to find that skill again, for 90 days. No ranker or embedding model of others gets it. `pith skills forget` removes what was learned.",
   ],
   ['scripts', 'Limits of skill scripts.'],
   ['scripts.timeout_s', 'Seconds until a script is ended.'],
@@ -42,16 +68,21 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ['scripts.env', 'Names of the environment and of stored secrets that a script may have, where its skill asks for them.'],
 ]);
 
+/** What the keys of `agent.triggers` mean. */
+export const AGENT_TRIGGERS: ReadonlyMap<string, string> = new Map([
+  ['max_skills', 'How many skills one message brings, beside those that it names; without it, `skills.max_skills`.'],
+]);
+
 /** What the keys of `agent.skills` mean. */
 export const AGENT_SKILLS: ReadonlyMap<string, string> = new Map([
   [
     'mode',
-    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `single_tool`: one tool that lists them; `triggers`: [a message brings those that it needs](triggers.md); `none`: not at all.',
+    'How the agent meets skills. `catalog`: one line for each, and tools to read them; `single_tool`: one tool that lists them; `none`: not at all; `triggers`: as with the key `triggers`.',
   ],
   ['allow', 'Patterns over ids, names and `source/id`; `*` stands for any text.'],
   ['deny', 'As `allow`; what matches is left out.'],
   ['scope', '`declared`: only what the manifest itself names.'],
-  ['max_skills', 'Mode `triggers`: how many skills one message brings, beside those that it names; without it, `skills.max_skills`.'],
+  ['max_skills', 'With `mode: triggers`: as `max_skills` of the key `triggers`.'],
   ['budget_tokens', 'Tokens of the catalog, from 100 to 20,000; without it, 1 % of the window of the model, from 600 to 2,000.'],
   ['learn_examples', 'false: nothing is learned from its turns.'],
   [

@@ -1,0 +1,172 @@
+import { slipsOf } from '@pith/plain-text';
+import { textOf, type Field, type Fields, type Finding } from './finding.ts';
+
+/** What checks look at. */
+export interface Facts {
+  readonly id: string;
+  readonly fileName: string;
+  readonly fields: Fields;
+  /** Bytes of the whole SKILL.md. */
+  readonly size: number;
+  /** Estimated from the size. */
+  readonly bodyTokens: number;
+}
+
+/** What a check noticed, where, and what the message names. */
+export type Hit = Omit<Finding, 'code'>;
+export type Check = (facts: Facts) => Iterable<Hit>;
+
+const LISTS = ['tags', 'requires', 'examples', 'toolsets'];
+const MAPS = ['metadata', 'triggers'];
+export const TRIGGER_KINDS = ['keywords', 'verbs', 'patterns'] as const;
+const TEXTS = ['name', 'description', 'version', 'license', 'compatibility', 'brief_description'];
+const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
+
+export function largerThan(limit: number): Check {
+  return ({ size }) => (size > limit ? [{ detail: String(size), line: 1, column: 1 }] : []);
+}
+
+export function bodyAbove(limit: number): Check {
+  return ({ bodyTokens }) => (bodyTokens > limit ? [{ detail: String(bodyTokens) }] : []);
+}
+
+export function fileNameIsNot(name: string): Check {
+  return ({ fileName }) => (fileName === name ? [] : [{ detail: fileName }]);
+}
+
+export function missing(key: string): Check {
+  return ({ fields }) => (textOf(fields.get(key))?.trim() ? [] : [{ detail: '', ...placeOf(fields, key) }]);
+}
+
+/** Looks at the name as it is compared: trimmed, NFKC. A missing one is another rule's. */
+export function nameIs(broken: (name: string, id: string) => boolean): Check {
+  return ({ fields, id }) => {
+    const name = textOf(fields.get('name'))?.trim().normalize('NFKC');
+    return name && broken(name, id) ? [{ detail: name, ...placeOf(fields, 'name') }] : [];
+  };
+}
+
+/** Counts characters, not code units. Above `below` it is another rule's. */
+export function longerThan(key: string, limit: number, below = Infinity): Check {
+  return ({ fields }) => {
+    const text = textOf(fields.get(key));
+    if (text === null || text.length <= limit) return [];
+    const count = [...text].length;
+    return count > limit && count <= below ? [{ detail: String(count), ...placeOf(fields, key) }] : [];
+  };
+}
+
+export function unknownTo(known: ReadonlySet<string>): Check {
+  return ({ fields }) => {
+    const unknown = [...fields.keys()].filter((key) => !known.has(key) && slipOf(key, known) === null);
+    return unknown.length === 0 ? [] : [{ detail: unknown.join(', '), ...placeOf(fields, unknown[0]!) }];
+  };
+}
+
+export function misspelt(known: ReadonlySet<string>): Check {
+  return function* ({ fields }) {
+    for (const [key, field] of fields) {
+      const meant = known.has(key) ? null : slipOf(key, known);
+      if (meant === null) continue;
+      const counts = fields.get(meant) === field;
+      const detail = counts ? `'${key}', which counts as '${meant}'` : `'${key}', which is ignored (did you mean '${meant}'?)`;
+      yield { detail, ...placeOf(fields, key) };
+    }
+  };
+}
+
+/** Without them a skill may do more, and is offered to more. */
+const SAFEGUARDS: ReadonlySet<string> = new Set(['allowed-tools', 'default_enabled', 'disable-model-invocation']);
+
+/** With a slip in the name of a safeguard counting as that, unless that is there, too. */
+export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
+  for (const [key, field] of fields) {
+    const meant = SAFEGUARDS.has(key) ? null : slipOf(key, SAFEGUARDS);
+    if (meant !== null && !fields.has(meant)) fields.set(meant, field);
+  }
+  return fields;
+}
+
+/** The name that a key misses by a letter or two; keys of other systems miss all by more. */
+function slipOf(key: string, known: ReadonlySet<string>): string | null {
+  return slipsOf(key, known, 2)[0] ?? null;
+}
+
+export const wrongType: Check = function* ({ fields }) {
+  const wrong = (key: string, wanted: string): Hit => ({ detail: `a '${key}' that is not ${wanted}`, ...placeOf(fields, key) });
+  const value = (key: string) => fields.get(key)?.value ?? undefined;
+  for (const key of LISTS) if (value(key) !== undefined && !isTexts(value(key))) yield wrong(key, 'a list of texts');
+  for (const key of MAPS) if (value(key) !== undefined && !isMapping(value(key))) yield wrong(key, 'a map');
+  const tools = fields.get('allowed-tools');
+  if (value('allowed-tools') !== undefined && !isTexts(tools?.value) && (typeof tools?.value === 'object' || textOf(tools) === null))
+    yield wrong('allowed-tools', 'text or a list of texts');
+  if (value('default_enabled') !== undefined && typeof value('default_enabled') !== 'boolean')
+    yield wrong('default_enabled', 'true or false');
+  if (value('scripts') !== undefined && !isScripts(value('scripts')))
+    yield wrong('scripts', 'a list of paths, or of { path, description, env, timeout_s }');
+  const triggers = value('triggers');
+  if (isMapping(triggers))
+    for (const kind of TRIGGER_KINDS) if (!isTexts(triggers[kind] ?? [])) yield wrong('triggers', `a map of lists; '${kind}' is none`);
+};
+
+export const unknownTriggers: Check = ({ fields }) => {
+  const triggers = fields.get('triggers')?.value;
+  if (!isMapping(triggers)) return [];
+  const unknown = Object.keys(triggers).filter((key) => !TRIGGER_KINDS.some((kind) => kind === key));
+  return unknown.length === 0 ? [] : [{ detail: unknown.join(', '), ...placeOf(fields, 'triggers') }];
+};
+
+export const noText: Check = function* ({ fields }) {
+  for (const key of TEXTS) {
+    const field = fields.get(key);
+    if (field && typeof field.value !== 'string' && field.source !== undefined) yield { detail: key, ...placeOf(fields, key) };
+  }
+};
+
+export const noSemver: Check = ({ fields }) => {
+  const version = textOf(fields.get('version'));
+  return version === null || SEMVER.test(version) ? [] : [{ detail: version, ...placeOf(fields, 'version') }];
+};
+
+export const noToolset: Check = function* ({ fields }) {
+  const toolsets = fields.get('toolsets')?.value;
+  for (const toolset of isTexts(toolsets) ? toolsets : []) {
+    if (!/^[^:]+:[A-Za-z_$][\w$]*$/.test(toolset)) yield { detail: toolset, ...placeOf(fields, 'toolsets') };
+  }
+};
+
+export const flowStyle: Check = function* ({ fields }) {
+  for (const [key, { flow, line, column }] of fields) if (flow) yield { detail: key, line, column };
+};
+
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isScripts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' || (isMapping(item) && isScript(item)));
+}
+
+const SCRIPT_KEYS = ['path', 'description', 'env', 'timeout_s'];
+
+function isScript(item: Readonly<Record<string, unknown>>): boolean {
+  const { path, description = '', env = [], timeout_s: seconds = 1 } = item;
+  const isNames = isTexts(env) && env.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  const isLimit = typeof seconds === 'number' && seconds > 0;
+  return (
+    typeof path === 'string' &&
+    typeof description === 'string' &&
+    isNames &&
+    isLimit &&
+    Object.keys(item).every((key) => SCRIPT_KEYS.includes(key))
+  );
+}
+
+function placeOf(fields: Fields, key: string): { line: number; column: number } {
+  const { line, column } = fields.get(key) ?? { line: 1, column: 1 };
+  return { line, column };
+}

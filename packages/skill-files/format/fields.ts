@@ -1,0 +1,181 @@
+import { textOf, type Fields } from './finding.ts';
+import { isMapping, isTexts } from './checks.ts';
+
+/** What the registry keeps of a frontmatter. */
+export interface SkillFields {
+  /** The frontmatter's `name`, else the id. */
+  readonly name: string;
+  readonly description: string;
+  readonly brief: string | null;
+  readonly version: string | null;
+  readonly tags: readonly string[];
+  readonly requires: readonly string[];
+  readonly examples: readonly string[];
+  /** null: the file does not speak of it, which allows all. Who writes it allows what it names, if nothing then nothing. */
+  readonly allowedTools: readonly string[] | null;
+  readonly toolsets: readonly string[];
+  readonly scripts: readonly SkillScript[];
+  readonly defaultEnabled: boolean;
+  /** null for a skill that names no trigger, as most do. */
+  readonly triggers: SkillTriggers | null;
+  /** Every other frontmatter key, kept and shown. */
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** What a manifest says of one script. Scripts need no entry to be run. */
+export interface SkillScript {
+  /** As written, relative to the skill's folder. */
+  readonly path: string;
+  readonly description: string | null;
+  /** Names of the environment that it asks for. */
+  readonly env: readonly string[];
+  /** It may take so long, within what the settings allow; null: it does not say. */
+  readonly timeoutSeconds: number | null;
+}
+
+/** What in a user's message brings a skill in the mode `triggers`. As written: whoever matches folds case. */
+export interface SkillTriggers {
+  readonly keywords: readonly string[];
+  /** In their plain form. */
+  readonly verbs: readonly string[];
+  /** RE2; what it does not take was dropped when the file was read. */
+  readonly patterns: readonly string[];
+}
+
+const NONE: readonly string[] = Object.freeze([]);
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
+const TAKEN = new Set([
+  'name',
+  'description',
+  'brief_description',
+  'version',
+  'tags',
+  'requires',
+  'examples',
+  'allowed-tools',
+  'toolsets',
+  'scripts',
+  'default_enabled',
+  'triggers',
+]);
+
+/** The fields of a skill that has none. */
+export function emptyFields(id: string): SkillFields {
+  return {
+    name: id,
+    description: '',
+    brief: null,
+    version: null,
+    tags: NONE,
+    requires: NONE,
+    examples: NONE,
+    allowedTools: null,
+    toolsets: NONE,
+    scripts: [],
+    defaultEnabled: true,
+    triggers: null,
+    extra: NOTHING,
+  };
+}
+
+/** Takes the fields in every form that people write. Every text is copied, so that none keeps its file in memory. */
+export function toFields(fields: Fields, id: string): SkillFields {
+  const text = (key: string) => {
+    const value = textOf(fields.get(key))?.trim();
+    return value ? flat(value) : null;
+  };
+  return {
+    name: text('name') ?? id,
+    description: text('description') ?? '',
+    brief: text('brief_description'),
+    version: text('version') ?? metadataVersion(fields),
+    tags: texts(fields, 'tags'),
+    requires: texts(fields, 'requires'),
+    examples: texts(fields, 'examples'),
+    allowedTools: allowedTools(fields),
+    toolsets: texts(fields, 'toolsets'),
+    scripts: scripts(fields),
+    defaultEnabled: fields.get('default_enabled')?.value !== false,
+    triggers: triggers(fields),
+    extra: extra(fields),
+  };
+}
+
+function texts(fields: Fields, key: string): readonly string[] {
+  const value = fields.get(key)?.value;
+  if (isTexts(value)) return value.length === 0 ? NONE : value.map(flat);
+  if (Array.isArray(value)) return value.filter((item) => typeof item === 'string' || typeof item === 'number').map(String);
+  const text = textOf(fields.get(key));
+  return text === null || isMapping(value) ? NONE : split(text, /,/);
+}
+
+/** A comma string, a space string or a list; commas and spaces within brackets do not separate. */
+function allowedTools(fields: Fields): readonly string[] | null {
+  const field = fields.get('allowed-tools');
+  if (field === undefined) return null;
+  if (Array.isArray(field.value)) return texts(fields, 'allowed-tools');
+  const text = textOf(field);
+  if (text === null || isMapping(field.value)) return NONE;
+  const outside = text.replace(/\([^()]*\)/g, (inner) => '_'.repeat(inner.length));
+  return split(text, outside.includes(',') ? /,/ : /\s/);
+}
+
+function split(text: string, separator: RegExp): readonly string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let part = '';
+  for (const character of text) {
+    depth += character === '(' ? 1 : character === ')' ? -1 : 0;
+    if (depth <= 0 && separator.test(character)) {
+      parts.push(part.trim());
+      part = '';
+    } else part += character;
+  }
+  parts.push(part.trim());
+  return parts.filter((item) => item !== '').map(flat);
+}
+
+function scripts(fields: Fields): readonly SkillScript[] {
+  const value = fields.get('scripts')?.value;
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item: unknown): SkillScript | [] => {
+    const { path, description, env, timeout_s: seconds } = isMapping(item) ? item : { path: item };
+    if (typeof path !== 'string') return [];
+    return {
+      path: flat(path),
+      description: typeof description === 'string' ? flat(description) : null,
+      env: isTexts(env) ? env.map(flat) : NONE,
+      timeoutSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : null,
+    };
+  });
+}
+
+function triggers(fields: Fields): SkillTriggers | null {
+  const value = fields.get('triggers')?.value;
+  if (!isMapping(value)) return null;
+  const list = (key: string) => {
+    const given = Object.hasOwn(value, key) ? value[key] : null;
+    const items = typeof given === 'string' ? (key === 'patterns' ? [given] : split(given, /,/)) : isTexts(given) ? given : NONE;
+    return items.map((item) => flat(item.trim())).filter((item) => item !== '');
+  };
+  const [keywords, verbs, patterns] = [list('keywords'), list('verbs'), list('patterns')];
+  return keywords.length + verbs.length + patterns.length === 0 ? null : { keywords, verbs, patterns };
+}
+
+function metadataVersion(fields: Fields): string | null {
+  const metadata = fields.get('metadata')?.value;
+  const version = isMapping(metadata) && Object.hasOwn(metadata, 'version') ? metadata['version'] : null;
+  return typeof version === 'string' && version.trim() !== '' ? flat(version.trim()) : null;
+}
+
+function extra(fields: Fields): Readonly<Record<string, unknown>> {
+  const entries = [...fields].filter(([key]) => !TAKEN.has(key));
+  if (entries.length === 0) return NOTHING;
+  // Through JSON, because that is how the index keeps it, and because it copies every text.
+  return JSON.parse(JSON.stringify(Object.fromEntries(entries.map(([key, field]) => [key, field.value])))) as Record<string, unknown>;
+}
+
+/** A copy that shares no memory with the text it was cut from: V8 keeps the whole file for a part of 13 characters or more. */
+function flat(text: string): string {
+  return text.length < 13 ? text : ` ${text}`.slice(1);
+}

@@ -1,0 +1,65 @@
+/** What a reader or a check noticed; the rule table turns it into a diagnostic. Lines and columns count from 1. */
+export interface Finding {
+  readonly code: string;
+  /** What the message names: a field, a value, a count. */
+  readonly detail: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** One value of the frontmatter and where its key stands. */
+export interface Field {
+  readonly value: unknown;
+  readonly line: number;
+  readonly column: number;
+  /** The text as written, where YAML reads something else than a string. */
+  readonly source?: string;
+  /** Written in braces or brackets. */
+  readonly flow?: boolean;
+}
+
+export type Fields = ReadonlyMap<string, Field>;
+
+/** Fields whose inner scalars are text: `1.0` in them stays "1.0". */
+export const HOLDS_TEXT: ReadonlySet<string> = new Set([
+  'metadata',
+  'tags',
+  'requires',
+  'examples',
+  'allowed-tools',
+  'toolsets',
+  'triggers',
+]);
+
+/** The value of a frontmatter as text, or null when it is absent, empty or no scalar. */
+export function textOf(field: Field | undefined): string | null {
+  if (field === undefined || field.value === null || field.value === undefined) return null;
+  return typeof field.value === 'string' ? field.value : (field.source ?? null);
+}
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Lines and columns, from 1, of offsets into a text that begins on line `firstLine` of its file. */
+export function placesIn(text: string, firstLine: number): (offset: number) => Place {
+  let starts: number[] | null = null;
+  return (offset) => {
+    starts ??= startsIn(text);
+    let [low, high] = [0, starts.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle]! <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: firstLine + low, column: offset - starts[low]! + 1 };
+  };
+}
+
+/** Where each line begins. */
+function startsIn(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}

@@ -1,0 +1,49 @@
+export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
+export { placesIn, type Finding } from './format/finding.ts';
+export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
+export { loadPatternCompiler, type Pattern } from './format/patterns.ts';
+export { FILE_LIMIT, RULE } from './format/rules.ts';
+export {
+  loadRepairing,
+  parseHead,
+  parseSkillFile,
+  unreadable,
+  withPatternsChecked,
+  type Mode,
+  type ParsedSkill,
+  type Repairing,
+} from './format/skill-file.ts';
+export { isOfPackage, openBelow, openFolder, placeIn, provesBy, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
+export { readRegularFile, reasonOf } from './reading/regular-file.ts';
+export { listResources, type ResourceEntry, type ResourceList } from './reading/resource-list.ts';
+export {
+  bytesOf,
+  componentsOf,
+  isOwnFile,
+  PART_BYTES,
+  readResource,
+  resourceBytes,
+  type Resource,
+  type ResourceBytes,
+} from './reading/resource.ts';
+export { briefOf, catalogLine, clean } from './text/brief.ts';
+export { diagnosticJson, diagnosticText } from './text/diagnostic-text.ts';
+export { PLACEHOLDERS, templateOf } from './text/template.ts';
+export { estimateTokens } from './text/token-estimate.ts';
+export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';
+export {
+  Breather,
+  digestsOf,
+  fileDigest,
+  folderTree,
+  inPieces,
+  isProgram,
+  placeOf,
+  SKILL_LIMITS,
+  treeDigest,
+  TREE_LIMITS,
+  type FolderTree,
+  type TreeEntry,
+  type TreeFile,
+} from './tree/folder-tree.ts';
+export { isSame, isSettled, realOf, sizeOf, stampOf, statOf, type Stamp, type Stats } from './tree/stamp.ts';

@@ -1,0 +1,85 @@
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { RULE } from '../format/rules.ts';
+import { parseSkillFile, type ParsedSkill } from '../format/skill-file.ts';
+import { readRegularFile, reasonOf } from '../reading/regular-file.ts';
+
+type Diagnostic = ParsedSkill['diagnostics'][number];
+
+export interface LintResult {
+  /** The path that was given. */
+  readonly path: string;
+  readonly valid: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Holds what `given`, seen from `directory`, is to the specification: a skill's folder, its SKILL.md, or a folder with skills below it. Never rejects. */
+export async function lintSkills(given: string, directory: string): Promise<readonly LintResult[]> {
+  const folder = path.resolve(directory, given);
+  const below = await skillsBelow(folder, DEEPEST);
+  if (below.length === 0 || below[0] === folder) return [await lintSkill(given, directory)];
+  return Promise.all(below.map((skill) => lintSkill(path.join(given, path.relative(folder, skill)), directory)));
+}
+
+/** The SKILL.md files of what `given`, seen from `directory`, is: absolute and sorted by folder; none where it has none. */
+export async function skillFilesOf(given: string, directory: string): Promise<readonly string[]> {
+  const folder = path.resolve(directory, given);
+  const below = await skillsBelow(folder, DEEPEST);
+  const files = await Promise.all((below.length === 0 ? [folder] : below).map(skillFileOf));
+  return files.filter((file) => typeof file === 'string');
+}
+
+const DEEPEST = 4;
+/** Far above what a SKILL.md may have, so that it is told as too large. */
+const LINT_LIMIT = 16 * 1024 * 1024;
+
+/** Folders that hold a SKILL.md, sorted; what lies in one of them belongs to that skill. None for a path that cannot be read. */
+async function skillsBelow(folder: string, depth: number): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []); // told by lintSkill
+  if (entries.some(({ name }) => name.toLowerCase() === 'skill.md')) return [folder];
+  if (depth === 0) return [];
+  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules');
+  const found = await Promise.all(folders.map(({ name }) => skillsBelow(path.join(folder, name), depth - 1)));
+  return found.flat().sort();
+}
+
+/** Holds a skill's folder, or its SKILL.md, seen from `directory`, to the specification. Never rejects. */
+export async function lintSkill(given: string, directory: string): Promise<LintResult> {
+  const file = await skillFileOf(path.resolve(directory, given));
+  if (typeof file !== 'string') return { path: given, valid: false, diagnostics: [file] };
+  try {
+    const id = path.basename(path.dirname(file));
+    const { valid, diagnostics } = await parseSkillFile(await readRegularFile(file, LINT_LIMIT), { id, file, mode: 'lint' });
+    return { path: given, valid, diagnostics };
+  } catch (error) {
+    const rule = RULE.get('file_unreadable');
+    return {
+      path: given,
+      valid: false,
+      diagnostics: [{ severity: 'error', code: 'file_unreadable', message: rule?.message(reasonOf(error)) ?? '', file, cure: rule?.cure }],
+    };
+  }
+}
+
+async function skillFileOf(folder: string): Promise<string | Diagnostic> {
+  try {
+    if (!(await stat(folder)).isDirectory()) {
+      if (path.basename(folder).toLowerCase() === 'skill.md') return folder;
+      return problem('path_no_directory', 'is not a folder', folder, 'name the folder that holds SKILL.md');
+    }
+    const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());
+    const names = files
+      .map(({ name }) => name)
+      .filter((name) => name.toLowerCase() === 'skill.md')
+      .sort();
+    if (names[0] !== undefined) return path.join(folder, names[0]);
+    return problem('skill_file_missing', 'has no SKILL.md', folder, 'add one, or name a folder that has one');
+  } catch (error) {
+    const absent = reasonOf(error) === 'ENOENT';
+    return problem('path_missing', absent ? 'does not exist' : `cannot be read: ${reasonOf(error)}`, folder, 'correct the path');
+  }
+}
+
+function problem(code: string, message: string, file: string, cure: string): Diagnostic {
+  return { severity: 'error', code, message, file, cure };
+}

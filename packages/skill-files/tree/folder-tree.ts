@@ -1,0 +1,212 @@
+import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { createHash } from 'node:crypto';
+import { isSame, type Stamp, stampOf } from './stamp.ts';
+
+/** Work between two yields, where one look at a file counts 1: about 5 ms. */
+const SLICE = 400;
+
+/** Lets others work now and then. One for a whole piece of work, however many folders it goes through. */
+export class Breather {
+  #spent = 0;
+
+  /** To be awaited where it is not null. */
+  spend(cost: number): Promise<void> | null {
+    this.#spent += cost;
+    if (this.#spent < SLICE) return null;
+    this.#spent = 0;
+    return breathe();
+  }
+}
+
+/** Does the work, letting others work where it yields. */
+export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done) return step.value;
+    await breathe();
+  }
+}
+
+export type EntryKind = 'file' | 'folder' | 'link' | 'other';
+
+export interface TreeEntry {
+  /** Relative to the folder, with `/`; empty for the folder itself. */
+  readonly path: string;
+  readonly kind: EntryKind;
+  readonly size: number;
+  readonly executable: boolean;
+  /** Names that it has in the file system; of a file more than one may lead elsewhere. */
+  readonly links: number;
+  /** Where a link leads; else empty. */
+  readonly target: string;
+  readonly stamp: Stamp;
+}
+
+export type TreeFile = Pick<TreeEntry, 'path' | 'size' | 'executable' | 'links'>;
+export type TreeLink = Pick<TreeEntry, 'path' | 'target'>;
+
+/** All that lies in a folder, hidden or not; links are named and not followed. */
+export class FolderTree {
+  readonly directory: string;
+  /** The folder itself is the first. Sorted by path. */
+  readonly entries: readonly TreeEntry[];
+  /** There is more than was looked at. */
+  readonly more: boolean;
+
+  constructor(directory: string, entries: readonly TreeEntry[], more: boolean) {
+    this.directory = directory;
+    this.entries = entries;
+    this.more = more;
+  }
+
+  get files(): readonly TreeEntry[] {
+    return this.entries.filter(({ kind }) => kind === 'file');
+  }
+
+  /** Without the folder itself. */
+  get folders(): readonly string[] {
+    return this.#named('folder').slice(1);
+  }
+
+  get links(): readonly TreeLink[] {
+    return this.entries.flatMap(({ kind, path: name, target }) => (kind === 'link' ? [{ path: name, target }] : []));
+  }
+
+  /** Pipes, sockets, devices. */
+  get others(): readonly string[] {
+    return this.#named('other');
+  }
+
+  #named(wanted: EntryKind): string[] {
+    return this.entries.flatMap(({ kind, path: name }) => (kind === wanted ? [name] : []));
+  }
+}
+
+/** Walks a folder. Rejects where it cannot be read. Whoever leaves something out must not use what lies there either. */
+export async function folderTree(
+  directory: string,
+  limits: TreeLimits = TREE_LIMITS,
+  { leavesOut, breather = new Breather() }: { readonly leavesOut?: (name: string) => boolean; readonly breather?: Breather } = {},
+): Promise<FolderTree> {
+  const root = entryAt(directory, lstatSync(directory, { bigint: true }), '');
+  const entries = [root];
+  let more = false;
+  const open = root.kind === 'folder' ? [{ path: '', depth: 0 }] : [];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    for (const name of readdirSync(placeOf(directory, folder.path))) {
+      if (leavesOut?.(name) === true) continue;
+      if (folder.depth >= limits.depth || entries.length >= limits.entries) {
+        more = true;
+        break;
+      }
+      const below = folder.path === '' ? name : `${folder.path}/${name}`;
+      const stats = lstatSync(placeOf(directory, below), { bigint: true, throwIfNoEntry: false });
+      if (stats === undefined) continue; // gone meanwhile
+      const entry = entryAt(directory, stats, below);
+      entries.push(entry);
+      if (entry.kind === 'folder') open.push({ path: entry.path, depth: folder.depth + 1 });
+      const pause = breather.spend(1);
+      if (pause !== null) await pause;
+    }
+    if (more && entries.length >= limits.entries) break;
+  }
+  return new FolderTree(
+    directory,
+    entries.sort((a, b) => (a.path < b.path ? -1 : 1)),
+    more,
+  );
+}
+
+function entryAt(directory: string, stats: BigIntStats, name: string): TreeEntry {
+  const kind = kindOf(stats);
+  return {
+    path: name,
+    kind,
+    size: Number(stats.size),
+    executable: kind === 'file' && (stats.mode & 0o111n) !== 0n,
+    links: Number(stats.nlink),
+    target: kind === 'link' ? readlinkSync(placeOf(directory, name)) : '',
+    stamp: stampOf(stats),
+  };
+}
+
+/** Where an entry lies. */
+export function placeOf(directory: string, entry: string): string {
+  return entry === '' ? directory : `${directory}/${entry}`;
+}
+
+function kindOf(stats: BigIntStats): EntryKind {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'folder';
+  return stats.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** A file that can be run, by Pith or by anything else: marked so, named so, or lying where a skill's code lies. */
+export function isProgram({ path, executable }: Pick<TreeEntry, 'path' | 'executable'>): boolean {
+  return executable || CODE.test(path);
+}
+
+const CODE =
+  /^(?:scripts|toolsets)\/|\.(?:[cm]?[jt]sx?|py|pyw|sh|bash|zsh|fish|rb|pl|php|lua|r|ps1|psm1|bat|cmd|exe|dll|so|dylib|node|wasm|jar|command|scpt|applescript)$/i;
+
+/** What a skill may hold to be installed, and to be copied for its scripts. */
+export const SKILL_LIMITS = {
+  files: 2000,
+  bytes: 50 * 1024 * 1024,
+  /** Parts of a path. */
+  depth: 32,
+} as const;
+
+interface TreeLimits {
+  readonly entries: number;
+  /** Parts of a path. */
+  readonly depth: number;
+}
+
+/** More than this is no skill that anybody can look through. */
+export const TREE_LIMITS: TreeLimits = { entries: 10_000, depth: SKILL_LIMITS.depth };
+
+/** One text that names what a folder holds: names, contents, links and which files can be run. Times and owners do not count. */
+export async function treeDigest(folder: string): Promise<string> {
+  const [digest] = await digestsOf(await folderTree(folder), [() => true]);
+  return `sha256:${digest}`;
+}
+
+/** For each question the hex digest of the entries to which it says yes. Every file is read once. */
+export async function digestsOf(
+  tree: FolderTree,
+  questions: readonly ((entry: TreeEntry) => boolean)[],
+  breather = new Breather(),
+): Promise<readonly string[]> {
+  const digests = questions.map(() => createHash('sha256'));
+  for (const entry of tree.entries) {
+    if (entry.kind === 'folder') continue; // what lies in it names it
+    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, breather) : entry.target;
+    const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
+    for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
+  }
+  if (tree.more) for (const digest of digests) digest.update('more\n');
+  return digests.map((digest) => digest.digest('hex'));
+}
+
+const buffer = Buffer.allocUnsafeSlow(64 * 1024);
+/** How much reading costs as much as a look at a file. */
+const BYTES_PER_COST = 8 * 1024;
+
+/** Hex digest of what a file holds. Rejects where it is no longer the one of the entry. */
+export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, breather: Breather): Promise<string> {
+  const hash = createHash('sha256');
+  const descriptor = openSync(full, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  try {
+    if (!isSame(stamp, fstatSync(descriptor, { bigint: true }))) throw new Error(`${full} changed while it was read`);
+    for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
+      hash.update(buffer.subarray(0, read));
+      const pause = breather.spend(read / BYTES_PER_COST);
+      if (pause !== null) await pause;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  await breather.spend(4);
+  return hash.digest('hex');
+}

@@ -1,0 +1,253 @@
+import { NameIndex, Spelling } from './name-index.ts';
+import { BODY_CHARACTERS, type TextDocument } from './document.ts';
+import { POSITIONS, positionsOf } from './term-positions.ts';
+import { eachTerm } from './tokens.ts';
+
+/** Fields of a document: name, tags, description, examples and, last, the body. */
+export const FIELD_COUNT = 5;
+
+/** What of a document's text is searched. */
+export interface Counted {
+  /** Terms of each field. */
+  readonly lengths: readonly number[];
+  readonly positions: Uint16Array;
+  /** How often a term stands in each field, packed. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** Counts the terms of a document: all that is dear about indexing it. */
+export function countTerms(document: TextDocument): Counted {
+  const counts = new Map<string, number>();
+  const lengths = textsOf(document).map((text, field) => {
+    let length = 0;
+    eachTerm(text, (term) => {
+      length++;
+      counts.set(term, countIn(counts.get(term) ?? 0, field));
+    });
+    return length;
+  });
+  return { lengths, positions: positionsOf(document), counts };
+}
+
+/** Which document has which term how often in which field. Documents have numbers; those of removed ones are given again when no posting has them any more. */
+export class TermIndex {
+  readonly names = new NameIndex();
+  readonly #spelling = new Spelling();
+  /** By document number; null where one was removed. */
+  ids: (string | null)[] = [];
+  /** Terms of each field of each document, by `number * FIELD_COUNT + field`. */
+  lengths = new Uint32Array(64 * FIELD_COUNT);
+  /** Marks of each document's first terms in their order, by `number * POSITIONS`. */
+  #positions = new Uint16Array(64 * POSITIONS);
+  /** Terms of each field of all documents together. */
+  totals = new Float64Array(FIELD_COUNT);
+  /** Grows with every change. */
+  revision = 0;
+  #postings = new Map<string, Posting>();
+  readonly #numbers = new Map<string, number>();
+  /** Numbers of removed documents that postings still have. */
+  #dead: number[] = [];
+  /** Numbers that no posting has. */
+  readonly #free: number[] = [];
+  #sweep: Sweep | null = null;
+
+  /** Documents that are not removed. */
+  get size(): number {
+    return this.#numbers.size;
+  }
+
+  get hasGaps(): boolean {
+    return this.#numbers.size !== this.ids.length;
+  }
+
+  /** Takes the place of the document of that id. */
+  add(document: Pick<TextDocument, 'id' | 'name' | 'tags'>, { lengths, positions, counts }: Counted): void {
+    this.remove(document.id);
+    const number = this.#numberFor(document);
+    this.positions(number).set(positions);
+    lengths.forEach((length, field) => this.#setLength(number, field, length));
+    for (const [term, packed] of counts) {
+      let posting = this.#postings.get(term);
+      if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
+      posting.push(number, packed);
+      if (hasCountOutsideBody(packed)) this.#spelling.add(term);
+    }
+  }
+
+  remove(id: string): void {
+    const number = this.#numbers.get(id);
+    if (number === undefined) return;
+    this.#numbers.delete(id);
+    this.names.delete(id);
+    this.ids[number] = null;
+    for (let field = 0; field < FIELD_COUNT; field++) this.totals[field]! -= this.lengths[number * FIELD_COUNT + field]!;
+    this.revision++;
+    this.#dead.push(number);
+    if (this.#sweep === null && this.#dead.length > Math.max(64, this.#numbers.size / 4)) {
+      this.#sweep = { numbers: this.#dead, rest: this.#postings.entries() };
+      this.#dead = [];
+    }
+    if (this.#sweep !== null) this.#sweepSome(this.#sweep);
+  }
+
+  numberOf(id: string): number | undefined {
+    return this.#numbers.get(id);
+  }
+
+  /** Marks of a document's first terms in their order, as they are kept. */
+  positions(number: number): Uint16Array {
+    return this.#positions.subarray(number * POSITIONS, (number + 1) * POSITIONS);
+  }
+
+  posting(term: string): Posting | undefined {
+    return this.#postings.get(term);
+  }
+
+  /** Terms that a document has, not in its body alone, and that differ from this one by a slip. */
+  near(term: string): readonly string[] {
+    return this.#spelling.near(term, (other) => this.#isUsed(other));
+  }
+
+  /** Whether a document has it, not in its body alone: what was removed stands in the postings until they are swept. */
+  #isUsed(term: string): boolean {
+    const posting = this.#postings.get(term);
+    for (let at = 0; at < (posting?.length ?? 0); at++) {
+      const { entries } = posting!;
+      if (this.ids[entries[at * 2]!] !== null && hasCountOutsideBody(entries[at * 2 + 1]!)) return true;
+    }
+    return false;
+  }
+
+  *postingsWithPrefix(prefix: string): Iterable<Posting> {
+    for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
+  }
+
+  #numberFor({ id, name, tags }: Pick<TextDocument, 'id' | 'name' | 'tags'>): number {
+    const number = this.#free.pop() ?? this.ids.length;
+    if ((number + 1) * POSITIONS > this.#positions.length) {
+      const grown = new Uint16Array(Math.ceil((number + 1) * 1.25) * POSITIONS);
+      grown.set(this.#positions);
+      this.#positions = grown;
+    }
+    this.ids[number] = id;
+    this.#numbers.set(id, number);
+    this.names.set(id, name, tags);
+    this.revision++;
+    return number;
+  }
+
+  #setLength(number: number, field: number, length: number): void {
+    if ((number + 1) * FIELD_COUNT > this.lengths.length) {
+      const grown = new Uint32Array(Math.max(this.lengths.length * 2, (number + 1) * FIELD_COUNT));
+      grown.set(this.lengths);
+      this.lengths = grown;
+    }
+    this.lengths[number * FIELD_COUNT + field] = length;
+    this.totals[field]! += length;
+  }
+
+  /** Takes removed documents out of some postings: a little with each change, because all at once would keep others waiting. */
+  #sweepSome({ numbers, rest }: Sweep): void {
+    for (let left = SWEPT_AT_ONCE; left > 0;) {
+      const next = rest.next();
+      if (next.done === true) {
+        for (const number of numbers) this.#free.push(number);
+        this.#sweep = null;
+        return;
+      }
+      const [term, posting] = next.value;
+      left -= posting.length + 1;
+      posting.keep((number) => this.ids[number] !== null);
+      if (posting.length === 0) this.#postings.delete(term);
+      if (!this.#isUsed(term)) this.#spelling.delete(term);
+    }
+  }
+}
+
+interface Sweep {
+  /** Removed before it began. */
+  readonly numbers: readonly number[];
+  readonly rest: Iterator<[string, Posting]>;
+}
+
+/** Entries of postings: less than a millisecond. */
+const SWEPT_AT_ONCE = 20_000;
+
+function textsOf(document: TextDocument): readonly string[] {
+  const name = document.name === document.id ? document.id : `${document.id} ${document.name}`;
+  return [name, document.tags.join(' '), document.description, document.examples.join('\n'), document.body.slice(0, BODY_CHARACTERS)];
+}
+
+/** A copy that does not keep the text alive that it was cut from. */
+function flat(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** How often one term occurs in each field of each document: document numbers ascending, counts packed into one word. */
+export class Posting {
+  /** document, packed counts, document, packed counts, … */
+  entries = new Uint32Array(4);
+  length = 0;
+
+  push(document: number, counts: number): void {
+    if (this.length * 2 === this.entries.length) {
+      const grown = new Uint32Array(this.entries.length * 2);
+      grown.set(this.entries);
+      this.entries = grown;
+    }
+    const isLast = this.length === 0 || this.entries[this.length * 2 - 2]! < document;
+    const at = (isLast ? this.length : this.#placeOf(document)) * 2;
+    if (!isLast) this.entries.copyWithin(at + 2, at, this.length * 2);
+    this.entries[at] = document;
+    this.entries[at + 1] = counts;
+    this.length++;
+  }
+
+  has(document: number): boolean {
+    const place = this.#placeOf(document);
+    return place < this.length && this.entries[place * 2] === document;
+  }
+
+  /** Drops the documents for which it is false. */
+  keep(isKept: (document: number) => boolean): void {
+    let kept = 0;
+    for (let at = 0; at < this.length; at++) {
+      if (!isKept(this.entries[at * 2]!)) continue;
+      this.entries[kept * 2] = this.entries[at * 2]!;
+      this.entries[kept * 2 + 1] = this.entries[at * 2 + 1]!;
+      kept++;
+    }
+    this.length = kept;
+  }
+
+  /** Of the first document that is not before it. */
+  #placeOf(document: number): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.entries[middle * 2]! < document) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Where each field's count lies in the packed word: its lowest bit and its greatest count. The body lies lowest, so that most words are small. */
+export const PACKING = [
+  { shift: 8, max: 15 },
+  { shift: 12, max: 15 },
+  { shift: 16, max: 63 },
+  { shift: 22, max: 255 },
+  { shift: 0, max: 255 },
+] as const;
+
+/** Adds one occurrence in `field` to packed counts. */
+function countIn(packed: number, field: number): number {
+  const { shift, max } = PACKING[field]!;
+  return ((packed >>> shift) & max) === max ? packed : packed + (1 << shift);
+}
+
+export function hasCountOutsideBody(packed: number): boolean {
+  return packed > PACKING[4].max;
+}

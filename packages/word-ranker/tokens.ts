@@ -1,0 +1,199 @@
+import { stemmer } from 'stemmer';
+
+/** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
+export interface QueryTerm {
+  readonly term: string;
+  readonly word: string;
+  readonly prefix: boolean;
+}
+
+/** Calls `add` for every term of a document's text, repeated ones too. */
+export function eachTerm(text: string, add: (term: string) => void): void {
+  eachWord(text, (word) => {
+    const known = terms.get(word);
+    if (known !== undefined) for (let at = 0; at < known.length; at++) add(known[at]!);
+    else if (isSpaceless(word)) eachGram(word, add);
+    else for (const term of remember(word)) add(term);
+  });
+}
+
+/** The distinct terms of a query, in order of appearance. */
+export function queryTerms(text: string): readonly QueryTerm[] {
+  const found = new Map<string, QueryTerm>();
+  const add = (term: string, word: string, prefix = false): void => {
+    if (!found.has(term)) found.set(term, { term, word, prefix });
+  };
+  eachWord(text, (word) => {
+    if (isSpaceless(word)) {
+      for (const run of runsOf(word)) {
+        if (!isSpaceless(run)) addWord(run, (term) => add(term, run));
+        else if ([...run].length < 3) add(run, run, true);
+        else eachGram(run, (gram) => [...gram].length === 3 && add(gram, gram));
+      }
+    } else {
+      eachPart(word, (part) => addWord(part, (term) => add(term, part)));
+    }
+  });
+  return [...found.values()];
+}
+
+/** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
+export function plain(text: string): string {
+  if (PLAIN_ID.test(text)) return text.replaceAll('-', ' ');
+  const folded = fold(text.normalize('NFKC'));
+  return folded.replace(isAscii(folded) ? /[^a-zA-Z0-9+#]+/g : /[^\p{L}\p{M}\p{N}+#]+/gu, ' ').trim();
+}
+
+/** As most ids and tags are. */
+const PLAIN_ID = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const MAX_WORD = 40;
+const MAX_REMEMBERED = 50_000;
+const terms = new Map<string, readonly string[]>();
+
+/** Expressions over all of Unicode take a start longer to make than its texts, which are ASCII: they are made when they are needed. */
+function isSpaceless(word: string): boolean {
+  return (
+    !isAscii(word) &&
+    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u.test(word)
+  );
+}
+
+function hasHump(word: string): boolean {
+  return isAscii(word) ? /[a-z][A-Z]|[A-Z]{2}[a-z]/.test(word) : /\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(word);
+}
+
+/** The word itself and, where it is written in camelCase, its humps. */
+function eachPart(word: string, add: (part: string) => void): void {
+  add(word);
+  if (!hasHump(word)) return;
+  for (const hump of word.match(/\p{Lu}+(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*|\p{N}+|[\p{L}\p{M}]+/gu) ?? [])
+    if (hump !== word && hump.length > 1) add(hump);
+}
+
+function addWord(word: string, add: (term: string) => void): void {
+  if (word.length > MAX_WORD) return; // an encoded blob, not a word
+  const lower = fold(word);
+  if (!STOP_WORDS.has(lower)) add(stemOf(lower));
+}
+
+/** Three characters from every position, shorter at the end, so that a query of one or two finds its beginning. */
+function eachGram(word: string, add: (gram: string) => void): void {
+  for (const run of runsOf(word)) {
+    if (!isSpaceless(run)) {
+      addWord(run, add);
+      continue;
+    }
+    const characters = [...run];
+    for (let at = 0; at < characters.length; at++) add(characters.slice(at, at + 3).join(''));
+  }
+}
+
+function runsOf(word: string): readonly string[] {
+  return (
+    word.match(
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{M}ー]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu,
+    ) ?? []
+  );
+}
+
+function fold(text: string): string {
+  const lower = text.toLowerCase();
+  return isAscii(lower)
+    ? lower
+    : lower
+        .normalize('NFD')
+        .replace(/(\p{Script=Latin})\p{M}+/gu, '$1')
+        .normalize('NFC');
+}
+
+function stemOf(word: string): string {
+  return /^[a-z]{3,}$/.test(word) ? stemmer(wordForm(word)) : word;
+}
+
+/** A word's terms; texts repeat few words often, and stemming costs more than a look-up. */
+function remember(word: string): readonly string[] {
+  const made: string[] = [];
+  eachPart(word, (part) => addWord(part, (term) => made.push(term)));
+  if (terms.size >= MAX_REMEMBERED) terms.clear();
+  terms.set(Buffer.from(word).toString(), made); // a copy: a slice would keep its whole text alive
+  return made;
+}
+
+/** English words that say how a sentence is built or that someone is asking, but never what about. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  `a about above after again all also am an and any are as at be because been before being below between both but by
+  can cannot could did do does doing done down during each either else etc ever every few for from further get gets getting give
+  given gives go going gonna got had has have having he hello help her here hers hey hi him his how however i if in into is it its itself
+  just kindly let lets like lot many may maybe me might mine more most much must my myself need needs neither no nor not now of off
+  ok okay on once one only or other our ours out over own per please really same see shall she should since so some
+  something somehow still such than thank thanks that the their theirs them then there these they thing things this those through
+  to too under until up upon us use used user uses using very via want wanted wants was way we well were what whatever when where whether which while
+  who whom whose why will with within without would yes yet you your yours yourself
+  s t d m ain aren couldn didn doesn don hadn hasn haven isn ll mustn re shouldn ve wasn weren won wouldn`.split(/\s+/),
+);
+
+/** The form under which an English word is indexed where the stemmer alone would tell two spellings or forms apart. */
+function wordForm(word: string): string {
+  return FORMS.get(word) ?? word.replace(OUR, 'or$1').replace(ISE, 'iz$1').replace(LOGUE, 'log$1');
+}
+
+/** British and American spelling; words that only look so, such as exercise, change in texts and queries alike. */
+const OUR = /(?<=[a-z]{2})our(s|ed|ing|al|ful|able|ite|ites)?$/;
+const ISE = /(?<=[a-z]{3})is(e|ed|es|er|ers|ing|ation|ations)$/;
+const LOGUE = /(?<=[a-z]{2})logue(s?)$/;
+
+/** The first word of each line is the form of the others. */
+const FORMS: ReadonlyMap<string, string> = new Map(
+  `analyze analyse analysed analyses analysing analysis|
+  artifact artefact artefacts|begin began begun|break broke broken|bring brought|build built|buy bought|catch caught|center centre centres|
+  child children|choose chose chosen|come came|criterion criteria|draw drew drawn|drive drove driven|eat ate eaten|fall fell fallen|
+  feed fed|feel felt|fiber fibre fibres|find found|fly flew flown|forget forgot forgotten|freeze froze frozen|grow grew grown|hear heard|hide hid hidden|
+  hold held|index indices indexes|keep kept|know knew known|learn learnt|leave left|lend lent|license licence licences|liter litre litres|lose lost|
+  make made|man men|matrix matrices|mean meant|meet met|meter metre metres|mouse mice|pay paid|person people persons|practice practise practised|
+  program programme programmes|ride rode ridden|ring rang rung|run ran|say said|see saw seen|sell sold|send sent|shoot shot|show shown|sing sang sung|
+  sleep slept|speak spoke spoken|spend spent|steal stole stolen|swim swam swum|take took taken|teach taught|tell told|theater theatre theatres|
+  think thought|throw threw thrown|understand understood|vertex vertices|wake woke woken|wear wore worn|win won|woman women|write wrote written`
+    .split('|')
+    .flatMap((line) => {
+      const [form = '', ...others] = line.trim().split(/\s+/);
+      return others.map((other): [string, string] => [other, form]);
+    }),
+);
+
+/** Calls `add` for every run of letters, marks and digits. Several times faster than a regular expression over the whole text. */
+function eachWord(text: string, add: (word: string) => void): void {
+  const normal = isAscii(text) ? text : text.normalize('NFKC');
+  let begin = -1;
+  for (let at = 0; at < normal.length; at++) {
+    const unit = normal.charCodeAt(at);
+    const pair = unit >= 0xd800 && unit <= 0xdbff && at + 1 < normal.length;
+    if (pair ? isWord(normal.slice(at, at + 2)) : isWordUnit(unit)) {
+      if (begin < 0) begin = at;
+    } else if (begin >= 0) {
+      add(normal.slice(begin, at));
+      begin = -1;
+    }
+    if (pair) at++;
+  }
+  if (begin >= 0) add(normal.slice(begin));
+}
+
+const ASCII_WORD = /[a-zA-Z0-9]/;
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+const UNKNOWN = 0;
+const YES = 1;
+const NO = 2;
+const units = new Uint8Array(65_536);
+
+function isWordUnit(unit: number): boolean {
+  if (units[unit] === UNKNOWN) units[unit] = isWord(String.fromCharCode(unit)) ? YES : NO;
+  return units[unit] === YES;
+}
+
+function isAscii(text: string): boolean {
+  return !BEYOND_ASCII.test(text);
+}
+
+function isWord(character: string): boolean {
+  return isAscii(character) ? ASCII_WORD.test(character) : /^[\p{L}\p{M}\p{N}]/u.test(character);
+}

@@ -1,0 +1,245 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RULES } from '../../../packages/skill-files/format/rules.ts';
+import { type Mode, parseSkillFile } from '@pith/skill-files';
+import { skillText } from '../../extensions/skill_registry/skill-sandbox.ts';
+import { bodyOf } from '../../extensions/skill_registry/format/body-of.ts';
+import { words } from '../../words.ts';
+
+const parse = (text: string | Uint8Array, mode: Mode = 'load', id = 'demo', file = `/skills/${id}/SKILL.md`) =>
+  parseSkillFile(text, { id, file, mode });
+const codes = async (text: string, mode: Mode = 'load', id = 'demo') =>
+  (await parse(text, mode, id)).diagnostics.map(({ severity, code }) => `${severity} ${code}`);
+const raw = (head: string, body = 'Body.\n') => `---\n${head}\n---\n${body}`;
+
+describe('the format', () => {
+  it('S1 the id is the directory name and another case of SKILL.md is a warning', async () => {
+    const parsed = await parse(skillText({ name: 'demo' }), 'load', 'demo', '/skills/demo/skill.md');
+    expect(parsed.valid).toBe(true);
+    expect(parsed.diagnostics).toMatchObject([
+      { severity: 'warning', code: 'file_name_case', file: '/skills/demo/skill.md', cure: 'rename it to SKILL.md' },
+    ]);
+  });
+
+  it('a key that misses a known one is said, and one that misses a safeguard counts as that', async () => {
+    const more =
+      'tag: [a]\nalowed-tools: Read\ndefault-enabled: false\ndisable-model-invokation: true\ndisallowed-tools: x\nargument-hint: x\n';
+    const { fields, diagnostics } = await parse(skillText({ more }));
+    expect(fields).toMatchObject({ tags: [], allowedTools: ['Read'], defaultEnabled: false, extra: { 'disable-model-invocation': true } });
+    expect(diagnostics.filter(({ code }) => code === 'field_misspelt').map(({ message }) => message)).toEqual([
+      "has the unknown key 'tag', which is ignored (did you mean 'tags'?)",
+      "has the unknown key 'alowed-tools', which counts as 'allowed-tools'",
+      "has the unknown key 'default-enabled', which counts as 'default_enabled'",
+      "has the unknown key 'disable-model-invokation', which counts as 'disable-model-invocation'",
+    ]);
+  });
+
+  it('S2 takes every field and keeps the unknown ones', async () => {
+    const text = raw(
+      [
+        'name: demo',
+        'description: Does it.',
+        'license: MIT',
+        'compatibility: any',
+        'metadata: { author: me, level: 1.0 }',
+        'allowed-tools: Read, Bash(git add:*)',
+        'tags: [a, b]',
+        'requires: [other]',
+        'examples: ["do it, please"]',
+        'version: 1.2.3',
+        'brief_description: Short.',
+        'triggers: { keywords: [x] }',
+        'toolsets: ["tools/index:Hello"]',
+        'scripts: [scripts/a.sh, { path: scripts/b.py, timeout_s: 5 }]',
+        'default_enabled: false',
+        'homepage: https://example.org',
+      ].join('\n'),
+    );
+    const { valid, fields } = await parse(text);
+    expect(valid).toBe(true);
+    expect(fields).toEqual({
+      name: 'demo',
+      description: 'Does it.',
+      brief: 'Short.',
+      version: '1.2.3',
+      tags: ['a', 'b'],
+      requires: ['other'],
+      examples: ['do it, please'],
+      allowedTools: ['Read', 'Bash(git add:*)'],
+      toolsets: ['tools/index:Hello'],
+      scripts: [
+        { path: 'scripts/a.sh', description: null, env: [], timeoutSeconds: null },
+        { path: 'scripts/b.py', description: null, env: [], timeoutSeconds: 5 },
+      ],
+      defaultEnabled: false,
+      triggers: { keywords: ['x'], verbs: [], patterns: [] },
+      extra: {
+        license: 'MIT',
+        compatibility: 'any',
+        metadata: { author: 'me', level: '1.0' },
+        homepage: 'https://example.org',
+      },
+    });
+  });
+
+  it('S3 every rule has both modes, a message and a cure, and no code twice', () => {
+    expect(new Set(RULES.map(({ code }) => code)).size).toBe(RULES.length);
+    expect(RULES.filter((rule) => rule.message('x') === '' || rule.cure === '' || (rule.lint ?? rule.load) === null)).toEqual([]);
+    const invalidating = RULES.filter(({ load }) => load === 'error')
+      .map(({ code }) => code)
+      .sort();
+    expect(invalidating).toEqual(
+      words(`
+      description_missing encoding_utf16 file_too_large file_unreadable frontmatter_and_text_missing frontmatter_misspelt frontmatter_no_map
+      frontmatter_too_large frontmatter_unclosed line_ends_cr yaml_invalid yaml_too_large
+    `),
+    );
+  });
+
+  it('S3 a name that is missing or a display name serves', async () => {
+    expect((await parse(raw('description: Does it.'))).fields.name).toBe('demo');
+    const display = await parse(skillText({ name: 'Brainstorming Ideas' }));
+    expect([display.valid, display.fields.name]).toEqual([true, 'Brainstorming Ideas']);
+  });
+
+  const repairs: readonly [title: string, text: string, code: string, at: [number, number], fields: object][] = [
+    [
+      'an unquoted colon and quotes',
+      skillText({ description: `It's "this": that` }),
+      'repaired_quote',
+      [3, 14],
+      { description: `It's "this": that` },
+    ],
+    [
+      'brackets that are text',
+      skillText({ more: 'argument-hint: [file] [--all]\n' }),
+      'repaired_quote',
+      [4, 16],
+      { extra: { 'argument-hint': '[file] [--all]' } },
+    ],
+    [
+      'a colon in a continued value',
+      raw('name: demo\ndescription: Does a\n  thing: well'),
+      'repaired_quote',
+      [3, 14],
+      { description: 'Does a thing: well' },
+    ],
+    ['a version that YAML takes for a number', skillText({ more: 'version: 1.0\n' }), 'text_expected', [4, 1], { version: '1.0' }],
+    ['a truth value as description', skillText({ description: 'true' }), 'text_expected', [3, 1], { description: 'true' }],
+    [
+      'brackets as description',
+      skillText({ description: '[TODO: write it]' }),
+      'text_expected',
+      [3, 1],
+      { description: '[TODO: write it]' },
+    ],
+  ];
+  it.each(repairs)('S4 repairs %s and says where', async (_, text, code, [line, column], fields) => {
+    const parsed = await parse(text);
+    expect(parsed.valid).toBe(true);
+    expect(parsed.fields).toMatchObject(fields);
+    expect(parsed.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', code, line, column }));
+  });
+
+  it('S4 takes allowed-tools as comma string, space string and list, three forms of one value', async () => {
+    const of = async (value: string) => (await parse(skillText({ more: `allowed-tools:${value}\n` }))).fields.allowedTools;
+    const wanted = ['Read', 'Bash(git add:*, git rm)', 'Write'];
+    expect(await of(' Read, Bash(git add:*, git rm), Write')).toEqual(wanted);
+    expect(await of(' Read Bash(git add:*, git rm) Write')).toEqual(wanted);
+    expect(await of('\n  - Read\n  - Bash(git add:*, git rm)\n  - Write')).toEqual(wanted);
+  });
+
+  it.each([
+    ['', null, 0],
+    ['allowed-tools:\n', [], 0],
+    ['allowed-tools: []\n', [], 0],
+    ['allowed-tools: [{ name: Read }]\n', [], 1],
+    ['allowed-tools: {Read: true}\n', [], 1],
+  ])('S4 S71 allowed-tools that is written and names nothing is empty, not absent: %j', async (more, tools, problems) => {
+    const { fields, diagnostics } = await parse(skillText({ more }));
+    expect(fields.allowedTools).toEqual(tools);
+    expect(diagnostics.filter(({ message }) => message.includes("'allowed-tools'"))).toHaveLength(problems);
+  });
+
+  it('S4 yes, no and dates are text in the core schema', async () => {
+    expect((await parse(skillText({ description: 'yes', more: 'version: 2024-01-01\n' }))).fields).toMatchObject({
+      description: 'yes',
+      version: '2024-01-01',
+    });
+  });
+
+  it('S5 tags and directives do not change what a value means', async () => {
+    const text = raw(
+      '%YAML 1.1\n%TAG !e! tag:example.org:\nname: demo\ndescription: !!str Does it.\nwhen: !!timestamp 2001-01-01\nbytes: !!binary aGk=\ncount: !!int "12"\noctal: 010\nanswer: yes',
+    );
+    expect((await parse(text)).fields.extra).toEqual({ when: '2001-01-01', bytes: 'aGk=', count: '12', octal: 10, answer: 'yes' });
+  });
+
+  it('S5 refuses more than 16 KiB of frontmatter before parsing and takes just as much', async () => {
+    const head = (size: number) =>
+      `name: demo\ndescription: Does it.\nnote: ${'n'.repeat(size - 'name: demo\ndescription: Does it.\nnote: \n'.length)}`;
+    expect((await parse(raw(head(16 * 1024)))).valid).toBe(true);
+    expect(await codes(raw(head(16 * 1024 + 1)))).toEqual(['error frontmatter_too_large']);
+    expect(await codes(`---\nname: demo\n${'x'.repeat(20_000)}`)).toEqual(['error frontmatter_unclosed']);
+  });
+
+  it('S5 bounds aliases and what they come to', async () => {
+    const many = (count: number) => raw(`name: demo\ndescription: Does it.\na: &a text\nlist:\n${'  - *a\n'.repeat(count)}`);
+    expect((await parse(many(100))).valid).toBe(true);
+    expect(await codes(many(101))).toEqual(['error yaml_too_large']);
+    const bomb = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
+    for (let level = 1; level < 9; level += 1)
+      bomb.push(
+        `a${level}: &a${level} [${Array(10)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]`,
+      );
+    expect(await codes(raw(`name: demo\ndescription: Does it.\n${bomb.join('\n')}`))).toEqual(['error yaml_too_large']);
+    expect((await parse(raw('name: demo\ndescription: Does it.\nloop: &a [*a]'))).fields.extra).toEqual({ loop: '&a [*a]' });
+  });
+
+  it('S5 __proto__ and constructor are ordinary ids and keys', async () => {
+    const parsed = await parse(
+      skillText({ name: '__proto__', more: '__proto__:\n  polluted: yes\nconstructor: x\n' }),
+      'load',
+      '__proto__',
+    );
+    expect(Object.keys(parsed.fields.extra)).toEqual(['__proto__', 'constructor']);
+    expect(Object.getPrototypeOf(parsed.fields.extra)).toBe(Object.prototype);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('S7 the body comes out byte for byte', () => {
+    const body = "\r\n{{ name }} {% if x %}$& $1 $$ `'\n---\nmore\u0000\uFEFF\t \n\n";
+    expect(bodyOf(`---\nname: demo\n---\n${body}`)).toBe(body);
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => bodyOf(`---\nname: demo\n---\n${text}`) === text));
+  });
+
+  it('S8 a large body is a warning, a file above 256 KiB invalid', async () => {
+    const large = await parse(skillText({ body: 'word '.repeat(8000) }));
+    expect([large.valid, large.diagnostics.map(({ code, cure }) => [code, cure])]).toEqual([
+      true,
+      [['body_large', 'move detail into files under references/']],
+    ]);
+    const exact = 256 * 1024 - Buffer.byteLength(skillText({ body: '' }));
+    expect((await parse(skillText({ body: 'x'.repeat(exact) }))).valid).toBe(true);
+    expect((await parse(skillText({ body: 'x'.repeat(exact + 1) }))).diagnostics).toContainEqual(
+      expect.objectContaining({ severity: 'error', code: 'file_too_large' }),
+    );
+  });
+
+  it('S9 lint calls a description above 500 characters over-long, because others cut it there', async () => {
+    expect(await codes(skillText({ description: 'd'.repeat(501) }), 'lint')).toEqual(['warning description_long']);
+    expect(await codes(skillText({ description: 'd'.repeat(500) }), 'lint')).toEqual([]);
+    expect(await codes(skillText({ description: 'd'.repeat(501) }), 'load')).toEqual([]);
+  });
+
+  it('S6 names invalid UTF-8', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('---\nname: demo\ndescription: Does '),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from(' it.\n---\n'),
+    ]);
+    expect((await parse(bytes)).diagnostics).toMatchObject([{ severity: 'warning', code: 'encoding_invalid' }]);
+  });
+});
