@@ -32,9 +32,9 @@ export async function resolveCommand(words: readonly string[], extensions: () =>
   const source = await extensions();
   const others = source.providers.commands.declared();
   const found = matchCommand(others, words);
-  if (found) return { kind: 'declared', command: found.command, words };
   const missing = matchCommand(withheldBy(source), words);
-  if (missing) throw unavailable(missing.command);
+  if (missing && missing.rest.length < (found?.rest.length ?? Infinity)) throw unavailable(missing.command); // also below a word that others have
+  if (found) return { kind: 'declared', command: found.command, words };
   return unknownCommand(words, [...LINE_COMMANDS, ...others], source);
 }
 

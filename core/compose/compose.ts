@@ -170,6 +170,9 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     );
   };
   const problems = new NewProblems(events, problemsNow);
+  events.handle('provider.changed', async () => {
+    if (services !== null && stopping === undefined) await problems.publish(); // what it answers now may be wrong, or right again
+  });
 
   /** With a default agent that there is, where the one that is named is none and that of the defaults is there. */
   const settingsNow = (): Settings => {

@@ -8,6 +8,7 @@ import {
   type IndexFile,
   packageRoot,
   quarantineIn,
+  claimsOf,
   configOf,
   enabledBy,
   withIdsMeant,
@@ -148,6 +149,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   );
   const bubblewrap = oncePromised(probeSandboxing);
   let prefixes: ReadonlySet<string> = new Set();
+  let claims: ReadonlyMap<string, string> = new Map();
   return {
     places: { sandbox, untrustedSandbox: trust.untrusted, home: home ?? null, dataDirectory: settings.data_dir },
     trust,
@@ -165,6 +167,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
           at,
         });
         prefixes = contestedPrefixes(found.declarations.values());
+        claims = claimsOf(found.declarations.values());
         return found;
       },
       renewSettings: () => reading.renew(),
@@ -172,7 +175,11 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
       quarantine: quarantineIn(settings.data_dir),
     },
     configOf: (declaration, changes) =>
-      configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant(), { switches: options.switches, prefixes }),
+      configOf(declaration, changes ? withChanges(settingsMeant(), changes) : settingsMeant(), {
+        switches: options.switches,
+        prefixes,
+        claims,
+      }),
     index,
     loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
     secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home) },

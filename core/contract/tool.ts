@@ -145,7 +145,8 @@ export interface ToolProvider {
   getTools(): readonly Tool[] | Promise<readonly Tool[]>;
   /**
    * What one turn has in addition to its agent's `uses_tools`, for agents that name the extension: in `uses_tools`, by a key under `agent:` that it
-   * owns, by an extension that it could bring or, where it provides skills, by `uses_skills`. Asked when a turn begins and after each step that called a tool of the extension:
+   * or what depends on it owns, by an extension that it could bring or, where it provides skills, by `uses_skills`; who brings others is also asked for
+   * agents that name what it depends on. Asked when a turn begins and after each step that called a tool of the extension, or of one that it depends on:
    * what is new is offered from the next step, and nothing is taken away before the turn's end. `turn.tools` are those of `uses_tools`.
    */
   getTurnTools?(turn: TurnInfo, signal?: AbortSignal): Promise<readonly TurnTool[]>;

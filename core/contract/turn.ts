@@ -88,7 +88,7 @@ export interface TurnRequest {
   readonly correlationId?: string;
 }
 
-/** What providers and tools may know of the turn that they serve. Plain data; `tools`, `held` and `compactions` are as they are when it is handed on. */
+/** What providers and tools may know of the turn that they serve. Plain data; `tools`, `held`, `bound` and `compactions` are as they are when it is handed on. */
 export interface TurnInfo {
   readonly id: string;
   readonly threadId: string;
@@ -104,6 +104,8 @@ export interface TurnInfo {
   readonly compactions: number;
   /** What stands whole in the conversation: results that asked to be kept (`retain`), and documents next to messages. */
   readonly held: readonly Retain[];
+  /** Ids and digests of the skills whose bodies stand in the instructions (`uses_skills`). Empty until they have been read, and outside of a turn. */
+  readonly bound: readonly Retain[];
   /** Names this message and all that it causes. */
   readonly correlationId: string;
   /** 0 for a person's own turn, one more for each delegation. */

@@ -1,14 +1,14 @@
 import type { Diagnostic } from '../contract/index.ts';
 import type { Manifest } from '../trust/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
-import type { Declaration } from './declaration.ts';
+import { type Declaration, keepsNames } from './declaration.ts';
 import { deepFreeze, isPlainMap, overlay, type PlainMap } from '@pith/plain-data';
 import { settingName, type Settings } from './settings.ts';
 
 export interface ExtensionConfig {
   /**
-   * `config` of the manifest < `extensions.<id>` < the `skills` block, where the manifest provides skills, and `providers` of the
-   * prefixes that it offers < what its manifest's `switches` say that stand on the command line. Frozen.
+   * `config` of the manifest < `extensions.<id>` < the `skills` block: what the manifest claims of it, or, where it provides skills, what
+   * nobody claims; and `providers` of the prefixes that it offers < what its manifest's `switches` say that stand on the command line. Frozen.
    */
   readonly config: PlainMap;
   readonly enabled: boolean;
@@ -18,6 +18,8 @@ export interface ExtensionConfig {
   readonly memoryMb: number | null;
   /** Secrets that it may read: those that its manifest declares, and those that the settings name: in `secrets`, in any list called `env`, and for the prefixes that it offers. */
   readonly secrets: readonly string[];
+  /** Keys of its settings block that other extensions claim: names that a slip may have meant. */
+  readonly claimedElsewhere: readonly string[];
   /** How a message names a key of `config`: `sandbox/pith.yaml:12 skills.poll_seconds` or `manifest.yaml:9 config.limit`. */
   where(dotted: string): string;
 }
@@ -27,18 +29,27 @@ export interface ConfigGiven {
   readonly switches?: readonly string[] | undefined;
   /** Prefixes of models whose key goes to no stranger: something that ships offers them, or several extensions do. */
   readonly prefixes?: ReadonlySet<string>;
+  /** Keys of the block `skills` that extensions claim, each with its id. */
+  readonly claims?: ReadonlyMap<string, string>;
 }
 
 /** What manifest, settings and the switches of the command line together say about an extension. Of a broken manifest only the settings count. */
-export function configOf(declaration: Declaration, settings: Settings, { switches = [], prefixes }: ConfigGiven = {}): ExtensionConfig {
+export function configOf(
+  declaration: Declaration,
+  settings: Settings,
+  { switches = [], prefixes, claims = NOTHING_CLAIMED }: ConfigGiven = {},
+): ExtensionConfig {
   const { id, manifest, shipped } = declaration;
   const block = settings.extensions[id] ?? {};
   const slips = misspelt(block, COMMON_KEYS, manifest);
   const { enabled: _, isolation = keptInProcess(slips, block), memory_mb: memoryMb = null, secrets: granted = [], ...rest } = block;
   const own = withoutKeys(rest, slips);
-  const claimsSkills = manifest?.provides.includes('skill') ?? false;
+  const providesSkills = manifest?.provides.includes('skill') ?? false;
+  const isClaimed = (key: string) => (claims.has(key) ? claims.get(key) === id : providesSkills);
+  const skills = Object.fromEntries(Object.entries(settings.skills).filter(([key]) => isClaimed(key)));
+  const claimsSkills = providesSkills || [...claims.values()].includes(id);
   const offered = providersOf(manifest, settings);
-  const claimed = { ...(claimsSkills ? settings.skills : {}), ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
+  const claimed = { ...skills, ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
   const switched = (manifest?.switches ?? []).filter(({ name }) => switches.includes(name)).map((each) => each.config);
   const merged = [own, claimed, ...switched].reduce<PlainMap>((below, above) => overlay(below, above), manifest?.config ?? {});
   return {
@@ -56,15 +67,29 @@ export function configOf(declaration: Declaration, settings: Settings, { switche
         ...offered.flatMap(([prefix, { api_key_env: name }]) => (name === undefined || (!shipped && prefixes?.has(prefix)) ? [] : name)),
       ]),
     ],
+    claimedElsewhere: providesSkills ? [...claims.keys()] : [],
     where(dotted) {
       if (dotted.startsWith('providers.') && isSet(settings, dotted)) return settingName(settings, dotted);
-      const sections = claimsSkills ? ['skills', `extensions.${id}`] : [`extensions.${id}`];
+      const [key = ''] = dotted.split('.');
+      const sections = claimsSkills && isClaimed(key) ? ['skills', `extensions.${id}`] : [`extensions.${id}`];
       for (const section of sections) if (isSet(settings, `${section}.${dotted}`)) return settingName(settings, `${section}.${dotted}`);
       const position = declaration.positions?.[`config.${dotted}`];
       if (position !== undefined) return `${declaration.file}:${position[0]} config.${dotted}`;
       return `${sections[0]}.${dotted}`;
     },
   };
+}
+
+const NOTHING_CLAIMED: ReadonlyMap<string, string> = new Map();
+
+/** What extensions claim of the block `skills`: the last part of each setting, with the extension's id. A stranger's claim would take a safeguard away from who checks it. */
+export function claimsOf(declarations: Iterable<Declaration>): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const declaration of declarations) {
+    const claims = keepsNames(declaration) ? (declaration.manifest?.claims ?? []) : [];
+    for (const claim of claims) found.set(claim.slice(claim.indexOf('.') + 1), declaration.id);
+  }
+  return found;
 }
 
 /** Variables that a person lets an extension hand on: the names in lists called `env`, wherever in its settings they stand. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { Document, isMap, isScalar, parseDocument, YAMLMap } from 'yaml';
+import { guardedYaml } from '@pith/guarded-yaml';
+import { Document, isMap, isScalar, YAMLMap } from 'yaml';
 import { PithError, type SettingsChange } from '../contract/index.ts';
 import { makeFolders, replaceFile } from '@pith/safe-files';
 
@@ -14,12 +15,12 @@ export function editSettingsFile(file: string, changes: SettingsChange): void {
 }
 
 function editSettings(text: string, changes: SettingsChange, file: string): string {
-  const document = parseDocument(inPlaceOfSamples(text, changes), { version: '1.2', schema: 'core' });
-  const [error] = document.errors;
-  if (error || (document.contents !== null && !isMap(document.contents) && !isEmpty(document.contents)))
+  const { document } = guardedYaml(inPlaceOfSamples(text, changes));
+  const [error] = document?.errors ?? [];
+  if (document === null || error || (document.contents !== null && !isMap(document.contents) && !isEmpty(document.contents)))
     throw new PithError(
       'settings_invalid',
-      `the settings cannot be changed: ${error ? 'the file is not valid YAML' : 'the file holds no settings'}`,
+      `the settings cannot be changed: ${document === null || error ? 'the file is not valid YAML' : 'the file holds no settings'}`,
       {
         where: file,
         cure: 'correct the file first; see: pith doctor',

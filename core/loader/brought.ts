@@ -41,6 +41,7 @@ const MANIFEST: Omit<Manifest, 'id' | 'name'> = {
   models: [],
   agent_keys: [],
   agent_files: [],
+  claims: [],
   events: { publishes: [], handles: [] },
   schedules: [],
   setup_instructions: '',

@@ -112,7 +112,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
 
   async function stop(): Promise<void> {
     await kernel.stop();
-    if (temporary !== null) await rm(temporary, { recursive: true, force: true });
+    if (temporary !== null) await rm(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     model?.expectFinished();
   }
 

@@ -5,7 +5,7 @@ import { once } from '@pith/promises';
 export const DEFAULT_LIMITS: AgentSpec['limits'] = { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 };
 
 /** What else is imported as `pith/<name>`. */
-export const RESERVED_IDS: readonly string[] = ['testing', 'embed'];
+export const RESERVED_IDS: readonly string[] = ['testing', 'embed', 'sandbox'];
 
 /**
  * The strict shape of `manifest.yaml`. Made on first use: a start from a valid index never needs it.
@@ -109,6 +109,8 @@ export const manifestSchema = once(() => {
         )
         .default([]),
       agent_keys: z.array(z.string().min(1)).default([]),
+      /** Settings of the block `skills` that this extension checks and gets. A stranger's claim counts for nothing. */
+      claims: z.array(z.string().regex(/^skills\.[a-z][a-z0-9_]*$/, 'must be a setting such as skills.scripts')).default([]),
       agent_files: z.array(z.string().regex(/^[A-Za-z][\w-]*\.[A-Za-z]\w*$/, 'must be a file name such as AGENT.md')).default([]),
       events: z
         .strictObject({

@@ -5,7 +5,7 @@ import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingsSchema } from '../../core/declarations/settings-schema.ts';
-import { configSchema } from '../../sandbox/extensions/skill_registry/config.ts';
+import { skillsSchema } from '../../scripts/docs/skills-settings.ts';
 import { importsOf } from '../../scripts/docs/architecture-page.ts';
 import { generatedPages } from '../../scripts/docs/pages.ts';
 import { filesBelow, read, ROOT } from './repository.ts';
@@ -29,9 +29,9 @@ describe('pages', () => {
       .join('\n');
     const settings = settingsSchema().safeParse(parse(live));
     expect(settings.error?.issues ?? []).toEqual([]);
-    expect(configSchema().safeParse(settings.data?.skills).error?.issues ?? []).toEqual([]);
+    expect(skillsSchema().safeParse(settings.data?.skills).error?.issues ?? []).toEqual([]);
     expect(Object.keys(parse(live) as object)).toEqual(Object.keys(settingsSchema().shape));
-    expect(Object.keys(settings.data?.skills ?? {})).toEqual(Object.keys(configSchema().shape));
+    expect(Object.keys(settings.data?.skills ?? {})).toEqual(Object.keys(skillsSchema().shape));
     expect(parse(read('sandbox/pith.sample.yaml'))).toBeNull();
   });
 

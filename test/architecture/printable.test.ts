@@ -10,16 +10,19 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   [/^packages\/plain-text\/printable\.ts$/, 'is the one function'],
   [/^packages\/safe-files\/runs-later\.ts$/, 'compares names of files as systems do'],
   [
-    /^(?:packages\/plain-text\/terminal-text|core\/kernel\/discovery\/\w[\w-]*|sandbox\/extensions\/skill_registry\/toolsets\/toolsets)\.ts$/,
+    /^(?:packages\/plain-text\/terminal-text|core\/kernel\/discovery\/\w[\w-]*|sandbox\/extensions\/skill_scripts\/toolsets\/toolsets)\.ts$/,
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
   [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
   [/^sandbox\/extensions\/recipes\/recipe-file\.ts$/, 'reads a file format'],
   [/^sandbox\/extensions\/core_tools\//, 'refuses paths'],
-  [/^sandbox\/extensions\/skill_registry\/(?:format|safety)\//, 'reads a file format, or looks for hidden characters in skills'],
-  [/^sandbox\/extensions\/skill_registry\/reading\/resource\.ts$/, 'knows files by their first bytes'],
-  [/^sandbox\/extensions\/skill_registry\/install\/(?:entry|origin|git)\.ts$/, 'compares names, refuses addresses, splits what git prints'],
-  [/^sandbox\/extensions\/skill_registry\/search\/turn-lessons\.ts$/, 'reads a text as if it were seen, to find what is private in it'],
+  [
+    /^(?:packages\/skill-files\/format|sandbox\/extensions\/skill_install\/safety)\//,
+    'reads a file format, or looks for hidden characters in skills',
+  ],
+  [/^packages\/skill-files\/reading\/resource\.ts$/, 'knows files by their first bytes'],
+  [/^sandbox\/extensions\/skill_install\/install\/(?:entry|origin|git)\.ts$/, 'compares names, refuses addresses, splits what git prints'],
+  [/^sandbox\/extensions\/skill_search\/learning\/turn-lessons\.ts$/, 'reads a text as if it were seen, to find what is private in it'],
 ];
 
 describe('T19: one function makes text printable', () => {

@@ -4,7 +4,7 @@ import { manifestSchema } from '../../core/trust/index.ts';
 import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/declarations/index.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { lintSkill } from '../../sandbox/extensions/skill_registry/lint.ts';
+import { lintSkill } from '@pith/skill-files';
 import { bodyOf } from '../extensions/skill_registry/format/body-of.ts';
 import { manifestKeys } from './manifest-keys.ts';
 import { read, ROOT } from './repository.ts';

@@ -180,6 +180,8 @@ type PromptVariables = {
   readonly agent: Readonly<Record<'id' | 'name' | 'description' | 'model', string>>;
   /** By the name in `uses_skills`. */
   readonly skills: Readonly<Record<string, string>>;
+  /** `extension/tool` by the name of each tool that the model has. */
+  readonly tools: Readonly<Record<string, string>>;
   readonly sandbox_dir: string;
   /** `YYYY-MM-DD`, the day the thread began. */
   readonly date: string;
@@ -190,6 +192,7 @@ type PromptVariables = {
 const NONE: PromptVariables = {
   agent: { id: '', name: '', description: '', model: '' },
   skills: {},
+  tools: {},
   sandbox_dir: '',
   date: '',
   channel: '',

@@ -50,20 +50,28 @@ export async function resolveTools(
   const { extensions } = host;
   const wanted = new Map<string, UnnamedTool>();
   const notes: Diagnostic[] = [];
-  const everything = spec.usesTools.includes('*') ? extensions.ids().filter((id) => canRun(extensions.state(id))) : [];
-  const asked = spec.usesTools.filter((entry) => entry !== '*' && !isBrought(entry)); // what is brought comes turn by turn
+  const everything = collected(spec.usesTools, extensions).filter((id) => canRun(extensions.state(id)));
+  const asked = spec.usesTools.filter((entry) => !COLLECTIVE.includes(entry) && !isBrought(entry)); // what is brought comes turn by turn
   const entries = [...new Set([...asked, ...everything])];
   const [answers, reserved] = await Promise.all([
     Promise.all(entries.map((entry) => resolveEntry(entry, host))),
     reservedNames(spec, host),
   ]);
   answers.forEach((answer, index) => {
-    // What "*" brings may fail without a word: the agent did not ask for it by name.
+    // What "*" and "sandbox" bring may fail without a word: the agent did not ask for it by name.
     if (spec.usesTools.includes(entries[index] as string)) notes.push(...answer.notes);
     for (const tool of answer.tools) wanted.set(`${tool.extensionId}/${tool.descriptor.name}`, tool);
   });
   const allowed = [...wanted.values()].filter(({ extensionId, descriptor }) => permits(policy, extensionId, descriptor.name));
   return { tools: named([...allowed, ...toolsOfAgents(allowed, callees, extensions)], reserved), reserved, notes };
+}
+
+/** Entries of `uses_tools` that mean more than one extension: all, and those that do not ship. */
+const COLLECTIVE: readonly string[] = ['*', 'sandbox'];
+
+function collected(usesTools: readonly string[], extensions: Pick<ExtensionFacts, 'ids' | 'keepsNames'>): readonly string[] {
+  if (usesTools.includes('*')) return extensions.ids();
+  return usesTools.includes('sandbox') ? extensions.ids().filter((id) => !extensions.keepsNames(id)) : [];
 }
 
 /** `extension/tool` of each, once. */
@@ -72,9 +80,9 @@ export function toolIds(tools: readonly OfferedTool[]): readonly string[] {
 }
 
 /** `; 'x' failed, and its tools are missing: see 'pith doctor'` where an extension that an agent uses cannot run, else nothing. For the end of a message. */
-export function missingTools({ usesTools }: AgentSpec, extensions: Pick<ExtensionFacts, 'ids' | 'state'>): string {
+export function missingTools({ usesTools }: AgentSpec, extensions: Pick<ExtensionFacts, 'ids' | 'state' | 'keepsNames'>): string {
   const named = usesTools.map((entry) => entry.split('/', 1)[0] as string);
-  const wanted = new Set(named.includes('*') ? [...named, ...extensions.ids()] : named);
+  const wanted = new Set([...named, ...collected(usesTools, extensions)]);
   const broken = [...wanted].filter((id) => ['failed', 'blocked'].includes(extensions.state(id) ?? '')).sort();
   if (broken.length === 0) return '';
   const names = broken.map((id) => `'${id}'`).join(', ');

@@ -150,12 +150,10 @@ function plainModelFailure(error: unknown, reference: string, answering = false)
   return plainFailure(modelFailure(error, reference, answering), 'model_failed');
 }
 
-/** Those among the extensions with tools of one turn that a step called, or that were late with some. */
-function providersToAsk({ plan, offer }: RunningTurn, calls: readonly DecidedCall[]): readonly string[] {
-  const { providers } = plan.tools;
-  return providers.length === 0
-    ? providers
-    : providers.filter((id) => offer.late.includes(id) || calls.some(({ record }) => record.extensionId === id));
+/** Those among the extensions with tools of one turn that may bring others after these calls, or that were late with some. */
+function providersToAsk({ deps, plan, offer }: RunningTurn, calls: readonly DecidedCall[]): readonly string[] {
+  const called = calls.map(({ record }) => record.extensionId);
+  return plan.tools.providers.filter((id) => offer.late.includes(id) || deps.host.providers.tools.isAskedAgain(id, called));
 }
 
 /** Asks `providers` again what they bring to this turn; what is new is offered from the next step. Returns what is to be said of it; never rejects. */

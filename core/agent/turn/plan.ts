@@ -45,8 +45,13 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     contextSources(host),
   ]);
   if (text !== null) refuseUnusable(spec, skills);
-  const { tools: offered, info, own, reserved, providers, late } = tools;
-  const variables = { sandbox_dir: deps.sandboxDir, date: thread.date, channel: channelId, user: userId };
+  const { tools: offered, own, reserved, providers, late } = tools;
+  const bound = skills.flatMap(({ content }) => (content === null ? [] : { key: content.id, digest: content.sha256 }));
+  const info: TurnInfo = { ...tools.info, bound };
+  const named = Object.fromEntries(
+    offered.map(({ modelName, extensionId, descriptor }) => [modelName, `${extensionId}/${descriptor.name}`]),
+  );
+  const variables = { tools: named, sandbox_dir: deps.sandboxDir, date: thread.date, channel: channelId, user: userId };
   // What a stranger begins is answered to the stranger: it learns nothing that other extensions say.
   const serving = contexts.filter(({ extensionId }) => mayServe(policy, extensionId));
   const [instructions, context] = await Promise.all([
@@ -90,6 +95,7 @@ function infoOf({ turn, thread, text }: PlanRequest, model: ResolvedModel, tools
     userTexts: text === null ? said : [...said, text].slice(-MOST_TEXTS),
     compactions: thread.compactions,
     held: heldIn(thread.history),
+    bound: [],
     correlationId,
     depth,
     ...(key === null ? {} : { key }),

@@ -100,6 +100,7 @@ function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInf
     userTexts: [],
     compactions: 0,
     held: [],
+    bound: [],
     correlationId: id,
     depth: 0,
   };

@@ -43,7 +43,8 @@ function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effe
     const place = placeOf(effective.where(path));
     const [above, name] = [place.name.replace(/\.?[^.]*$/u, ''), pathText([place.name])];
     const whole = message.startsWith('unknown key ')
-      ? message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`)
+      ? message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`) +
+        (message.includes('(did you mean') || path.includes('.') ? '' : didYouMean(path, effective.claimedElsewhere))
       : message.replace(`'${pathText([path])}'`, `'${name}'`);
     return { ...place, message: whole };
   });

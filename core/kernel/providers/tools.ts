@@ -10,7 +10,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { type ToolDescriptor, questionOf, resultOfError } from '../calls/tools.ts';
-import { isBrought } from '../../declarations/index.ts';
+import { isBrought, keepsNames } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
 import { runOutside } from '../records/stray-errors.ts';
 import type { Generation } from '../calls/generation.ts';
@@ -37,6 +37,8 @@ export interface Tools {
   present(extensionId: string, tool: string, result: ToolResult): Promise<string | undefined>;
   /** Ids of those that this agent names and that have tools of one turn, sorted. Loads what it names only where nothing is known of it. */
   turnProviders(agent: AgentSpec): Promise<readonly string[]>;
+  /** Whether a step that called tools of these extensions may have changed what it brings: its own, or those of what it depends on. */
+  isAskedAgain(extensionId: string, called: readonly string[]): boolean;
   /** What `getTurnTools` says, in its shape. Rejects `provider_timeout` or `provider_failed`, which is recorded already. */
   ofTurn(
     extensionId: string,
@@ -117,7 +119,7 @@ export function createTools(lifecycle: Lifecycle): Tools {
       return ask(extensionId, question, undefined, (line) => (typeof line === 'string' ? redact(line) : undefined));
     },
     async turnProviders(agent) {
-      const named = runnable(slots).filter((slot) => isNamed(slot, agent));
+      const named = askedBy(runnable(slots), agent);
       const known = await Promise.all(
         named.map(async (slot) => {
           if (slot.pending) await slot.pending.catch(recorded);
@@ -125,6 +127,10 @@ export function createTools(lifecycle: Lifecycle): Tools {
         }),
       );
       return named.flatMap(({ id }, index) => (known[index]?.turnTools ? [id] : [])).sort();
+    },
+    isAskedAgain(extensionId, called) {
+      const after = [extensionId, ...(slots.get(extensionId)?.declaration.manifest?.depends_on ?? [])];
+      return called.some((id) => after.includes(id));
     },
     async ofTurn(extensionId, turn, signal) {
       const found = await callProvider(lifecycle, extensionId, TURN_TOOLS, [turn, signal]);
@@ -174,13 +180,25 @@ function gone(error: unknown): never {
 }
 
 /** By its id, by a key under `agent:` that it owns, by an extension that it could bring or, where it provides skills, by a skill. */
-function isNamed({ id, declaration: { manifest } }: Slot, { usesTools, usesSkills, keys }: AgentSpec): boolean {
-  if (!manifest?.provides.includes('tool')) return false;
-  const byTool = usesTools.some((entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`));
-  if (byTool || manifest.agent_keys.some((key) => Object.hasOwn(keys, key))) return true;
-  return (
-    (manifest.provides.includes('skill') && usesSkills.length > 0) || (manifest.provides.includes('brought') && usesTools.some(isBrought))
+function askedBy(slots: readonly Slot[], agent: AgentSpec): readonly Slot[] {
+  const named = new Set(slots.flatMap((slot) => namedBy(slot, agent)));
+  return slots.filter(({ id, declaration: { manifest } }) => {
+    if (!manifest?.provides.includes('tool')) return false;
+    return named.has(id) || (manifest.provides.includes('brought') && manifest.depends_on.some((each) => named.has(each)));
+  });
+}
+
+/** The ids that an agent names by naming this one: who owns one of its keys speaks of what it depends on. */
+function namedBy({ id, declaration }: Slot, { usesTools, usesSkills, keys }: AgentSpec): readonly string[] {
+  const { manifest } = declaration;
+  if (!manifest) return [];
+  const { provides, agent_keys, depends_on } = manifest;
+  if (agent_keys.some((key) => Object.hasOwn(keys, key))) return [id, ...depends_on];
+  const byTool = usesTools.some(
+    (entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`) || (entry === 'sandbox' && !keepsNames(declaration)),
   );
+  const bySkill = provides.includes('skill') && usesSkills.length > 0;
+  return byTool || bySkill || (provides.includes('brought') && usesTools.some(isBrought)) ? [id] : [];
 }
 
 function isTurnTool(value: unknown): boolean {

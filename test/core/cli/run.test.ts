@@ -228,13 +228,22 @@ describe('running a command line', () => {
     const withheld = [
       { id: 'singer', state: 'disabled', manifest: { commands: [{ path: 'sing' }] } },
       { id: 'dancer', state: 'failed', message: 'it has no feet', manifest: { commands: [{ path: 'dance' }] } },
+      { id: 'sorter', state: 'disabled', manifest: { commands: [{ path: 'things sort' }] } },
     ];
-    const openKernel = fakeOpen({ kernel: { host: { extensions: { list: () => withheld } } } });
+    const openKernel = fakeOpen({
+      kernel: { host: { extensions: { list: () => withheld } } },
+      declared: [declare('things', 'index')],
+      commands: COMMANDS,
+    });
     expect(await cli(['sing', 'loudly'], { openKernel })).toMatchObject({
       code: 2,
       err: "pith: no command 'sing': its extension 'singer' is switched off; switch it on in pith.yaml: extensions.singer.enabled\n",
     });
     expect((await cli(['dance'], { openKernel })).err).toContain('it has no feet; see: pith doctor');
+    expect((await cli(['things', 'sort'], { openKernel })).err).toContain(
+      "no command 'things sort': its extension 'sorter' is switched off",
+    );
+    expect(await cli(['things', 'list'], { openKernel })).toMatchObject({ code: 0 });
   });
 
   it('says in a terminal, and before a conversation, that the sandbox is not one of this folder', async () => {

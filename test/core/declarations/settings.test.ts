@@ -199,7 +199,7 @@ describe('settings', () => {
     'F4 what nests far too deep is said and parsed by nobody',
     async (yaml) => {
       const { diagnostics } = await load({ 'sandbox/pith.yaml': yaml });
-      expect(diagnostics).toMatchObject([{ severity: 'error', message: expect.stringContaining('nested deeper than 64') }]);
+      expect(diagnostics).toMatchObject([{ severity: 'error', message: expect.stringContaining('more than 64 levels of nesting') }]);
     },
   );
 

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
@@ -18,6 +18,22 @@ export async function bundleProgram(name: string, folder: string): Promise<strin
     logLevel: 'error',
     // the driver is found from the project, not from the temporary folder
     define: { 'import.meta.url': JSON.stringify(import.meta.url) },
+  });
+  return outfile;
+}
+
+/** The same for a program whose text imports by absolute paths and `pith`. */
+export async function bundleText(text: string, folder: string): Promise<string> {
+  const outfile = join(folder, 'program.cjs');
+  await build({
+    stdin: { contents: text, resolveDir: process.cwd(), loader: 'ts' },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    logLevel: 'error',
+    alias: { pith: resolve('core/contract/index.ts'), 'pith/skill_registry': resolve('sandbox/extensions/skill_registry/contract.ts') },
   });
   return outfile;
 }
