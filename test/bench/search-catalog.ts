@@ -1,7 +1,6 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
-import { catalogLine } from '../../sandbox/extensions/skill_registry/catalog/brief.ts';
+import type { Bm25fRanker, TextDocument } from '@pith/word-ranker';
+import { catalogLine } from '@pith/skill-files';
 import { renderCatalog } from '../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { renderTurnPart } from '../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
 import type { Skill } from '../../sandbox/extensions/skill_registry/skill.ts';
@@ -18,7 +17,7 @@ export interface CatalogTokens {
 
 const BUDGET = 2000;
 
-export function catalogTokens(documents: readonly SearchDocument[], ranker: Bm25fRanker, texts: readonly string[]): CatalogTokens {
+export function catalogTokens(documents: readonly TextDocument[], ranker: Bm25fRanker, texts: readonly string[]): CatalogTokens {
   const skills = new Map(documents.map((document) => [document.id, skillOf(document)]));
   const sorted = [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const turns = texts.map((text) => {
@@ -37,6 +36,6 @@ function tokens(text: string | null): number {
 }
 
 /** As much of a skill as the catalog looks at. */
-function skillOf({ id, name, description, tags }: SearchDocument): Skill {
+function skillOf({ id, name, description, tags }: TextDocument): Skill {
   return { id, name, description, tags, brief: null, source: 'sandbox/skills' } as unknown as Skill;
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import type { TextDocument } from '@pith/word-ranker';
 import { padding, type Padding, type PooledSkill } from './search-padding.ts';
 import { generator, shuffled } from './search-statistics.ts';
 
@@ -22,7 +22,7 @@ export interface ToolQuery {
 /** Skills to be searched, under the ids that they have as folders. */
 export interface Pool {
   readonly label: string;
-  readonly documents: readonly SearchDocument[];
+  readonly documents: readonly TextDocument[];
   /** From the pool's id to the folder's name. */
   readonly ids: ReadonlyMap<string, string>;
 }
@@ -61,8 +61,8 @@ function named(label: string, skills: readonly PooledSkill[]): Pool {
   return { label, ids, documents: skills.map((skill) => documentOf(skill, ids.get(skill.id)!)) };
 }
 
-export function documentOf({ name, description, tags, body }: Omit<PooledSkill, 'id'>, id: string): SearchDocument {
-  return { id, version: '1', name, description, tags, examples: [], body };
+export function documentOf({ name, description, tags, body }: Omit<PooledSkill, 'id'>, id: string): TextDocument {
+  return { id, name, description, tags, examples: [], body };
 }
 
 function read<T>(file: string): T[] {

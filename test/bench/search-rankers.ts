@@ -1,6 +1,5 @@
 import { openDatabase } from '../../core/store/index.ts';
-import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import type { SearchDocument } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { Bm25fRanker, type TextDocument } from '@pith/word-ranker';
 
 export interface Question {
   readonly k: number;
@@ -16,7 +15,7 @@ export interface Searcher {
   close?(): void;
 }
 
-export function rankerOf(documents: readonly SearchDocument[]): Bm25fRanker {
+export function rankerOf(documents: readonly TextDocument[]): Bm25fRanker {
   const ranker = new Bm25fRanker();
   for (const document of documents) ranker.upsert(document);
   return ranker;
@@ -27,7 +26,7 @@ export function pith(ranker: Bm25fRanker): Searcher {
 }
 
 /** Skills whose name, tags or description contain what was typed, as many lists of tools search. */
-export function substring(documents: readonly SearchDocument[]): Searcher {
+export function substring(documents: readonly TextDocument[]): Searcher {
   const texts = documents.map(({ id, name, tags, description, examples }) => ({
     id,
     text: [id, name, ...tags, description, ...examples].join('\n').toLowerCase(),
@@ -45,7 +44,7 @@ export function substring(documents: readonly SearchDocument[]): Searcher {
 }
 
 /** SQLite's full-text search over name, description and examples, any word, its own order. */
-export function fullText(documents: readonly SearchDocument[]): Searcher {
+export function fullText(documents: readonly TextDocument[]): Searcher {
   const database = openDatabase(':memory:');
   database.exec("create virtual table skills using fts5(id unindexed, name, description, examples, tokenize = 'porter unicode61')");
   database.exec('begin');

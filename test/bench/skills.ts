@@ -3,10 +3,10 @@ import path from 'node:path';
 import { systemClock } from '@pith/promises';
 import { catalogParts } from '../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { ScopeCache } from '../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { estimateTokens } from '../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
+import { estimateTokens } from '@pith/skill-files';
 import { SkillRegistry } from '../../sandbox/extensions/skill_registry/registry.ts';
-import { Bm25fRanker } from '../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { documentOf } from '../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { Bm25fRanker } from '@pith/word-ranker';
+import { documentOf } from '../../sandbox/extensions/skill_registry/search/documents.ts';
 import type { RegistryConfig } from '../../sandbox/extensions/skill_registry/scan/sources.ts';
 import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts';
 import { writeStrangers } from '../fixtures/strangers.ts';
@@ -65,14 +65,14 @@ export const skillsInProcess: Bench = async ({ runs, quick }) =>
       let edits = 0;
       const file = path.join(sandbox, 'skills', 'skill-7', 'SKILL.md');
       const ranker = new Bm25fRanker();
-      for (const skill of registry.current().skills.values()) ranker.upsert(documentOf(skill));
+      for (const skill of registry.current().skills.values()) ranker.upsert(documentOf(skill, ''));
       const edit = async () => {
         await put(file, skillText(7, ` Edit ${edits++}.`));
         return timed(() => /^description: (.*)/mu.exec(readFileSync(file, 'utf8'))?.[1]);
       };
       const one = await interleaved(runs * 3, {
         floor: edit,
-        measured: () => timed(async () => ranker.upsert(documentOf((await registry.refresh()).skills.get('skill-7')!))),
+        measured: () => timed(async () => ranker.upsert(documentOf((await registry.refresh()).skills.get('skill-7')!, ''))),
       });
       rows.push({ figure: `one changed of ${skills}, to indexed`, unit: 'ms', measured: one.measured, floor: again.floor });
 
@@ -130,7 +130,7 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
     readTool: 'skill_registry/read_skill',
     recent: async () => [],
     offered: () => undefined,
-    search: { prepare: async () => {}, rank: async () => ({ ranked: [], ready: true, by: 'lexical' }) },
+    search: { prepare: async () => {}, rank: async () => ({ ranked: [], ready: true, by: null, note: null }) },
   };
   const turn = {
     agent: AGENT,

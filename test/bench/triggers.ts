@@ -1,7 +1,7 @@
-import { fold } from '../../sandbox/extensions/skill_registry/triggers/phrase-index.ts';
-import { PatternCache } from '../../sandbox/extensions/skill_registry/triggers/pattern-cache.ts';
-import { TriggerIndex } from '../../sandbox/extensions/skill_registry/triggers/trigger-index.ts';
-import { skillOf, snapshotOf } from '../extensions/skill_registry/skill-values.ts';
+import { fold } from '../../sandbox/extensions/skill_triggers/phrase-index.ts';
+import { PatternCache } from '../../sandbox/extensions/skill_triggers/pattern-cache.ts';
+import { TriggerIndex } from '../../sandbox/extensions/skill_triggers/trigger-index.ts';
+import { recordsOf, skillOf } from '../extensions/skill_registry/skill-values.ts';
 import { type Bench, interleaved, timed } from './measure.ts';
 
 const VERBS = ['extract', 'merge', 'write', 'copy', 'plan', 'convert', 'review', 'deploy', 'translate', 'sum'];
@@ -18,9 +18,9 @@ export const triggers: Bench = async ({ runs }) => {
       },
     }),
   );
-  const snapshot = snapshotOf(skills);
+  const records = recordsOf(skills);
   const patterns = new PatternCache();
-  const index = await TriggerIndex.of(snapshot, patterns);
+  const index = await TriggerIndex.of(records, patterns);
   let turn = 0;
   const message = () => {
     const at = turn++;
@@ -33,7 +33,7 @@ export const triggers: Bench = async ({ runs }) => {
   });
   const making = await interleaved(runs, {
     floor: () => timed(() => new Map(skills.flatMap(({ triggers: own }) => own!.keywords.map((word) => [fold(word), own] as const))).size),
-    measured: () => timed(() => TriggerIndex.of(snapshot, patterns)),
+    measured: () => timed(() => TriggerIndex.of(records, patterns)),
   });
   return [
     { figure: 'message matched with the triggers of 1,000 skills', unit: 'ms', ...matching, must: 10, aim: 1 },

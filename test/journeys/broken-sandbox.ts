@@ -114,8 +114,8 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'AGENT.md': '---\nname: odd_file\nmodle: fast\n---\nBe odd.\n',
   }),
   // skills
-  skill('no-frontmatter', 'frontmatter_missing', /frontmatter/u, '# Only a heading\n'),
-  skill('no-description', 'description_missing', /description/u, '---\nname: no-description\n---\nBody.\n'),
+  skill('no-frontmatter', 'frontmatter_and_text_missing', /frontmatter/u, '# Only a heading\n'),
+  skill('no-description', 'description_missing', /description/u, '---\nname: no-description\n---\n'),
   skill('unclosed', 'frontmatter_unclosed', /never closed/u, '---\nname: unclosed\ndescription: Goes on and on.\n\nBody.\n'),
   // settings
   {

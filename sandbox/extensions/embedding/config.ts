@@ -1,6 +1,6 @@
 import { z } from 'pith';
 
-/** Settings of the extension: `extensions.embedding`. */
+/** Settings of the extension: `extensions.embedding`, and what it reads of the block `skills:`. */
 export const config = z.strictObject({
   /** As the server names it; absent: there are no embeddings, and nothing is asked for. */
   model: z.string().min(1).nullable().default(null),
@@ -16,6 +16,8 @@ export const config = z.strictObject({
   timeout_s: z.number().positive().max(50).default(20),
   /** Sent with every request, after the key's header. */
   headers: z.record(z.string(), z.string()).default({}),
+  /** `skills.embedding`: `measured` leaves out a model that makes the order of the skills' examples worse, `off` asks for no vectors of skills. */
+  embedding: z.enum(['measured', 'always', 'off']).default('measured'),
 });
 
 export type Config = z.infer<typeof config>;

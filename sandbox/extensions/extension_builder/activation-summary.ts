@@ -2,7 +2,7 @@ import { createTwoFilesPatch } from 'diff';
 import { createHash } from 'node:crypto';
 import { PithError, z, type JsonValue } from 'pith';
 import { notTextAt } from '@pith/plain-text';
-import { parse } from 'yaml';
+import { yamlValue } from '@pith/guarded-yaml';
 import { digestOf, notText, type Source } from './sources.ts';
 
 /** In characters; what is longer nobody reads, and it is not activated. */
@@ -138,6 +138,6 @@ function replaced(from: string, to: string, left: string, right: string): string
 
 function manifestOf(sources: readonly Source[]): Manifest | null {
   const text = sources.find(({ path }) => path === 'manifest.yaml')?.bytes.toString() ?? '';
-  const parsed = manifestSchema.safeParse(parse(text));
+  const parsed = manifestSchema.safeParse(yamlValue(text));
   return parsed.success ? parsed.data : null;
 }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, PithError } from 'pith';
-import { isSeq, parseDocument } from 'yaml';
+import { guardedYaml } from '@pith/guarded-yaml';
+import { isSeq } from 'yaml';
 import { activeFolder } from './places.ts';
 import { syncFolder } from './sources.ts';
 
@@ -36,7 +37,8 @@ async function manifestOf(sandbox: string, agent: string) {
     if (codeOf(error, '') !== 'ENOENT') throw error;
     throw new PithError('not_found', `'${agent}' is no agent of this sandbox: there is no ${file}`, { cure: 'name one of sandbox/agents' });
   }
-  const document = parseDocument(text);
+  const { document } = guardedYaml(text);
+  if (document === null) throw new PithError('manifest_invalid', 'it nests too deep', { where: file, cure: 'write it flatter' });
   const list: unknown = document.getIn(LIST);
   const names = isSeq(list) ? (list.toJSON() as unknown[]).map(String) : [];
   return { file, document, names };

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Places } from 'pith';
-import { parse } from 'yaml';
+import { yamlValue } from '@pith/guarded-yaml';
 
 type Block = Readonly<Record<string, unknown>>;
 type Homes = Pick<Places, 'sandbox' | 'home'>;
@@ -24,7 +24,7 @@ async function settingsOf({ sandbox, home }: Partial<Homes>): Promise<readonly B
   return Promise.all(
     files.map(async (file) => {
       try {
-        return blockOf(parse(await readFile(file, 'utf8')));
+        return blockOf(yamlValue(await readFile(file, 'utf8')));
       } catch {
         return {}; // not there, or the kernel says what is wrong with it
       }

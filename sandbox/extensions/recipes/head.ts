@@ -1,4 +1,5 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
+import { guardedYaml } from '@pith/guarded-yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 
 const DEEPEST = 8;
 const MOST = 1000;
@@ -29,14 +30,13 @@ export interface HeadProblem {
 
 /** Reads a frontmatter as YAML 1.2. Aliases are not followed. Never throws. */
 export function readHead(head: string, firstLine: number): HeadValue | HeadProblem {
-  const lines = new LineCounter();
+  const { document, refused, lines } = guardedYaml(head, { uniqueKeys: false });
   const place = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { line: firstLine + Math.max(0, line - 1), column: Math.max(1, col) };
   };
+  if (refused !== null) return { problem: `it has ${refused.excess}`, ...place(refused.offset) };
   try {
-    const options = { version: '1.2', schema: 'core', uniqueKeys: false, logLevel: 'silent', prettyErrors: false } as const;
-    const document = parseDocument(head, { ...options, lineCounter: lines });
     const error = document.errors[0];
     if (error) return { problem: error.message, ...place(error.pos[0]) };
     if (!isMap(document.contents)) return { problem: 'it is no list of `key: value`', line: firstLine, column: 1 };

@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { type Diagnostic, type Logger, PithError } from 'pith';
-import { realOf } from './scan/stamp.ts';
+import {
+  FILE_LIMIT,
+  type Inside,
+  openBelow,
+  openFolder,
+  type ProveBy,
+  realOf,
+  splitFrontmatter,
+  stillInside,
+  reasonOf,
+} from '@pith/skill-files';
 import type { FoundSkill } from './scan/found.ts';
 import type { Skill, Snapshot } from './skill.ts';
 import { isInside } from '@pith/safe-files';
 import type { Source } from './scan/sources.ts';
-import { splitFrontmatter } from './format/frontmatter.ts';
-import { FILE_LIMIT } from './format/rules.ts';
-import { canProveInside, type Inside, openBelow, openFolder, stillInside } from './reading/inside.ts';
-import { reasonOf, severalLinks } from './scan/skill-reader.ts';
+import { severalLinks } from './scan/skill-reader.ts';
 
 export interface SkillBody {
   /** What follows the frontmatter, byte for byte. */
@@ -31,11 +37,13 @@ interface Reading {
   readonly broken: Diagnostic | null;
   /** Real directories that the file must lie in. */
   readonly roots: readonly string[];
+  /** Else what the system can. */
+  readonly proveBy?: ProveBy;
 }
 
 /** The live body; the last good one where the file is broken or gone. Rejects `skill_not_found` when there is neither. */
-export async function readSkillBody(skill: Skill, { kept, broken, roots }: Reading): Promise<SkillBody> {
-  const live = await readLive(skill.file, roots);
+export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy }: Reading): Promise<SkillBody> {
+  const live = await readLive(skill.file, roots, proveBy);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
     throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, {
@@ -63,19 +71,19 @@ const MOVED = 'it was moved meanwhile';
 /** A file that is replaced while it is read has another version by the next look. */
 const LOOKS = 3;
 
-async function readLive(file: string, roots: readonly string[]): Promise<Live | string> {
+async function readLive(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<Live | string> {
   for (let look = 1; ; look++) {
-    const live = await readOnce(file, roots);
+    const live = await readOnce(file, roots, proveBy);
     if (live !== MOVED || look === LOOKS) return live;
   }
 }
 
 /** The bytes from one descriptor that was proven to lie inside after it was opened, or why there are none. */
-async function readOnce(file: string, roots: readonly string[]): Promise<Live | string> {
+async function readOnce(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<Live | string> {
   try {
     const real = await realpath(file);
     if (!roots.some((root) => isInside(real, root))) return 'it leads out of its skill source';
-    const opened = await openReal(real);
+    const opened = await openReal(real, proveBy);
     if (opened === null) return 'it is no regular file, or was moved meanwhile';
     const { handle } = opened;
     try {
@@ -87,7 +95,7 @@ async function readOnce(file: string, roots: readonly string[]): Promise<Live | 
       const bytes = await handle.readFile();
       // A link from elsewhere that lost its name here is no longer at the path, and alone only by then.
       const after = await handle.stat();
-      if (severalLinks(after.nlink, real) !== null || (canProveInside() && !(await stillInside(opened)))) return MOVED;
+      if (severalLinks(after.nlink, real) !== null || !(await stillInside(opened))) return MOVED;
       return { text: bytes.toString('utf8'), sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
     } finally {
       await handle.close();
@@ -97,10 +105,8 @@ async function readOnce(file: string, roots: readonly string[]): Promise<Live | 
   }
 }
 
-/** Where no descriptor's path can be asked for, that the path was real just before must do. */
-async function openReal(real: string): Promise<Inside | null> {
-  if (!canProveInside()) return { handle: await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW), path: real };
-  const folder = await openFolder(path.dirname(real));
+async function openReal(real: string, proveBy?: ProveBy): Promise<Inside | null> {
+  const folder = await openFolder(path.dirname(real), proveBy);
   if (folder === null) return null;
   try {
     return await openBelow(folder, [path.basename(real)]);
@@ -140,17 +146,15 @@ export class Bodies {
     this.store.keep(file, body);
   }
 
-  /** For who asked: it is kept. Rejects `skill_not_found`. */
-  async read(skill: Skill): Promise<SkillBody> {
-    const body = await this.readNow(skill);
-    if (body.stale === undefined) this.store.keep(skill.file, body);
-    return body;
+  /** For who asked, and who keeps it once they know that it may be used. Rejects `skill_not_found`. */
+  read(skill: Skill): Promise<SkillBody> {
+    return readSkillBody(skill, { kept: this.store.get(skill.file), broken: brokenBy(skill), roots: this.rootsOf(skill) });
   }
 
   /** For nobody yet: kept while there is room. null where it cannot be read now. */
   async readAhead(skill: Skill): Promise<SkillBody | null> {
     try {
-      const body = await this.readNow(skill);
+      const body = await this.read(skill);
       if (body.stale === undefined && this.keepsUnasked) this.store.keepIfRoom(skill.file, body);
       return body;
     } catch (error) {
@@ -177,10 +181,6 @@ export class Bodies {
   /** Where the sources really are is looked up again. */
   forgetRoots(): void {
     this.roots.clear();
-  }
-
-  private readNow(skill: Skill): Promise<SkillBody> {
-    return readSkillBody(skill, { kept: this.store.get(skill.file), broken: brokenBy(skill), roots: this.rootsOf(skill) });
   }
 
   private rootsOf({ source }: Skill): readonly string[] {

@@ -2,7 +2,6 @@ import { z } from 'pith';
 import { once } from '@pith/promises';
 
 const BUDGET = 'must be a whole number of tokens from 100 to 20000';
-const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
 export const configSchema = once(() => {
@@ -13,6 +12,8 @@ export const configSchema = once(() => {
     /** Ids that may be used; empty means all. */
     allowed: names.meta({ safeguard: true }),
     disabled: names.meta({ safeguard: true, narrowest: ['*'] }),
+    /** Ids of skills that are off by default and wanted. Changes nothing else. */
+    enable: names.meta({ safeguard: true }),
     /** Folders beside the default ones; `{ replace: […] }` takes the place of all of them. */
     sources: z.union([z.array(source), z.strictObject({ replace: z.array(source) })]).default([]),
     /** One more source. */
@@ -23,31 +24,8 @@ export const configSchema = once(() => {
     poll_seconds: z.number().min(0).default(5),
     /** Folders outside a source to which its links may lead. */
     trusted_links: names,
-    /** Addresses of private networks that `skills update` may fetch from. */
-    private_origins: names,
-    /** Mode `triggers`: bodies that one message may bring, for agents that say nothing else. */
-    max_skills: z.int().min(1).default(3),
-    /** Days for which it is kept what became of skills; 0: nothing is recorded. */
-    stats_days: z.int().min(0).max(3650).default(90),
-    /** An extension whose ranker finds skills in the place of the default one; null: the default one does. */
-    ranker: z.string().min(1).nullable().default(null),
-    /** Where an embedding model is set up: `measured` leaves out one that makes the order of the examples worse. */
-    embedding: z.enum(['measured', 'always', 'off']).default('measured'),
-    /** Whether a person's text for which a skill was loaded helps to find that skill again. */
-    learn_examples: z.boolean().default(true),
-    scripts: z
-      .strictObject({
-        timeout_s: z.number().positive().default(60),
-        max_output_bytes: z.int().min(1).default(1_048_576),
-        max_args: z.int().min(0).default(100),
-        max_arg_bytes: z.int().min(0).default(4096),
-        /** `none`: a person wants scripts run as themselves. */
-        sandbox: z.enum(['bubblewrap', 'none']).default('bubblewrap'),
-        approval: z.enum(['ask', 'never']).default('ask'),
-        /** Names of the environment that scripts may have, where their skill asks for them. */
-        env: z.array(z.string().regex(ENVIRONMENT_NAME, 'must be a name of letters, digits and _')).default([]),
-      })
-      .prefault({}),
+    /** The extension whose ranker finds skills; null: words shared with ids, names and tags decide. */
+    ranker: z.string().min(1).nullable().default('skill_search'),
   });
 });
 
@@ -58,7 +36,7 @@ export const agentSkillsSchema = once(() =>
   z
     .strictObject({
       mode: z.enum(['catalog', 'single_tool', 'triggers', 'none']).default('catalog').meta({ safeguard: true, narrowest: 'none' }),
-      /** Globs over ids, display names and `source/id`. */
+      /** Globs over ids and `source/id`. Never over display names, which a skill gives itself. */
       allow: z.array(z.string().min(1)).default(['*']).meta({ safeguard: true, narrowest: [] }),
       deny: z
         .array(z.string().min(1))
@@ -66,7 +44,7 @@ export const agentSkillsSchema = once(() =>
         .meta({ safeguard: true, narrowest: ['*'] }),
       /** `declared`: only what the manifest itself names. */
       scope: z.enum(['all', 'declared']).default('all').meta({ safeguard: true, narrowest: 'declared' }),
-      /** Mode `triggers`: bodies that one message may bring; absent: the setting `skills.max_skills`. */
+      /** Mode `triggers`, which another extension may serve: bodies that one message may bring. */
       max_skills: z.int().min(1).optional(),
       /** false: its turns teach nothing, whatever the setting `skills.learn_examples` says. */
       learn_examples: z.boolean().default(true).meta({ safeguard: true, narrowest: false }),

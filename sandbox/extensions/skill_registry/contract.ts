@@ -1,4 +1,4 @@
-import { defineProtocol, defineTopic } from 'pith';
+import { type AgentSpec, defineProtocol, defineTopic, type Diagnostic, type SkillProvider, type ToolResult, type TurnInfo } from 'pith';
 
 /** The ids of skills that came, differ and went. */
 export interface SkillsChange {
@@ -9,18 +9,26 @@ export interface SkillsChange {
 
 export const skillsChanged = defineTopic<SkillsChange>('skills.changed');
 
-/** What a turn did with a skill, or what a compaction did to it. What a turn was merely offered is in the ledger. */
+/** What a turn did with a skill, or what a compaction did to it. Published by whoever did it. */
 export interface SkillUsed {
   /** null where a person compacted the thread. */
   readonly turnId: string | null;
   readonly threadId: string;
   readonly agentId: string;
   readonly skillId: string;
+  /** Its display name, where it is not the id. */
+  readonly skillName?: string;
   readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
   /** By what way it was loaded. */
   readonly how?: string;
   /** Of the text that was loaded or dropped. */
   readonly sha256?: string;
+  /** Which of its numbered parts; absent: the whole body. */
+  readonly part?: number;
+  /** The thread held it already, and was only pointed to it. */
+  readonly again?: boolean;
+  /** It came by what an earlier message matched. */
+  readonly carried?: boolean;
   /** Of the resource or script. */
   readonly path?: string;
   /** The script's exit code; null when it was ended. */
@@ -30,15 +38,20 @@ export interface SkillUsed {
 
 export const skillUsed = defineTopic<SkillUsed>('skill.used');
 
-/** A skill's toolset was opened and brings other tools, or other problems, than when it was opened before. */
-export interface ToolsetLoaded {
-  /** The skill's id. */
-  readonly toolsetId: string;
-  readonly tools: readonly string[];
-  readonly problems: readonly string[];
+/** What a turn's model was shown of the skills, once for each turn that began. Published by whoever shows them: the catalog, a tool or a mode. */
+export interface SkillsOffered {
+  readonly turnId: string;
+  readonly threadId: string;
+  readonly agentId: string;
+  /** Ids of those that it was told of; `all` that its agent may read. */
+  readonly offered: readonly string[] | 'all';
+  /** Ids of those that stood beside this message only. */
+  readonly shown: readonly string[];
+  readonly counts: { readonly readable: number; readonly offered: number; readonly shown: number };
+  readonly correlationId: string;
 }
 
-export const toolsetLoaded = defineTopic<ToolsetLoaded>('toolset.loaded');
+export const skillsOffered = defineTopic<SkillsOffered>('skills.offered');
 
 /** What can be searched of one skill. */
 export interface RankerDocument {
@@ -48,8 +61,10 @@ export interface RankerDocument {
   readonly name: string;
   readonly description: string;
   readonly tags: readonly string[];
-  /** What people say when they want it: from the skill, its triggers, and learned. */
+  /** What people say when they want it, as its author writes it. */
   readonly examples: readonly string[];
+  /** What else says when it fits: its triggers, and keys of other systems. */
+  readonly whenToUse: readonly string[];
   /** At most the first 20,000 characters. */
   readonly body: string;
 }
@@ -59,6 +74,10 @@ export interface RankerOptions {
   readonly agentId?: string;
   /** The ids that may be in the answer; absent: all. Others are dropped from it. */
   readonly among?: readonly string[];
+  /** Whether weak matches fill the answer up. */
+  readonly weak?: boolean;
+  /** Decides between equals: the same seed gives the same order. */
+  readonly seed?: string;
 }
 
 export interface RankedSkill {
@@ -69,12 +88,12 @@ export interface RankedSkill {
   readonly why: readonly string[];
 }
 
-/** Ranks skills for a text in the place of the default ranker, where a person's settings name it. */
+/** Ranks skills for a text, where the setting `skills.ranker` names its extension. */
 export interface RankerProvider {
   /** Takes documents, new ones and changed ones. All are told again whenever a version of the extension begins; none is asked for before. */
   upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void>;
   remove(ids: readonly string[], signal?: AbortSignal): Promise<void>;
-  /** Best first, at most `k`; empty when nothing matches well. The default ranker answers where this rejects or is late. */
+  /** Best first, at most `k`; empty when nothing matches well. Words shared with ids, names and tags decide where this rejects or is late. */
   rank(query: string, options: RankerOptions, signal?: AbortSignal): Promise<readonly RankedSkill[]>;
 }
 
@@ -83,3 +102,276 @@ export const RankerProvider = defineProtocol<RankerProvider>('skills.ranker', {
   remove: { kind: 'method', signature: 'remove(ids: string[]): Promise<void>', signalAt: 1 },
   rank: { kind: 'method', signature: 'rank(query: string, options: RankerOptions): Promise<RankedSkill[]>', signalAt: 2 },
 });
+
+/** What the id of a skill stands behind where the tools of its toolset are named: `toolset:<skill>/<tool>`. */
+export const TOOLSET = 'toolset:';
+
+type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
+
+/** All that the registry keeps of one SKILL.md; never the body. */
+export interface SkillRecord {
+  /** The directory's name. */
+  readonly id: string;
+  /** The label of the source it was found in: `sandbox/skills`, `bundled`, … `source/id` names one of several skills of one id. */
+  readonly source: string;
+  /** Absolute path of the folder as it was found. */
+  readonly directory: string;
+  /** Where that folder really was when it was found, links followed: nothing outside of it is ever read. */
+  readonly realDirectory: string;
+  /** Absolute path of the SKILL.md. */
+  readonly file: string;
+  /** What identifies this version of the file without reading it. */
+  readonly stamp: string;
+  /** Of the body. */
+  readonly tokens: number;
+  /** `tokens` is taken from the size, because nobody has read the body yet. */
+  readonly tokensEstimated: boolean;
+  readonly state: SkillSummary['state'];
+  /** Why it is not offered; null when it is. */
+  readonly reason: string | null;
+  readonly diagnostics: readonly Diagnostic[];
+  /** The frontmatter's `name`, else the id. */
+  readonly name: string;
+  readonly description: string;
+  readonly brief: string | null;
+  readonly version: string | null;
+  readonly tags: readonly string[];
+  readonly requires: readonly string[];
+  readonly examples: readonly string[];
+  /** null: the file does not speak of it, which allows all. */
+  readonly allowedTools: readonly string[] | null;
+  readonly toolsets: readonly string[];
+  readonly scripts: readonly {
+    readonly path: string;
+    readonly description: string | null;
+    /** Names of the environment that it asks for. */
+    readonly env: readonly string[];
+    readonly timeoutSeconds: number | null;
+  }[];
+  readonly defaultEnabled: boolean;
+  /** What in a message brings it in the mode `triggers`; null for a skill that names nothing. */
+  readonly triggers: {
+    readonly keywords: readonly string[];
+    readonly verbs: readonly string[];
+    readonly patterns: readonly string[];
+  } | null;
+  /** Every other key of the frontmatter. */
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** One immutable view of all skills. The same object until something changes. */
+export interface SkillRecords {
+  readonly generation: number;
+  /** The one of each id that counts, in whatever state, sorted by id. */
+  readonly skills: readonly SkillRecord[];
+  /** All that were found, shadowed ones too, sorted by id, then precedence. */
+  readonly all: readonly SkillRecord[];
+  /** What an agent may do with them; null where no turn or agent was asked about. */
+  readonly agent: AgentSkillRecords | null;
+}
+
+export interface AgentSkillRecords {
+  /** Ids of all that its tools can read, sorted. */
+  readonly readable: readonly string[];
+  /** Ids of those that it carries (`uses_skills`). */
+  readonly bound: readonly string[];
+  /** The checked values of its key `skills`. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** A body as it is on disk. */
+export interface SkillText {
+  readonly skill: SkillRecord;
+  /** What follows the frontmatter, byte for byte. */
+  readonly body: string;
+  /** Hex digest of the whole SKILL.md. */
+  readonly sha256: string;
+  /** Why this is not what the file holds now; absent when it is. */
+  readonly stale?: string;
+  /** As a model is given it: what it is, the text, its files, and an end that the text cannot imitate. */
+  readonly envelope: string;
+}
+
+/** What a search found. */
+export interface FoundSkills {
+  /** Best first. */
+  readonly ranked: readonly RankedSkill[];
+  /** The extension that ranked; null: words shared with ids, names and tags decided. */
+  readonly by: string | null;
+  /** What is not as the settings want it, in one line; null where nothing is. */
+  readonly note: string | null;
+}
+
+/** What the extensions of the skill family ask of the registry. */
+export interface SkillLibrary {
+  /** Without `of` as they are now. For a turn as they were when it began, for an agent as they are now. */
+  records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords>;
+  /** The skill that a turn's agent means by an id, a unique display name or `source/id`, still trusted; or the error that its model is told. */
+  find(name: string, turn: TurnInfo): Promise<{ readonly skill: SkillRecord } | { readonly error: ToolResult }>;
+  /** The skill that a person means in a command, in whatever state. Rejects `skill_not_found`, with what lies there instead. */
+  named(reference: string): Promise<SkillRecord>;
+  /** `ref`: `source/id`, or the id of the one that counts. `notes` stand before the body in the envelope. Rejects `skill_not_found` and `skill_not_offered`. */
+  readBody(ref: string, notes?: readonly string[]): Promise<SkillText>;
+  /** One file of a skill; null for what is not there, no regular file, outside, or of more than `most` bytes. */
+  readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>;
+  /** Looks at its files: whether it is still what a person trusted. Ask before anything of it runs. */
+  isTrusted(ref: string): Promise<boolean>;
+  /** What a ranker is given of an offered skill. Rejects `skill_not_found`. */
+  document(ref: string): Promise<RankerDocument>;
+  /** Finds skills as a turn does, for who has no next time: the ranker is told of everything first. `agent`: among what it may read. */
+  search(query: string, options: { readonly k: number; readonly agent?: AgentSpec }, signal?: AbortSignal): Promise<FoundSkills>;
+}
+
+export const SkillLibrary = defineProtocol<SkillLibrary>(
+  'skills.library',
+  {
+    records: { kind: 'method', signature: 'records(of?: { turn } | { agent }): Promise<SkillRecords>' },
+    find: { kind: 'method', signature: 'find(name: string, turn: TurnInfo): Promise<{ skill } | { error }>' },
+    named: { kind: 'method', signature: 'named(reference: string): Promise<SkillRecord>' },
+    readBody: { kind: 'method', signature: 'readBody(ref: string, notes?: string[]): Promise<SkillText>' },
+    readFile: { kind: 'method', signature: 'readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>' },
+    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string): Promise<boolean>' },
+    document: { kind: 'method', signature: 'document(ref: string): Promise<RankerDocument>' },
+    search: {
+      kind: 'method',
+      signature: 'search(query: string, options: { k, agent? }): Promise<FoundSkills>',
+      timeoutMs: 60_000,
+      signalAt: 2,
+    },
+  },
+  { inProcessOnly: true },
+);
+
+/** Adds its part to `pith skills explain`. */
+export interface SkillExplainer {
+  /** `text`: what a person would say; null: nothing was given. `json` stands under the extension's id; null: nothing to say. */
+  explainSkill(
+    skill: SkillRecord,
+    asked: { readonly agent: AgentSpec | null; readonly text: string | null },
+    signal?: AbortSignal,
+  ): Promise<{ readonly lines: readonly string[]; readonly json: unknown } | null>;
+}
+
+export const SkillExplainer = defineProtocol<SkillExplainer>('skills.explainer', {
+  explainSkill: {
+    kind: 'method',
+    signature: 'explainSkill(skill: SkillRecord, asked: { agent, text }): Promise<{ lines, json } | null>',
+    signalAt: 2,
+  },
+});
+
+/** Another way in which agents meet their skills. */
+export interface SkillMode {
+  /** Its word where this agent meets its skills by it, as by a key of its own under `agent:`; else null. Such an agent gets no catalog; the tools that read a skill it gets. */
+  modeOf(agent: AgentSpec): Promise<string | null>;
+  /** Ids of the skills that it brings to this turn: what they bring themselves comes along. */
+  skillsFor(turn: TurnInfo): Promise<readonly string[]>;
+}
+
+export const SkillMode = defineProtocol<SkillMode>('skills.mode', {
+  modeOf: { kind: 'method', signature: 'modeOf(agent: AgentSpec): Promise<string | null>' },
+  skillsFor: { kind: 'method', signature: 'skillsFor(turn: TurnInfo): Promise<string[]>' },
+});
+
+/** What was found in a skill's folder. Nothing of it was run. */
+export interface SkillInspection {
+  readonly files: readonly { readonly path: string; readonly size: number }[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  /** Files that can be run. */
+  readonly scripts: readonly string[];
+  /** As SKILL.md names them: `path:Export`. */
+  readonly toolsets: readonly string[];
+  /** What a person should look at before they trust it, worst first. */
+  readonly findings: readonly {
+    /** `high` stops what nobody watches; `medium` and `low` are shown. */
+    readonly severity: 'high' | 'medium' | 'low';
+    readonly code: string;
+    /** Relative to the skill's folder. */
+    readonly file: string;
+    /** From 1. */
+    readonly line: number;
+    readonly message: string;
+  }[];
+}
+
+/** Looks at skills before a person trusts them. */
+export interface SkillInspector {
+  /** Rejects where the folder cannot be read. */
+  inspect(directory: string): Promise<SkillInspection>;
+}
+
+export const SkillInspector = defineProtocol<SkillInspector>(
+  'skills.inspector',
+  { inspect: { kind: 'method', signature: 'inspect(directory: string): Promise<SkillInspection>', timeoutMs: 60_000 } },
+  { inProcessOnly: true },
+);
+
+/** A folder into which skills are written: of this project, or for every project of this user. */
+export interface SkillPlace {
+  readonly source: 'project' | 'user';
+  /** As the registry calls this source. */
+  readonly label: string;
+  /** It holds the skills' folders. */
+  readonly skills: string;
+  /** Beside it: what was written, and where it came from. */
+  readonly lockFile: string;
+}
+
+/** Where a skill was fetched. What kinds there are and what they mean is known to who fetches. */
+export interface SkillOrigin {
+  readonly kind: string;
+  /** An absolute path, or an address without passwords. */
+  readonly location: string;
+  /** Branch, tag or commit. */
+  readonly ref?: string;
+  /** The folder in it. */
+  readonly path?: string;
+}
+
+/** What the lock file says of a skill. It comes with the project: check it before you act on it. */
+export interface InstalledSkill {
+  readonly origin: SkillOrigin;
+  readonly commit: string | null;
+  /** Of the folder as it was written. */
+  readonly digest: string;
+  readonly installedAt: string;
+}
+
+/** One skill that is put in place or taken away. */
+export interface SkillChange {
+  /** Its folder, relative to those of the place; empty where only the lock file changes. */
+  readonly folder: string;
+  /** Its id in the lock file; empty where it has no entry. */
+  readonly id: string;
+  /** Where it lies now, relative to what `stage` gave; null takes it away. */
+  readonly from: string | null;
+  /** What the lock file says of it from now on; null drops it. */
+  readonly entry: InstalledSkill | null;
+  /** The digest of what must stand there, null for nothing; absent: whatever does. */
+  readonly expects?: string | null;
+}
+
+/** The one that writes folders of skills. A change that is cut off is undone at the next start, and what a person wrote since stays. */
+export interface SkillWriter {
+  /** The one that wins first. */
+  places(): Promise<readonly SkillPlace[]>;
+  /** Rejects `lock_damaged`. */
+  installed(source: SkillPlace['source']): Promise<readonly (InstalledSkill & { readonly id: string })[]>;
+  /** A folder in which changes of that place are prepared: nothing in it is a skill. Give it back with `unstage`. */
+  stage(source: SkillPlace['source'], signal?: AbortSignal): Promise<string>;
+  /** Makes all changes or none. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else stands there than it says. */
+  change(staged: string, changes: readonly SkillChange[]): Promise<void>;
+  unstage(staged: string): Promise<void>;
+}
+
+export const SkillWriter = defineProtocol<SkillWriter>(
+  'skills.writer',
+  {
+    places: { kind: 'method', signature: 'places(): Promise<SkillPlace[]>' },
+    installed: { kind: 'method', signature: 'installed(source: string): Promise<InstalledSkill[]>' },
+    stage: { kind: 'method', signature: 'stage(source: string): Promise<string>', timeoutMs: null, signalAt: 1 },
+    change: { kind: 'method', signature: 'change(staged: string, changes: SkillChange[]): Promise<void>', timeoutMs: null },
+    unstage: { kind: 'method', signature: 'unstage(staged: string): Promise<void>' },
+  },
+  { inProcessOnly: true },
+);

@@ -1,112 +1,76 @@
 import { randomUUID } from 'node:crypto';
-import { link, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, lutimes, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { readFileSync } from 'node:fs';
 import { type Clock, codeOf, PithError } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
-import { readRegularFile } from './regular-file.ts';
 
-/** No note of an owner is longer. */
-export const LARGEST_OWNER = 64 * 1024;
-
-/** A process, as it can be recognised after its number was given to another. */
-export interface Owner {
-  readonly pid: number;
-  /** When it began, as the system counts; null where that cannot be asked. */
-  readonly began: string | null;
-}
-
-export function thisProcess(): Owner {
-  return { pid: process.pid, began: beginningOf(process.pid) };
-}
-
-/** What was written of an owner, or null where it makes no sense. */
-export function toOwner(text: string): Owner | null {
-  try {
-    const { pid, began } = JSON.parse(text) as Partial<Owner>;
-    return Number.isSafeInteger(pid) && pid! > 0 ? { pid: pid!, began: typeof began === 'string' ? began : null } : null;
-  } catch {
-    return null; // cut off while it was written
-  }
-}
-
-export function isAlive({ pid, began }: Owner): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if (codeOf(error, '') === 'ESRCH') return false; // EPERM: it lives, and belongs to somebody else
-  }
-  const now = beginningOf(pid);
-  return began === null || now === null || began === now;
-}
-
-function beginningOf(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? 'ended' : (fields[19] ?? null);
-  } catch {
-    return null; // no /proc, or the process is gone
-  }
-}
-
+/** Who lives says so every second, and is given up after five without a word. */
+const BEAT_MS = 1000;
+const STALE_MS = 5000;
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 25;
-/** Who takes over from a dead process needs milliseconds for it. */
-const TAKEOVER_MS = 10_000;
 
 /** What only one process may do at a time. */
 export interface Exclusion {
-  /** Absolute; there while somebody works. */
-  readonly file: string;
-  /** On the same file system; made when it is missing. A killed process may leave a small file in it. */
-  readonly staging: StateFolder;
+  /** Made when it is missing. */
+  readonly folder: StateFolder;
+  /** Of a folder in it that is there while somebody works. */
+  readonly name: string;
   /** What is thrown when nobody lets go. */
   readonly busy: { readonly code: string; readonly message: string };
 }
 
 /** Runs `work` while no other process does the same. What a dead process held is taken over. Throws `busy` after half a minute. */
 export async function exclusively<T>(
-  { file, staging, busy }: Exclusion,
+  { folder, name, busy }: Exclusion,
   clock: Clock,
   work: () => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const own = await claim(staging);
-  try {
-    const until = clock.now() + PATIENCE_MS;
-    while (!(await take(own, file))) {
-      if (clock.now() > until) throw new PithError(busy.code, busy.message, { where: file, cure: 'try again when it has ended' });
-      if (!(await releaseDead(file, clock))) await clock.sleep(LOOK_EVERY_MS, signal);
-    }
-  } finally {
-    await rm(own, { force: true });
+  const lock = path.join(folder.make(), name);
+  const until = clock.now() + PATIENCE_MS;
+  while (!(await take(lock))) {
+    if (clock.now() > until) throw new PithError(busy.code, busy.message, { where: lock, cure: 'try again when it has ended' });
+    if (!(await takeAwayStale(lock, clock))) await clock.sleep(LOOK_EVERY_MS, signal);
   }
+  const own = (await statOf(lock))?.ino;
+  const end = keepFresh(lock, clock);
   try {
     return await work();
   } finally {
-    await rm(file, { force: true });
+    end();
+    if ((await statOf(lock))?.ino === own) await rm(lock, { recursive: true, force: true }); // else it was given up, and is another's
   }
 }
 
-/** A file that says who this is. Who has just ended may take the folder away with it. */
-async function claim(staging: StateFolder): Promise<string> {
-  const own = path.join(staging.path, `${process.pid}-${randomUUID()}`);
-  for (let attempt = 1; ; attempt++) {
-    try {
-      staging.make();
-      await writeFile(own, JSON.stringify(thisProcess()), { flag: 'wx' });
-      return own;
-    } catch (error) {
-      if (codeOf(error, '') !== 'ENOENT' || attempt === 10) throw error;
-    }
-  }
+/**
+ * Keeps the time of a folder young until the returned function is called. It tells a living process from a dead one in containers, on shares
+ * and on any disk, where process numbers and hard links do not.
+ */
+export function keepFresh(folder: string, clock: Clock): () => void {
+  let cancel: (() => void) | null = null;
+  let ended = false;
+  const beat = async (): Promise<void> => {
+    const now = clock.now() / 1000;
+    await lutimes(folder, now, now).catch(() => undefined); // it was given up, or the disk is away
+    if (!ended) cancel = clock.after(BEAT_MS, () => void beat());
+  };
+  void beat();
+  return () => {
+    ended = true;
+    cancel?.();
+  };
 }
 
-/** A link is made by one only. */
-async function take(own: string, file: string): Promise<boolean> {
+/** Whether nobody keeps it fresh. False where there is none. */
+export async function isStale(folder: string, clock: Clock): Promise<boolean> {
+  return clock.now() - ((await statOf(folder))?.mtimeMs ?? Infinity) > STALE_MS;
+}
+
+/** A folder is made by one only. */
+async function take(lock: string): Promise<boolean> {
   try {
-    await link(own, file);
+    await mkdir(lock);
     return true;
   } catch (error) {
     if (codeOf(error, '') === 'EEXIST') return false;
@@ -114,32 +78,20 @@ async function take(own: string, file: string): Promise<boolean> {
   }
 }
 
-/** Removes what a dead process left. Only one may look and remove, so that nobody removes what another has just taken. */
-async function releaseDead(file: string, clock: Clock): Promise<boolean> {
-  if (!(await isDead(file))) return false;
-  const takeover = `${file}.takeover`;
+/** Renaming is done by one only; who renamed what another has just taken gives it back. */
+async function takeAwayStale(lock: string, clock: Clock): Promise<boolean> {
+  if (!(await isStale(lock, clock))) return false;
+  const aside = `${lock}.${randomUUID()}`;
   try {
-    await writeFile(takeover, '', { flag: 'wx' });
+    await rename(lock, aside);
+    if (await isStale(aside, clock)) await rm(aside, { recursive: true, force: true });
+    else await rename(aside, lock);
   } catch (error) {
-    if (codeOf(error, '') !== 'EEXIST') throw error;
-    const since = await stat(takeover).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Infinity,
-    );
-    if (clock.now() - since > TAKEOVER_MS) await rm(takeover, { force: true });
-    return false;
+    if (codeOf(error, '') !== 'ENOENT') throw error; // another process was faster
   }
-  try {
-    if (await isDead(file)) await rm(file, { force: true });
-    return true;
-  } finally {
-    await rm(takeover, { force: true });
-  }
+  return true;
 }
 
-async function isDead(file: string): Promise<boolean> {
-  const text = await readRegularFile(file, LARGEST_OWNER).then(String, () => null);
-  if (text === null) return false; // released meanwhile
-  const owner = toOwner(text);
-  return owner === null || !isAlive(owner);
+function statOf(file: string): Promise<{ readonly ino: number; readonly mtimeMs: number } | null> {
+  return lstat(file).catch(() => null); // released meanwhile
 }

@@ -4,6 +4,7 @@ import { agentSkills } from './catalog/scope.ts';
 import { countsAs, isGlob, keptBack, unknownIn } from './scan/names.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import type { Skill, Snapshot } from './skill.ts';
+import { CHANGED } from './trust/trust.ts';
 
 /** What is wrong with skills, with the settings, with agents that name skills that are not there, and with the search. */
 export async function findingsOf(
@@ -12,8 +13,13 @@ export async function findingsOf(
   snapshot: Snapshot,
 ): Promise<readonly Diagnostic[]> {
   const pins = (await agents.list()).flatMap((agent) => unknownSkills(agent, snapshot));
-  const found = [...snapshot.diagnostics, ...pins, ...(await search.findings(snapshot))];
-  return [...snapshot.all.flatMap(broken), ...snapshot.all.flatMap(misspelt), ...found.filter(({ severity }) => severity !== 'info')];
+  const found = [...snapshot.diagnostics, ...pins, ...search.findings()];
+  return [
+    ...snapshot.all.flatMap(broken),
+    ...snapshot.all.flatMap(slips),
+    ...snapshot.all.flatMap(lost),
+    ...found.filter(({ severity }) => severity !== 'info'),
+  ];
 }
 
 function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagnostic[] {
@@ -25,10 +31,20 @@ function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagn
   return stated.map((each) => ({ ...each, message: `skill '${id}': ${each.message}${instead}` }));
 }
 
-function misspelt({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
+/** What its author would want to know at once. */
+function slips({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
   if (state === 'untrusted' || state === 'shadowed') return [];
-  const slips = diagnostics.filter(({ code }) => code === 'field_misspelt');
-  return slips.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
+  const found = diagnostics.filter(({ code }) => SLIPS.has(code));
+  return found.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
+}
+
+const SLIPS: ReadonlySet<string> = new Set(['field_misspelt', 'body_large']);
+
+/** A skill that was trusted and is no longer offered, because it is not what a person looked at. */
+function lost({ id, file, state, reason, source }: Skill): readonly Diagnostic[] {
+  if (state !== 'untrusted' || reason?.includes(CHANGED) !== true) return [];
+  const cure = `look at it and trust it again: pith skills trust ${source}/${id}`;
+  return [{ severity: 'warning', code: 'skill_untrusted', message: `skill '${id}' is not offered: ${reason}`, file, cure }];
 }
 
 /** Lists of ids under an agent's `skills`. */

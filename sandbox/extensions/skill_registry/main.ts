@@ -1,7 +1,6 @@
 import path from 'node:path';
 import {
   type AgentSpec,
-  type BroughtProvider,
   type CommandProvider,
   type ContextParts,
   type ContextProvider,
@@ -14,35 +13,39 @@ import {
   type Tool,
   type ToolProvider,
   type ToolResult,
-  type TopicMap,
   type TurnInfo,
+  type TurnProvider,
 } from 'pith';
 import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
-import { skillsChanged } from './contract.ts';
+import {
+  type SkillChange,
+  SkillLibrary,
+  type SkillPlace,
+  type SkillRecords,
+  type SkillText,
+  SkillWriter,
+  skillsChanged,
+} from './contract.ts';
+import { targetsAt } from './writing/target.ts';
+import { Writer } from './writing/writer.ts';
+import { Library } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview, ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
-import { keepNewest } from './ledger/thread-loads.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { SkillRegistry } from './registry.ts';
-import { type OpenedSearch, openSearch, type SkillSearch } from './search/skill-search.ts';
+import { SkillSearch } from './search/skill-search.ts';
 import { WorkingDirectory } from './copying/copy-skill-file.ts';
 import { contentOf } from './skill-contents.ts';
-import { modeTools, toolOffer } from './modes/turn-tools.ts';
-import { unconfinedNotes } from './scripts/unconfined.ts';
+import { modeOf, OWN_MODES } from './modes/mode.ts';
+import { modeTools, toolOffer, type TurnTool } from './modes/turn-tools.ts';
 import { createTools } from './tools.ts';
 import type { ToolPorts } from './reading/read-skill.ts';
-import { toolsetsOfTurn, type TurnTool } from './toolsets/skill-toolset.ts';
-import { Toolsets } from './toolsets/toolsets.ts';
-import { type TurnSnapshot, TurnSnapshots } from './scan/turn-snapshots.ts';
-import { TriggerMode } from './triggers/trigger-mode.ts';
-
-const MOST_BOUND = 10_000;
 
 /** Finds skills, offers the catalog and the read tools. */
 export default class SkillRegistryExtension
-  implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider, BroughtProvider
+  implements ToolProvider, ContextProvider, ServiceProvider, SkillProvider, CommandProvider, TurnProvider, SkillLibrary, SkillWriter
 {
   static get config() {
     return configSchema();
@@ -52,9 +55,7 @@ export default class SkillRegistryExtension
     return { skills: agentSkillsCheck() };
   }
 
-  static settingsNotes(config: SkillsConfig) {
-    return unconfinedNotes(config);
-  }
+  static protocols = [SkillLibrary, SkillWriter];
 
   readonly contextPriority = 60;
   readonly #context: ExtensionContext<SkillsConfig>;
@@ -62,12 +63,9 @@ export default class SkillRegistryExtension
   readonly #search: SkillSearch;
   readonly #cache = new ScopeCache();
   readonly #ledger: SkillLedger;
-  /** Which text of each skill the kernel was last given for `uses_skills`: it asks just before the turn's context is made. */
-  readonly #bound = new Map<string, string>();
-  readonly #turns = new TurnSnapshots(() => this.#registry.fresh());
-  readonly #triggers: TriggerMode;
   readonly #ports: ToolPorts;
-  readonly #toolsets: Toolsets;
+  readonly #library: Library;
+  readonly #writer: Writer;
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -77,37 +75,44 @@ export default class SkillRegistryExtension
         context.events.publish(skillsChanged, change);
         context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });
         this.#search.follow(snapshot);
-        this.#toolsets.follow(snapshot);
       },
     });
-    const mayLearn = ({ agent }: TurnInfo) => this.#cache.scope(this.#registry.current(), agent).settings.learn_examples;
-    const { search, lessons } = openSearch(context, this.#registry, mayLearn);
-    this.#search = search;
-    const { database, clock, logger, events } = context;
+    this.#search = new SkillSearch(context, this.#registry);
+    const { clock, events } = context;
     this.#ledger = new SkillLedger({
-      database,
-      clock,
-      logger,
       events,
-      keepDays: context.config.stats_days,
+      fresh: () => this.#registry.fresh(),
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
-      onLoad: (turn, load) => lessons?.loaded(turn, load),
     });
     const working = new WorkingDirectory(context.use(Places).sandbox, () => [
       path.dirname(path.dirname(context.dataDirectory)), // all data
       ...this.#registry.sources.map(({ directory }) => directory),
     ]);
-    const pinned = (turn: TurnInfo) => this.#turns.of(turn.id);
-    this.#ports = { context, registry: this.#registry, ledger: this.#ledger, cache: this.#cache, search, working, pinned };
-    this.#triggers = new TriggerMode(this.#ports);
+    const pinned = (turn: TurnInfo) => this.#ledger.snapshotOf(turn);
+    this.#ports = {
+      context,
+      registry: this.#registry,
+      ledger: this.#ledger,
+      cache: this.#cache,
+      search: this.#search,
+      working,
+      workers: new Map(),
+      pinned,
+    };
+    this.#library = new Library(this.#ports);
+    this.#writer = new Writer(targetsAt(context.use(Places), context.dataDirectory), clock);
+    context.own(() => this.#writer.close());
     context.own(events.handle('turn.started', ({ turnId, documents }) => this.#started(turnId, documents)));
-    context.own(events.handle('thread.compacted', (compaction) => this.#ledger.compacted(compaction)));
-    context.own(events.handle('turn.ended', (end) => this.#ended(end, lessons)));
-    context.own(() => this.#ledger.close());
-    this.#toolsets = new Toolsets(context, () => this.#registry.fresh());
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
-    context.own(() => lessons?.settled());
+  }
+
+  beginTurn(turn: TurnInfo): void {
+    this.#ledger.begin(turn);
+  }
+
+  endTurn({ id }: TurnInfo): void {
+    this.#ledger.end(id);
   }
 
   getTools(): readonly Tool[] {
@@ -116,16 +121,8 @@ export default class SkillRegistryExtension
 
   async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
     if (!this.#enabled) return [];
-    const snapshot = await this.#begun(turn, this.#turns.prepare(turn.id));
-    const scope = this.#cache.scope(snapshot, turn.agent);
-    const toolsets = await toolsetsOfTurn(turn, {
-      snapshot,
-      scope,
-      ledger: this.#ledger,
-      matched: async () => (scope.settings.mode === 'triggers' ? this.#triggers.decide(turn, snapshot) : null),
-      isStillTrusted: (skill) => this.#registry.isStillTrusted(skill),
-    });
-    return [...modeTools(this.#ports, snapshot, turn), ...toolsets];
+    const snapshot = await this.#prepared(turn);
+    return modeTools(this.#ports, snapshot, turn, await modeOf(this.#context, turn.agent));
   }
 
   async getContext(_prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<ContextParts | null> {
@@ -137,17 +134,15 @@ export default class SkillRegistryExtension
       search: this.#search,
       clock,
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#ledger.offered(asking, offer)), // who was cut has told nothing
-      recent: async (asking: TurnInfo) => (await this.#ledger.loadedIn(asking)).map(({ skillId }) => skillId),
+      recent: async (asking: TurnInfo) => this.#ledger.heldIn(asking),
     };
-    const snapshot = await this.#begun(turn, this.#turns.begin(turn.id));
-    const { bound, settings } = this.#cache.scope(snapshot, turn.agent);
-    for (const skillId of bound) {
-      const sha256 = this.#bound.get(skillId);
-      if (sha256 !== undefined) this.#ledger.record(turn, { skillId, state: 'loaded', how: 'uses_skills', sha256 });
-    }
-    if (settings.mode === 'triggers') return this.#triggers.parts(turn, snapshot, signal);
-    if (settings.mode === 'catalog') return catalogParts(ports, snapshot, turn);
-    this.#ledger.offered(turn, toolOffer(this.#ports, snapshot, turn));
+    const snapshot = await this.#prepared(turn);
+    if (this.#ports.workers.has(turn.threadId)) this.#ports.workers.set(turn.threadId, turn.tools);
+    for (const { key: skillId, digest: sha256 } of turn.bound)
+      this.#ledger.record(turn, { skillId, state: 'loaded', how: 'uses_skills', sha256 });
+    const mode = await modeOf(this.#context, turn.agent);
+    if (mode === 'catalog') return catalogParts(ports, snapshot, turn);
+    if (OWN_MODES.has(mode)) this.#ledger.offered(turn, toolOffer(this.#ports, snapshot, turn));
     return null;
   }
 
@@ -161,27 +156,68 @@ export default class SkillRegistryExtension
     if (!this.#enabled)
       throw new PithError('skills_disabled', 'skills are switched off', { cure: "set 'skills.enabled: true' or leave out --no-skills" });
     await this.#registry.fresh();
-    const content = await contentOf(this.#registry, id);
-    keepNewest(this.#bound, content.id, content.sha256, MOST_BOUND);
-    return content;
+    return contentOf(this.#registry, id);
   }
 
   async listSkills(): Promise<readonly SkillSummary[]> {
     return (await this.#registry.fresh()).all.map(summaryOf);
   }
 
-  bring(extensionId: string): Promise<readonly Diagnostic[]> {
-    return this.#toolsets.bring(extensionId);
+  records(of?: Parameters<SkillLibrary['records']>[0]): Promise<SkillRecords> {
+    return this.#library.records(of);
   }
 
-  async bringAll(): Promise<void> {
-    if (this.#enabled) await this.#toolsets.bringAll();
+  find(name: string, turn: TurnInfo): ReturnType<SkillLibrary['find']> {
+    return this.#library.find(name, turn);
+  }
+
+  named(reference: string): ReturnType<SkillLibrary['named']> {
+    return this.#library.named(reference);
+  }
+
+  readBody(ref: string, notes?: readonly string[]): Promise<SkillText> {
+    return this.#library.readBody(ref, notes);
+  }
+
+  readFile(ref: string, path: string, most: number): Promise<Uint8Array | null> {
+    return this.#library.readFile(ref, path, most);
+  }
+
+  isTrusted(ref: string): Promise<boolean> {
+    return this.#library.isTrusted(ref);
+  }
+
+  places(): ReturnType<SkillWriter['places']> {
+    return this.#writer.places();
+  }
+
+  installed(source: SkillPlace['source']): ReturnType<SkillWriter['installed']> {
+    return this.#writer.installed(source);
+  }
+
+  stage(source: SkillPlace['source'], signal?: AbortSignal): Promise<string> {
+    return this.#writer.stage(source, signal);
+  }
+
+  change(staged: string, changes: readonly SkillChange[]): Promise<void> {
+    return this.#writer.change(staged, changes);
+  }
+
+  unstage(staged: string): Promise<void> {
+    return this.#writer.unstage(staged);
+  }
+
+  document(ref: string): ReturnType<SkillLibrary['document']> {
+    return this.#library.document(ref);
+  }
+
+  search(...asked: Parameters<SkillLibrary['search']>): ReturnType<SkillLibrary['search']> {
+    return this.#library.search(...asked);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
     const { findingsOf } = await import('./findings.ts');
-    const found = await findingsOf(this.#context, this.#search, await this.#registry.fresh());
-    return [...found, ...[...this.#toolsets.waiting.values()].map(({ diagnostic }) => diagnostic)];
+    return findingsOf(this.#context, this.#search, await this.#registry.fresh());
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {
@@ -190,37 +226,26 @@ export default class SkillRegistryExtension
   }
 
   async validateSkill(folder: string): Promise<readonly Diagnostic[]> {
-    const { lintSkill } = await import('./lint.ts');
+    const { lintSkill } = await import('@pith/skill-files');
     return (await lintSkill(folder, this.#context.use(Places).sandbox)).diagnostics;
   }
 
   async getCommands() {
     const { initializedCommands } = await import('./commands/initialized.ts');
-    return initializedCommands(this.#context, this.#registry, this.#search, this.#toolsets);
+    return initializedCommands(this.#context, this.#registry, this.#search);
   }
 
   #started(turnId: string, documents: readonly NonNullable<Extract<ToolResult, { ok: true }>['retain']>[]): void {
-    this.#turns.started(turnId);
     this.#ledger.started(turnId, documents);
-    this.#triggers.started(turnId);
   }
 
-  /** Whatever is asked for first when a turn is prepared, its tools or its context, begins it. */
-  async #begun(turn: TurnInfo, { snapshot, begins }: TurnSnapshot): Promise<Snapshot> {
-    if (begins) this.#ledger.begin(turn);
-    await readyForPreview({ cache: this.#cache, search: this.#search, clock: this.#context.clock }, await snapshot, turn);
+  async #prepared(turn: TurnInfo): Promise<Snapshot> {
+    const snapshot = await this.#ledger.snapshotOf(turn);
+    await readyForPreview({ cache: this.#cache, search: this.#search, clock: this.#context.clock }, snapshot, turn);
     return snapshot;
   }
 
   get #enabled(): boolean {
     return this.#context.config.enabled;
-  }
-
-  #ended(end: TopicMap['turn.ended'], lessons: OpenedSearch['lessons']): void {
-    const { turnId } = end;
-    this.#turns.release(turnId);
-    this.#triggers.release(turnId);
-    this.#ledger.ended(turnId);
-    lessons?.ended(end);
   }
 }

@@ -1,13 +1,13 @@
-import { type Clock, type Logger, PithError } from 'pith';
+import { type Clock, type Diagnostic, type Logger, PithError } from 'pith';
 import type { Skill, SkillState, Snapshot, SnapshotChange } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
-import { loadSnapshot, SnapshotWriter } from './scan/snapshot-file.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
 import { SourceWatch } from './scan/watch.ts';
-import { inPieces } from './tree/folder-tree.ts';
+import { inPieces } from '@pith/skill-files';
 import { Trust, TRUST_CURE } from './trust/trust.ts';
+import { isUnsettled, targetsAt } from './writing/target.ts';
 
 /** What begins later than this after the last scan is preceded by another. */
 const FRESH_MS = 250;
@@ -23,9 +23,7 @@ export class SkillRegistry {
   private readonly options: RegistryOptions;
   private readonly scans: SourceScans;
   private readonly bodies: Bodies;
-  private readonly writer: SnapshotWriter;
   private snapshot = EMPTY;
-  private loaded = false;
   private running: Promise<Snapshot> | null = null;
   private following: Promise<Snapshot> | null = null;
   private watching: SourceWatch | null = null;
@@ -33,6 +31,8 @@ export class SkillRegistry {
   private removed = new Map<string, Skill>();
   /** Tokens were counted that no snapshot says yet. */
   private hasCounted = false;
+  /** What killed commands left to be looked at. */
+  private leftovers: readonly Diagnostic[] = [];
 
   constructor(options: RegistryOptions) {
     this.options = options;
@@ -43,7 +43,6 @@ export class SkillRegistry {
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'ask', clock });
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
-    this.writer = new SnapshotWriter({ dataDirectory, sources, clock, logger });
   }
 
   /** The newest snapshot; empty, generation 0, before the first `refresh`. */
@@ -84,9 +83,10 @@ export class SkillRegistry {
     const { clock, logger } = this.options;
     const began = clock.now();
     const read = await this.bodies.read(skill);
-    const doubt = USED.has(skill.state) ? await this.whyNotTrusted(skill) : null; // now: what was read is what is judged
+    const doubt = USED.has(skill.state) ? await this.whyNotTrusted(skill, read) : null; // now: what was read is what is judged
     if (doubt !== null)
       throw new PithError('skill_not_offered', `skill '${skill.id}' is untrusted: ${doubt}`, { where: skill.file, cure: TRUST_CURE });
+    if (read.stale === undefined) this.bodies.keep(skill.file, read);
     logger.info('skill loaded', { id: skill.id, source: skill.source, sha256: read.sha256, bytes: read.bytes, ms: clock.now() - began });
     return read;
   }
@@ -131,10 +131,9 @@ export class SkillRegistry {
     }
   }
 
-  /** Writes what is still to be written. */
+  /** Resolves when nothing goes on any more. */
   async close(): Promise<void> {
     await this.running?.catch(noop);
-    await this.writer.flush();
   }
 
   /** This process goes on for long: from now on bodies are kept as soon as they are found. */
@@ -153,50 +152,62 @@ export class SkillRegistry {
     this.scannedAt = began;
     const before = this.snapshot;
     const first = before.generation === 0;
-    if (!this.loaded) await this.load();
-    const { changed, found, read } = await this.scans.look();
+    if (first) await this.recover();
+    const { changed, read } = await this.scans.look();
     if (!changed && !first && !this.hasCounted) return before;
     this.bodies.forgetRoots();
-    const next = await this.swap({ found, read });
+    const next = await this.swap(read);
     const change = await inPieces(changeBetween(before, next));
     const offered = [...next.skills.values()].filter(({ state }) => state === 'offered').length;
     const counts = { skills: next.all.length, offered, read: read.length, ms: clock.now() - began };
     if (first) logger.info('skills discovered', { ...counts, ids: someOf([...next.skills.keys()]) });
     else if (read.length > 0) logger.debug('skills scanned', counts);
+    this.logFlaws(next, [...change.added, ...change.changed]);
     if (first) return next;
     if (change.added.length + change.changed.length + change.removed.length === 0) return next;
     this.rememberRemoved(before, change.removed);
-    const { added, removed } = change;
+    const isUsable = (id: string) => next.skills.get(id)?.state !== 'invalid';
+    const [added, removed] = [change.added.filter(isUsable), change.removed];
     logger.info('skills changed', { ...counts, added: someOf(added), changed: someOf(change.changed), removed: someOf(removed) });
     this.options.onChange?.(change, next);
     return next;
   }
 
   /** A new snapshot of what the last look found. */
-  private async swap({ found, read }: Pick<Look, 'found' | 'read'> = { found: false, read: [] }): Promise<Snapshot> {
+  private async swap(read: Look['read'] = []): Promise<Snapshot> {
     const sourced = this.scans.sourced();
-    const { hasCounted } = this;
     this.hasCounted = false; // what is counted from here on is for the next
-    const next = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot, this.scans.findings()));
+    const next = await inPieces(buildSnapshot(sourced, this.options.config, this.snapshot, [...this.leftovers, ...this.scans.findings()]));
     await this.bodies.readAllAhead(next, read);
     this.snapshot = next;
-    if (found || hasCounted) this.writer.write(sourced);
     return next;
   }
 
-  private async load(): Promise<void> {
-    this.loaded = true;
-    const loaded = await loadSnapshot(this.options.dataDirectory, this.sources);
-    if (loaded.problem !== null) this.options.logger.warn(loaded.problem);
-    this.scans.restore(loaded.scans);
-    for (const scan of loaded.scans.values()) {
-      for (const found of scan.skills.values()) if (found.good?.body) this.bodies.keep(found.file, found.good.body);
+  /** Broken and over-long skills, once for each version. */
+  private logFlaws({ skills }: Snapshot, ids: readonly string[]): void {
+    for (const id of ids) {
+      const flaws = skills.get(id)?.diagnostics.filter(({ severity, code }) => severity === 'error' || code === 'body_large') ?? [];
+      for (const { message, file, line } of flaws) this.options.logger.warn(`skill '${id}' ${message}`, { file, line });
     }
   }
 
-  private async whyNotTrusted(skill: Skill): Promise<string | null> {
+  /** Undoes what killed commands had begun, before anything is read. */
+  private async recover(): Promise<void> {
+    const unsettled = targetsAt(this.options, this.options.dataDirectory).filter(isUnsettled);
+    if (unsettled.length === 0) return;
+    const { recoverAll } = await import('./writing/operation.ts');
+    this.leftovers = await recoverAll(unsettled, this.options.clock);
+    for (const { message, file } of this.leftovers) this.options.logger.warn(message, { file });
+  }
+
+  /** `read`: bytes of its file that are to be used; an earlier version was judged when it was kept. */
+  private async whyNotTrusted(skill: Skill, read?: SkillBody): Promise<string | null> {
     const source = this.sources.find(({ label }) => label === skill.source);
-    return source === undefined ? null : this.trust.whyNot(source, { ...skill, declared: skill });
+    if (source === undefined) return null;
+    const judged = { ...skill, declared: skill };
+    const doubt = await this.trust.whyNot(source, judged);
+    if (doubt !== null || read === undefined || read.stale !== undefined) return doubt;
+    return (await this.trust.holds(source, judged, skill.file, read.sha256)) ? null : 'it changed while it was read';
   }
 
   private rememberRemoved(before: Snapshot, ids: readonly string[]): void {

@@ -38,7 +38,7 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
 
 const CURES = {
   draft: "move it to 'sandbox/skills'",
-  disabled: "allow it under 'skills' in pith.yaml",
+  disabled: "its reason above says which line of 'skills' in pith.yaml keeps it off",
   untrusted: TRUST_CURE,
   invalid: "see 'pith skills validate' and correct its SKILL.md",
 } as const;

@@ -1,32 +1,10 @@
 import type { Diagnostic, SkillProvider } from 'pith';
-import type { SkillFields } from './format/fields.ts';
+import type { SkillRecord } from './contract.ts';
 
 export type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
 export type SkillState = SkillSummary['state'];
 
-/** All that the registry keeps of one SKILL.md; never the body. */
-export interface Skill extends SkillFields {
-  /** The directory's name. */
-  readonly id: string;
-  /** The label of the source it was found in: `sandbox/skills`, `bundled`, … */
-  readonly source: string;
-  /** Absolute path of the folder as it was found. */
-  readonly directory: string;
-  /** Where that folder really was when it was found, links followed: nothing outside of it is ever read. */
-  readonly realDirectory: string;
-  /** Absolute path of the SKILL.md. */
-  readonly file: string;
-  /** What identifies this version of the file without reading it. */
-  readonly stamp: string;
-  /** Of the body. */
-  readonly tokens: number;
-  /** `tokens` is taken from the size, because nobody has read the body yet. */
-  readonly tokensEstimated: boolean;
-  readonly state: SkillState;
-  /** Why it is not offered; null when it is. */
-  readonly reason: string | null;
-  readonly diagnostics: readonly Diagnostic[];
-}
+export type Skill = SkillRecord;
 
 /** One immutable view of all sources. A turn keeps the one that it began with. */
 export interface Snapshot {

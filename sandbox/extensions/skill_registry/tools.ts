@@ -7,19 +7,10 @@ import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/resource.ts';
 import { readSkill, type ToolPorts, withSkill } from './reading/read-skill.ts';
 import { presenter, presentsSkill } from './reading/results.ts';
-import { scriptTool } from './scripts/script-tool.ts';
 
 /** The three read tools, and behind them those that are given by name only. What an agent may not see does not exist for it. */
 export function createTools(ports: ToolPorts): readonly Tool[] {
-  return [
-    listSkills(ports),
-    readOne(ports),
-    readFile(ports),
-    skillTool(ports),
-    runSkillTool(ports),
-    copySkillFile(ports),
-    scriptTool(ports),
-  ];
+  return [listSkills(ports), readOne(ports), readFile(ports), skillTool(ports), runSkillTool(ports), copySkillFile(ports)];
 }
 
 function listSkills(ports: ToolPorts): Tool {

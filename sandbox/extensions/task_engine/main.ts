@@ -19,6 +19,7 @@ import { workerText } from './messages.ts';
 import { taskOfThread, threadOf } from './task.ts';
 import { TaskStore } from './task-store.ts';
 import { taskTools } from './tools.ts';
+import { WORKER_TOOLS } from './worker.ts';
 import { workerTools } from './worker-tools.ts';
 
 /** Tasks: long work that agents do in the background, in steps that survive a crash. */
@@ -44,6 +45,11 @@ export default class TaskEngine implements ToolProvider, ContextProvider, Servic
     this.#store = store;
     this.#engine = engine;
     this.#desk = new Desk({ store, engine, agents, clock, maxOpen });
+  }
+
+  /** Whoever works on a task can say its result, whatever else its agent lists. */
+  async getTurnTools({ threadId }: TurnInfo): Promise<readonly { readonly tool: string }[]> {
+    return taskOfThread(threadId) === null ? [] : WORKER_TOOLS.map((tool) => ({ tool }));
   }
 
   getTools(): readonly Tool[] {

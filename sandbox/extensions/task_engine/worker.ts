@@ -66,13 +66,16 @@ async function requestFor({ store, extensionId }: WorkerPorts, task: Task): Prom
     userId: submitter.userId,
     ...(submitter.correlationId === null ? {} : { correlationId: submitter.correlationId }),
     policy: {
-      ...(task.tools === null ? {} : { allowTools: task.tools }),
+      ...(task.tools === null ? {} : { allowTools: [...task.tools, ...WORKER_TOOLS.map((tool) => `${extensionId}/${tool}`)] }),
       denyTools: [...new Set([...task.denied, `${extensionId}/respond_to_review`])], // the last is a person's
       ...(task.startedBy.length === 0 ? {} : { startedBy: task.startedBy }),
       ...(maxSteps === null ? {} : { limits: { max_turns: maxSteps - stepsBefore } }),
     },
   };
 }
+
+/** What every worker has: they say something of its own task only. */
+export const WORKER_TOOLS = ['complete_task', 'request_human_review'] as const;
 
 function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end' }>): TurnOutcome {
   // Only the message says which limit it was; steps of delegated turns count as well, so that counting here would not do.

@@ -67,7 +67,7 @@ describe('extensions_doctor', () => {
     const skill = (name: string) => `---\nname: ${name}\ndescription: Knows of ${name}.\n---\n\nText.\n`;
     for (const [name, text] of [
       ['apples', skill('apples')],
-      ['vault', 'No frontmatter.\n'],
+      ['vault', '# No frontmatter\n'],
       ['secret-plans', skill('secret-plans')],
     ] as const) {
       await mkdir(path.join(folder.sandbox, 'skills', name), { recursive: true });

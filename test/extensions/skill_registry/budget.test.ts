@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { type Catalog, renderCatalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { estimateTokens } from '../../../sandbox/extensions/skill_registry/catalog/token-estimate.ts';
+import { estimateTokens } from '@pith/skill-files';
 import { renderTurnPart } from '../../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
 import { agentSkillsSchema } from '../../../sandbox/extensions/skill_registry/config.ts';
-import { Bm25fRanker } from '../../../sandbox/extensions/skill_registry/search/bm25f.ts';
-import { documentOf } from '../../../sandbox/extensions/skill_registry/search/ranker.ts';
+import { Bm25fRanker } from '@pith/word-ranker';
+import { documentOf } from '../../../sandbox/extensions/skill_registry/search/documents.ts';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
@@ -167,13 +167,14 @@ describe('what does not fit', () => {
 /** The turn part of `turns` turns over these skills, for a text. */
 async function shownIn(skills: readonly Skill[], text: string, turns: number): Promise<(string | null)[]> {
   const ranker = new Bm25fRanker();
-  for (const skill of skills) ranker.upsert(documentOf(skill));
+  for (const skill of skills) ranker.upsert(documentOf(skill, ''));
   const search = {
     prepare: async () => undefined,
     rank: async (_: Snapshot, query: string, options: { among?: (id: string) => boolean; k: number; weak?: boolean; seed?: string }) => ({
       ranked: ranker.rank(query, options),
       ready: true,
-      by: 'lexical',
+      by: null,
+      note: null,
     }),
   };
   const snapshot = snapshotOf(skills);

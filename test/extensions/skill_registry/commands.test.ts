@@ -1,13 +1,9 @@
 import path from 'node:path';
-import type { CommandIO } from 'pith';
+import { displayWidth } from '@pith/plain-text';
+import { diagnosticText } from '@pith/skill-files';
 import { describe, expect, it } from 'vitest';
 import { type AgentFile, agentFile } from '../../journeys/sandbox-files.ts';
 import { type Asked, skillSandbox, type SkillSandbox, skillText } from './skill-sandbox.ts';
-import { diagnosticText } from '../../../sandbox/extensions/skill_registry/commands/rows.ts';
-import { search } from '../../../sandbox/extensions/skill_registry/commands/search.ts';
-import type { SkillRegistry } from '../../../sandbox/extensions/skill_registry/registry.ts';
-import type { SkillIndex } from '../../../sandbox/extensions/skill_registry/search/skill-index.ts';
-import { SkillSearch } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 
 /** Only from the folders of the test, none of which ships. */
 const run = (box: SkillSandbox, name: string, { config = {}, ...given }: Asked = {}) =>
@@ -26,6 +22,14 @@ const files = {
 const config = { sources: { replace: ['team', 'sandbox/skills'] } };
 
 describe('the commands', () => {
+  it('S80 B11 the columns of list stand below each other with wide letters and joined emoji too', async () => {
+    const ids = ['报告-翻译', 'plain', '家-👨‍👩‍👧'];
+    const box = await skillSandbox(Object.fromEntries(ids.map((id) => [`sandbox/skills/${id}/SKILL.md`, skillText({ name: id })])));
+    const [heading, ...rows] = (await run(box, 'skills list')).text.split('\n').filter((line) => /STATE|offered/.test(line));
+    const at = (line: string, word: string) => displayWidth(line.slice(0, line.indexOf(word)));
+    expect(rows.map((row) => at(row, 'offered'))).toEqual(ids.map(() => at(heading!, 'STATE')));
+  });
+
   it('S80 list prints what is offered, aligned and brief, and how much is left out', async () => {
     const { text } = await run(await skillSandbox(files), 'skills list', { config });
     expect(text.split('\n')).toEqual([
@@ -224,11 +228,11 @@ describe('the commands', () => {
       shadows: [`${box.project}/team/writing/SKILL.md`],
       shadowedBy: null,
       catalog: { agent: null, line: '• `writing` — Writes clear letters.', offered: true, withinBudget: true },
-      ranking: { text: 'write a letter', rank: 1, why: expect.arrayContaining(['letter']) },
+      place: 'system',
     });
     const { text } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config });
     expect(text).toContain(`shadows ${box.project}/team/writing/SKILL.md`);
-    expect(text).toContain("ranks 1 of 1 for 'write a letter'");
+    expect(text).toContain('for this text: its line stands in the system prompt anyway');
     expect((await run(box, 'skills explain', { arguments: { id: 'team/writing' }, config, json: true })).json).toMatchObject({
       state: 'shadowed',
       shadowedBy: `${box.sandbox}/skills/writing/SKILL.md`,
@@ -272,6 +276,31 @@ describe('the commands', () => {
     });
   });
 
+  it('S82 explain adds what other extensions know of a skill; one that fails is named, and none replaces what it says itself', async () => {
+    const explainer = (id: string, body: string) => ({
+      [`sandbox/extensions/${id}/manifest.yaml`]: `id: ${id}\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [skills.explainer]\ndepends_on: [skill_registry]\n`,
+      [`sandbox/extensions/${id}/main.ts`]: `import { SkillExplainer } from 'pith/skill_registry';
+export default class Explainer {
+  static protocols = [SkillExplainer];
+  async explainSkill(skill, { text }) { ${body} }
+}
+`,
+    });
+    const box = await skillSandbox({
+      ...files,
+      ...explainer('knower', "return { lines: ['known: ' + skill.id + ' for ' + text], json: { known: true } };"),
+      ...explainer('trusted', "return { lines: [], json: 'yes, by me' };"),
+      ...explainer('broken', "throw new Error('BOOM');"),
+    });
+    const asked = { arguments: { id: 'writing' }, options: { text: 'a letter' } };
+    expect((await run(box, 'skills explain', asked)).text).toMatch(/^known: writing for a letter$/m);
+    expect((await run(box, 'skills explain', asked)).text).toMatch(/^broken cannot explain it: .*BOOM$/m);
+    expect((await run(box, 'skills explain', { ...asked, json: true })).json).toMatchObject({
+      knower: { known: true },
+      trusted: expect.not.stringContaining('by me'),
+    });
+  });
+
   it('S82 explain says when there is no room for its line', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => [
@@ -284,36 +313,15 @@ describe('the commands', () => {
       catalog: { offered: true, budget: 2000, withinBudget: false },
     });
   });
-
-  it('S80 search ranks and --json has the pinned shape', async () => {
-    const box = await skillSandbox(files);
-    expect((await run(box, 'skills search', { arguments: { query: ['letter'] }, options: { limit: 1 }, json: true })).json).toEqual([
-      { id: 'writing', score: expect.any(Number), why: ['letter'] },
-    ]);
-    expect((await run(box, 'skills search', { arguments: { query: ['zebra'] } })).text).toBe(
-      "No skill matches 'zebra'. See pith skills list.",
-    );
-  });
 });
 
 const agentFiles = (agents: Readonly<Record<string, AgentFile>>) =>
   Object.fromEntries(Object.entries(agents).map(([id, agent]) => [`sandbox/agents/${id}/manifest.yaml`, agentFile(id, agent)]));
 
-const registry = { refreshIfOlderThan: async () => ({ skills: new Map() }) } as unknown as SkillRegistry;
-it('R3 a search that is stopped while bodies are read ends at once', async () => {
-  const stop = new AbortController();
-  const reading = { sync: () => {}, prepare: async () => {}, settled: () => new Promise(() => {}) } as unknown as SkillIndex;
-  const command = search(registry, new SkillSearch(reading));
-  const ended = command.run({ arguments: { query: ['x'] }, options: { limit: 8 } }, {} as CommandIO, stop.signal);
-  stop.abort(new Error('stopped'));
-  await expect(ended).rejects.toThrow('stopped');
-});
-
 it('T19: nothing that a file holds or somebody typed moves the cursor', async () => {
-  const { text: searched } = await run(await skillSandbox(files), 'skills search', { arguments: { query: ['\u001b[2Jgone\u202e'] } });
   const told = diagnosticText({ severity: 'warning', code: 'x', message: 'is\u001b]0;title\u0007\nodd', file: '/a\u001b[1A/b', line: 1 });
   expect(told).toBe('/a\\x1b[1A/b:1: warning: is\\x1b]0;title\\x07 odd');
-  for (const text of [searched, told]) expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  expect(told.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
 it('S82 S62 explain says for an agent of the mode triggers which tier a text has, what hits, the rank and why', async () => {
@@ -334,7 +342,7 @@ it('S82 S62 explain says for an agent of the mode triggers which tier a text has
     (await run(box, 'skills explain', { arguments: { id }, options: { agent, text }, json: true })).json;
   const text = 'Extracting page 3 of this PDF';
   expect(await report('pdf-forms', 'quick', text)).toMatchObject({
-    triggers: { tier: 3, brought: true, rank: 1, of: 2, maxSkills: 1, hits: ['verb extract', 'keyword pdf', 'pattern page \\d+'] },
+    skill_triggers: { tier: 3, brought: true, rank: 1, of: 2, maxSkills: 1, hits: ['verb extract', 'keyword pdf', 'pattern page \\d+'] },
   });
   const first = await explain('pdf-forms', 'quick', text);
   expect(first).toContain('is of tier 3, the message matches skills');
@@ -342,5 +350,5 @@ it('S82 S62 explain says for an agent of the mode triggers which tier a text has
   expect(await explain('pages', 'quick', text)).toContain('it has keyword pdf; others come before it\ntriggers: rank 2 of 2');
   expect(await explain('poems', 'quick', 'what can you do?')).toContain('is of tier 2, the message asks what there is');
   expect(await explain('pages', 'shut', text)).toContain('the text has none of this skill');
-  expect(await report('pages', 'reader', text)).not.toHaveProperty('triggers');
+  expect(await report('pages', 'reader', text)).not.toHaveProperty('skill_triggers');
 });

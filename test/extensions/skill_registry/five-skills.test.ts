@@ -1,7 +1,7 @@
 import type { JsonValue } from 'pith';
 import type { ScriptedStep } from 'pith/testing';
 import { expect, it } from 'vitest';
-import { agent, call, lastResult, skillKernel, skill, type SkillKernel } from './skill-kernel.ts';
+import { agent, call, lastResult, LEARNS, skillKernel, skill, type SkillKernel } from './skill-kernel.ts';
 
 const HIDDEN = Array.from({ length: 45 }, (_, at) => `zebra-${String(at).padStart(2, '0')}`);
 const OWN = ['heron-1', 'heron-2', 'heron-3', 'heron-4', 'heron-5'];
@@ -24,7 +24,7 @@ const hidden = (id: string) => ({
 });
 
 const TOOLS =
-  'uses_tools: [skill_registry, skill_registry/run_skill, skill_registry/copy_skill_file, skill_registry/run_skill_script, delegation, task_engine, scheduler]';
+  'uses_tools: [skill_registry, skill_registry/run_skill, skill_registry/copy_skill_file, skill_scripts/run_skill_script, delegation, task_engine, scheduler]';
 const five = (mode: string, more = '') => `skills: { mode: ${mode}, allow: ["heron-*"]${more} }`;
 const AGENTS = {
   catalog: five('catalog'),
@@ -89,7 +89,7 @@ function sent({ model }: SkillKernel, from: number): string {
 async function world(): Promise<SkillKernel> {
   const files = [...HIDDEN.map(hidden), ...OWN.map((id) => skill(id, { more: 'triggers: { keywords: [fish] }\n' }))];
   const agents = Object.entries(AGENTS).map(([id, skills]) => agent(id, TOOLS, skills));
-  return skillKernel(Object.assign({}, ...files, ...agents, agent('open', TOOLS)) as Record<string, string>);
+  return skillKernel(Object.assign({}, LEARNS, ...files, ...agents, agent('open', TOOLS)) as Record<string, string>);
 }
 
 /** The rest has the same scope by other words. */

@@ -97,6 +97,39 @@ describe('precedence, names and filters', () => {
     ]);
   });
 
+  it('S3 B2 lists match ids only: nobody enters by the name that it gives itself', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/code-review/SKILL.md': skillText({ name: 'code-review' }),
+      'sandbox/skills/evil/SKILL.md': skillText({ name: 'code-review', more: 'default_enabled: false\n' }),
+      'sandbox/skills/hidden/SKILL.md': skillText({ name: 'code-review', more: 'disable-model-invocation: true\n' }),
+    });
+    const offered = async (config: object) => {
+      const { skills } = await box.registry({ config }).refresh();
+      return [...skills.values()].filter(({ state }) => state === 'offered').map(({ id }) => id);
+    };
+    expect(await offered({ allowed: ['code-review'] })).toEqual(['code-review']);
+    expect(await offered({ allowed: ['code-*'] })).toEqual(['code-review']);
+    expect(await offered({ allowed: ['*', 'code-review'], enable: ['code-review'] })).toEqual(['code-review']);
+    const snapshot = await box.registry({ config: { enable: ['evil', 'hidden'] } }).refresh();
+    const scope = (skills: object) => scopeOf(snapshot, { keys: { skills }, usesSkills: [] }).catalog.map(({ id }) => id);
+    expect(scope({})).toEqual(['code-review', 'evil', 'hidden']);
+    expect(scope({ allow: ['code-review'] })).toEqual(['code-review']);
+    expect(scope({ allow: ['code-*'], pinned: ['code-review'], scope: 'declared' })).toEqual(['code-review']);
+  });
+
+  it('S15 what is off by default is switched on by skills.enable, and the reason is the line to paste', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/quiet/SKILL.md': skillText({ name: 'quiet', more: 'default_enabled: false\n' }),
+      'sandbox/skills/other/SKILL.md': skillText({ name: 'other' }),
+    });
+    const states = async (config: object) => [...(await box.registry({ config }).refresh()).skills.values()].map(({ state }) => state);
+    const { skills } = await box.registry().refresh();
+    expect(skills.get('quiet')?.reason).toContain('write into pith.yaml  skills: { enable: [quiet] }');
+    expect(await states({ enable: ['quiet'] })).toEqual(['offered', 'offered']);
+    const { diagnostics } = await box.registry({ config: { enable: ['qiuet'] } }).refresh();
+    expect(diagnostics).toMatchObject([{ code: 'setting_unknown_skill', message: expect.stringContaining("did you mean 'quiet'?") }]);
+  });
+
   it('S3 S14 a name in a source that nobody trusts takes no name from a skill that is offered', async () => {
     const box = await skillSandbox({
       'sandbox/skills/letters/SKILL.md': skillText({ name: 'Letter Writing' }),

@@ -1,12 +1,9 @@
 import path from 'node:path';
-import { mkdir, open, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { stateFolder } from '@pith/safe-files';
-import { systemClock } from '@pith/promises';
-import { withOperation } from '../../../sandbox/extensions/skill_registry/install/operation.ts';
 import { renderEnvelope } from '../../../sandbox/extensions/skill_registry/reading/envelope.ts';
-import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';
-import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
+import { listResources } from '@pith/skill-files';
+import { inspectSkill } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
 import { skillOf } from './skill-values.ts';
 import { folderWith } from '../../places.ts';
 
@@ -27,6 +24,7 @@ describe('T19 F19: what a skill writes does not speak in the voice of Pith', () 
       Array.from({ length: 3 }, () => ['high', 'has a name with characters that nobody sees']),
     );
     const resources = await listResources(folder);
+    expect(await listResources(folder, 'path')).toEqual(resources);
     const lines = renderEnvelope({ skill: skillOf('alpha'), sha256: SHA, text: 'Body.', part: 1, parts: 1, resources, notes: [] }).split(
       '\n',
     );
@@ -44,26 +42,5 @@ describe('T19 F19: what a skill writes does not speak in the voice of Pith', () 
     const resources = { entries: [], total: 0, more: false };
     const rendered = renderEnvelope({ skill: skillOf('alpha'), sha256: SHA, text, part: 1, parts: 1, resources, notes: [] });
     expect(rendered).toContain(`<skill id="alpha" sha256="${SHA}">\n${text}\n</skill sha256="${SHA}">\n`);
-  });
-});
-
-describe('F27: a disk that takes nothing', () => {
-  it.skipIf(process.platform !== 'linux')('F27 T19: a full disk is blamed at an install, with the folder', async () => {
-    const skills = path.join(folder, 'skills');
-    const target = {
-      source: 'project',
-      label: 'sandbox/skills',
-      skills,
-      lockFile: path.join(folder, 'skills.lock.json'),
-      journals: stateFolder(folder, 'journals'),
-    } as const;
-    const installing = withOperation(target, systemClock, async () => {
-      const file = await open('/dev/full', 'w');
-      await file.writeFile('skill').finally(() => file.close());
-    });
-    await expect(installing).rejects.toMatchObject({
-      message: `cannot write to ${skills}: the disk that holds it is full`,
-      cure: expect.stringContaining('make room there'),
-    });
   });
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { probeSandboxing } from '@pith/held-process';
 import { describe, expect, it } from 'vitest';
 import { folderWith, kernelOf } from '../../places.ts';
-import { scriptKernel } from './script-kernel.ts';
+import { scriptKernel } from '../skill_scripts/script-kernel.ts';
 import { skillText } from './skill-sandbox.ts';
 
 const { available } = await probeSandboxing();

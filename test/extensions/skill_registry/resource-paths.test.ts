@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { link, mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type ProveBy, readResource } from '@pith/skill-files';
 import { SEPARATORS, UP } from '../../fixtures/ways-up.ts';
 import { folderWith, writeFiles } from '../../places.ts';
 import { words } from '../../words.ts';
@@ -65,12 +65,12 @@ const SPECIAL = [
   'ä'.repeat(200),
 ];
 
-describe('paths of resources', () => {
+describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by its %s', (proveBy) => {
   it('S44 refuses every payload of the traversal list alike, and reads nothing outside', async () => {
     let count = 0;
     const letThrough: string[] = [];
     for (const payload of payloads()) {
-      if ((await readResource(skill, payload)).kind !== 'refused') letThrough.push(payload);
+      if ((await readResource(skill, payload, { proveBy })).kind !== 'refused') letThrough.push(payload);
       count += 1;
     }
     expect(letThrough).toEqual([]);
@@ -80,20 +80,21 @@ describe('paths of resources', () => {
   it.each(SPECIAL.map((payload) => [payload.length > 60 ? `${payload.slice(0, 60)}…` : payload, payload]))(
     'S44 refuses %j in the same words',
     async (_, payload) => {
-      expect(await readResource(skill, payload)).toEqual({ kind: 'refused' });
+      expect(await readResource(skill, payload, { proveBy })).toEqual({ kind: 'refused' });
     },
   );
 
   it('S44 reads an honest file beside all of that', async () => {
-    expect(await readResource(skill, 'references/guide.md')).toMatchObject({ kind: 'text', text: 'inside' });
-    expect(await readResource(skill, 'guide.md')).toMatchObject({ kind: 'text', text: 'inside' });
+    expect(await readResource(skill, 'references/guide.md', { proveBy })).toMatchObject({ kind: 'text', text: 'inside' });
+    expect(await readResource(skill, 'guide.md', { proveBy })).toMatchObject({ kind: 'text', text: 'inside' });
   });
 
   it('S44 refuses a folder that is no longer where it was found', async () => {
     const moved = path.join(root, 'skills/moved');
     await symlink(skill, moved);
-    expect(await readResource(moved, 'references/guide.md')).toEqual({ kind: 'refused' });
-    expect(await readResource(path.join(root, 'skills/gone'), 'references/guide.md')).toEqual({ kind: 'refused' });
+    onTestFinished(() => rm(moved));
+    expect(await readResource(moved, 'references/guide.md', { proveBy })).toEqual({ kind: 'refused' });
+    expect(await readResource(path.join(root, 'skills/gone'), 'references/guide.md', { proveBy })).toEqual({ kind: 'refused' });
   });
 
   it('S44 leaves no descriptor open', async () => {
@@ -103,13 +104,14 @@ describe('paths of resources', () => {
       for (const payload of words(`
         references/guide.md out.txt folder/secret.txt hard.txt fifo references/deep missing/missing
       `))
-        await readResource(skill, payload);
+        await readResource(skill, payload, { proveBy });
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 1);
   });
 });
 
 describe('S45 what is read', () => {
-  const textAt = async (folder: string, file: string, part = 1) => (await readResource(folder, file, part)) as { readonly text: string };
+  const textAt = async (folder: string, file: string, part = 1) =>
+    (await readResource(folder, file, { part })) as { readonly text: string };
 
   it('S45 with and without the leading references/', async () => {
     const files = { 'references/deep/guide.md': 'guide', 'top.md': 'top', 'references/both.md': 'in', 'both.md': 'out' };
@@ -125,6 +127,6 @@ describe('S45 what is read', () => {
     const parts = await Promise.all([1, 2, 3, 4].map((part) => textAt(folder, 'big.txt', part)));
     expect(parts.map((part) => part.text).join('') === text).toBe(true);
     expect(parts[0]).toMatchObject({ part: 1, parts: 4 });
-    expect(await readResource(folder, 'big.txt', 5)).not.toHaveProperty('text');
+    expect(await readResource(folder, 'big.txt', { part: 5 })).not.toHaveProperty('text');
   });
 });

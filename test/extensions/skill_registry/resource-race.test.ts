@@ -4,8 +4,7 @@ import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readSkillBody } from '../../../sandbox/extensions/skill_registry/bodies.ts';
-import { listResources } from '../../../sandbox/extensions/skill_registry/reading/resource-list.ts';
-import { readResource } from '../../../sandbox/extensions/skill_registry/reading/resource.ts';
+import { listResources, readResource, type ProveBy } from '@pith/skill-files';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 
@@ -51,13 +50,15 @@ async function racing(): Promise<string> {
   return path.join(root, 'skills/alpha');
 }
 
-describe('what happens to a file between its check and its reading', () => {
+const WAYS: readonly ProveBy[] = ['descriptor', 'path'];
+
+describe.each(WAYS)('what happens to a file between its check and its reading, proven by its %s', (proveBy) => {
   /** A skill with one file, and what is done to it after it was opened and checked, right before its text is read. */
   async function readWhile(change: (file: string, outside: string) => void) {
     const [skill, outside] = [folderWith({ 'file.txt': 'inside' }), folderWith()];
     let asked = 0;
     const throwIfAborted = () => void (asked++ === 0 && change(path.join(skill, 'file.txt'), path.join(outside, 'file.txt')));
-    const answer = await readResource(skill, 'file.txt', 1, { throwIfAborted } as AbortSignal);
+    const answer = await readResource(skill, 'file.txt', { signal: { throwIfAborted } as AbortSignal, proveBy });
     expect(asked).toBeGreaterThan(0);
     return answer;
   }
@@ -76,13 +77,13 @@ describe('what happens to a file between its check and its reading', () => {
   });
 });
 
-describe('while another process swaps files, links and folders', () => {
+describe.each(WAYS)('while another process swaps files, links and folders, proven by its %s', (proveBy) => {
   it('S44 never reads a byte from outside, and never hangs', async () => {
     const skill = await racing();
     const seen = new Map<string, number>();
     for (let round = 0; round < 600; round++) {
       const answers = await Promise.all(
-        ['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file)),
+        ['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file, { proveBy })),
       );
       for (const answer of answers) {
         const text = answer.kind === 'text' ? answer.text : answer.kind;
@@ -90,14 +91,15 @@ describe('while another process swaps files, links and folders', () => {
       }
     }
     expect([...seen.keys()].filter((text) => !['inside', 'refused', ''].includes(text))).toEqual([]);
-    expect(seen.get('inside')).toBeGreaterThan(0); // the race was on: both kinds of answers came
+    // The race was on: both kinds of answers came. By its path a file that is never left alone is refused.
+    expect(seen.get('inside') ?? 0).toBeGreaterThan(proveBy === 'descriptor' ? 0 : -1);
     expect(seen.get('refused')).toBeGreaterThan(0);
   }, 60_000);
 
   it('S41 S44 never lists a file from outside', async () => {
     const skill = await racing();
     for (let round = 0; round < 300; round++) {
-      const { entries } = await listResources(skill);
+      const { entries } = await listResources(skill, proveBy);
       expect(entries.filter(({ path: file }) => file.endsWith('only.txt'))).toEqual([]);
     }
   }, 60_000);
@@ -117,24 +119,28 @@ const LINKER = `
   }
 `;
 
-it('S12 never reads the body of a file outside, while another process puts links to it in the place of a SKILL.md', async () => {
-  const honest = skillText({ name: 'own', body: 'inside\n' });
-  const box = await skillSandbox({
-    'sandbox/skills/own/SKILL.md': honest,
-    'outside/SKILL.md': skillText({ name: 'own', body: 'SECRET\n' }),
-  });
-  const snapshot = await box.registry().refresh();
-  const own = snapshot.skills.get('own')!;
-  await swapping(LINKER, own.file, path.join(box.project, 'outside/SKILL.md'), honest);
-  const seen = new Map<string, number>();
-  for (let round = 0; round < 2000; round++) {
-    const text = await readSkillBody(own, { kept: null, broken: null, roots: [`${box.sandbox}/skills`] }).then(
-      ({ body }) => body,
-      () => 'refused',
-    );
-    seen.set(text, (seen.get(text) ?? 0) + 1);
-  }
-  expect([...seen.keys()].filter((text) => text !== 'inside\n' && text !== 'refused')).toEqual([]);
-  expect(seen.get('inside\n')).toBeGreaterThan(0); // the race was on: both kinds of answers came
-  expect(seen.get('refused')).toBeGreaterThan(0);
-}, 60_000);
+it.each(WAYS)(
+  'S12 proven by its %s: never reads the body of a file outside, while another process puts links to it in the place of a SKILL.md',
+  async (proveBy) => {
+    const honest = skillText({ name: 'own', body: 'inside\n' });
+    const box = await skillSandbox({
+      'sandbox/skills/own/SKILL.md': honest,
+      'outside/SKILL.md': skillText({ name: 'own', body: 'SECRET\n' }),
+    });
+    const snapshot = await box.registry().refresh();
+    const own = snapshot.skills.get('own')!;
+    await swapping(LINKER, own.file, path.join(box.project, 'outside/SKILL.md'), honest);
+    const seen = new Map<string, number>();
+    for (let round = 0; round < 2000; round++) {
+      const text = await readSkillBody(own, { kept: null, broken: null, roots: [`${box.sandbox}/skills`], proveBy }).then(
+        ({ body }) => body,
+        () => 'refused',
+      );
+      seen.set(text, (seen.get(text) ?? 0) + 1);
+    }
+    expect([...seen.keys()].filter((text) => text !== 'inside\n' && text !== 'refused')).toEqual([]);
+    expect(seen.get('inside\n')).toBeGreaterThan(0); // the race was on: both kinds of answers came
+    expect(seen.get('refused')).toBeGreaterThan(0);
+  },
+  60_000,
+);

@@ -1,6 +1,6 @@
 import type { JsonValue, ToolResult } from 'pith';
 import { describe, expect, it } from 'vitest';
-import { presentsScript, presentsSkill } from '../../../sandbox/extensions/skill_registry/reading/results.ts';
+import { presentsSkill } from '../../../sandbox/extensions/skill_registry/reading/results.ts';
 
 const metadata = { skill_id: 'alpha', skill_name: 'Alpha', directory: '/skills/alpha' };
 const loaded = (tool: string) => presentsSkill(tool, [], (id) => `Skill ${id} loaded`);
@@ -8,17 +8,13 @@ const resource = (tool: string) => presentsSkill(tool, ['path'], (id, { path }) 
 const done = (more: JsonValue): ToolResult => ({ ok: true, output: '', metadata: more });
 
 describe('the line of a result', () => {
-  it('S91 says which skill was loaded, which resource read, and how a script ended', () => {
+  it('S91 says which skill was loaded and which resource read', () => {
     expect(loaded('read_skill')(done(metadata))).toBe('Skill alpha loaded');
     expect(resource('read_skill_resource')(done({ ...metadata, path: 'references/a.md' }))).toBe('Resource references/a.md of alpha read');
-    const script = presentsScript('run_skill_script');
-    expect(script(done({ ...metadata, path: 'scripts/a.py', exit: 0 }))).toBe('Script scripts/a.py of alpha: exit 0');
-    expect(script(done({ ...metadata, path: 'scripts/a.py', exit: 137 }))).toBe('Script scripts/a.py of alpha: exit 137');
-    expect(script(done({ ...metadata, path: 'scripts/a.py', exit: null }))).toBe('Script scripts/a.py of alpha: exit none');
   });
 
   it('S91 says an error by its message, and never throws: bad metadata is named with its tool', () => {
-    for (const [name, make] of Object.entries({ loaded, resource, presentsScript })) {
+    for (const [name, make] of Object.entries({ loaded, resource })) {
       const present = make('some_tool');
       expect(present({ ok: false, error: { code: 'x', message: 'it broke' } }), name).toBe('Error: it broke');
       const { directory: _left, ...partial } = metadata;
@@ -27,7 +23,6 @@ describe('the line of a result', () => {
       for (const result of [null, undefined, 'text', {}, { ok: false }, { ok: false, error: {} }])
         expect(present(result as unknown as ToolResult), name).toBe('Error: invalid metadata for some_tool');
     }
-    expect(presentsScript('t')(done({ ...metadata, path: 'a', exit: 'zero' }))).toBe('Error: invalid metadata for t');
     expect(resource('t')(done(metadata))).toBe('Error: invalid metadata for t');
   });
 

@@ -18,6 +18,11 @@ export const skill = (id: string, values: Parameters<typeof skillText>[0] = {}) 
   [`skills/${id}/SKILL.md`]: skillText({ name: id, description: `Knows all about ${id}.`, body: `BODY-OF-${id}\n`, ...values }),
 });
 
+/** Settings with which people's texts teach. */
+export const LEARNS = {
+  'pith.yaml': 'default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0, learn_examples: true }\n',
+};
+
 /** An agent by its manifest's lines under `agent:`. */
 export const agent = (id: string, ...lines: readonly string[]) => ({
   [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent:\n  model: scripted/scripted\n${lines.map((line) => `  ${line}\n`).join('')}`,

@@ -109,8 +109,8 @@ async function attempt(box: Box, name: string, given: Asked): Promise<Answered> 
   box.kernels.set(kept, pith);
   const { commands } = pith.kernel.host.providers;
   const named = commands.declared().filter(({ path: each }) => name === each || name.startsWith(`${each} `));
-  const { entry, needs } = named.sort((left, right) => right.path.length - left.path.length)[0]!;
-  const found = needs === 'index' ? (await commands.importEntry(ID, entry!))(commands.contextOf(ID)) : commands.of(ID);
+  const { extensionId: id, entry, needs } = named.sort((left, right) => right.path.length - left.path.length)[0]!;
+  const found = needs === 'index' ? (await commands.importEntry(id, entry!))(commands.contextOf(id)) : commands.of(id);
   const command = (await found).find((one) => one.path === name)!;
   const lines: string[] = [];
   const values: JsonValue[] = [];
@@ -141,5 +141,3 @@ async function attempt(box: Box, name: string, given: Asked): Promise<Answered> 
   }
   return { ...ended, text: lines.join('\n'), json: values[0] ?? null, values, asked };
 }
-
-const ID = 'skill_registry';

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { inspectSkill } from '../../../sandbox/extensions/skill_registry/safety/inspection.ts';
-import { copySkill } from '../../../sandbox/extensions/skill_registry/scripts/skill-copy.ts';
-import { folderTree, isProgram, treeDigest } from '../../../sandbox/extensions/skill_registry/tree/folder-tree.ts';
+import { inspectSkill } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
+import { copySkill } from '../../../sandbox/extensions/skill_scripts/scripts/skill-copy.ts';
+import { folderTree, isProgram, treeDigest } from '@pith/skill-files';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 
@@ -24,6 +24,7 @@ it('S14 S72 S84 trust, the scan and copies for scripts see the same files, hidde
   expect((await inspectSkill(folder)).files.map(({ path: name }) => name)).toEqual(names);
   expect((await inspectSkill(folder)).scripts).toEqual(names.filter((name) => isProgram({ path: name, executable: false })));
   expect([...(await copySkill(folder, path.join(home, 'copy')))!.keys()]).toEqual(names);
+  expect([...(await copySkill(folder, path.join(home, 'copy-by-path'), undefined, 'path'))!.keys()]).toEqual(names);
   const before = await treeDigest(folder);
   await put('.git/impl.ts', 'changed');
   expect(await treeDigest(folder)).not.toBe(before);

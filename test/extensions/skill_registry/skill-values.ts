@@ -1,7 +1,8 @@
 import type { AgentSpec, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import type { CatalogPorts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
-import { ScopeCache } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
+import type { SkillRecords } from 'pith/skill_registry';
+import { ScopeCache, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { fakeClock } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 
@@ -49,6 +50,16 @@ export function snapshotOf(skills: readonly Skill[], generation = 1): Snapshot {
   };
 }
 
+/** As the registry tells its siblings of them; `agent`: as this agent sees them. */
+export function recordsOf(skills: readonly Skill[], agent: Pick<AgentSpec, 'keys' | 'usesSkills'> | null = null): SkillRecords {
+  const snapshot = snapshotOf(skills);
+  const { generation, all } = snapshot;
+  const view = { generation, skills: [...snapshot.skills.values()], all };
+  if (agent === null) return { ...view, agent: null };
+  const { readable, bound, settings } = scopeOf(snapshot, agent);
+  return { ...view, agent: { readable: [...readable.keys()].sort(), bound: [...bound], settings } };
+}
+
 export function agentOf(values: Partial<AgentSpec> = {}): AgentSpec {
   const limits = { max_turns: 1, max_tool_calls: 9, max_tokens: 9, time_budget_ms: 9 };
   return agentSpec({ id: 'tester', name: 'tester', usesTools: ['skill_registry'], limits, ...values });
@@ -65,6 +76,7 @@ export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {
     depth: 0,
     compactions: 0,
     held: [],
+    bound: [],
     tools: ['skill_registry/list_skills', 'skill_registry/read_skill', 'skill_registry/read_skill_resource'],
     model: { ref: 'test/model', contextWindow: null },
     userTexts: [],

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { appendFile, chmod, mkdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import type { RegistryConfig } from '../../../sandbox/extensions/skill_registry/scan/sources.ts';
 import { TrustFile } from '../../../sandbox/extensions/skill_registry/trust/trust-file.ts';
+import { bundleText, exitOf, startProgram } from '../../core/store/child-process.ts';
 import { type Asked, skillSandbox, skillText, type SkillSandbox } from './skill-sandbox.ts';
 
 const SOURCE = '.claude/skills';
@@ -42,6 +41,27 @@ describe('S14 trust', () => {
     expect(await states(box, { trust: 'auto' })).toMatchObject({ letters: 'offered', tables: NOT_TRUSTED });
     expect(await run(box, 'skills untrust', SOURCE)).toBe(0);
     expect(await states(box)).toMatchObject({ letters: NOT_TRUSTED, tables: NOT_TRUSTED });
+  });
+
+  it('S14 B13 what was read is what is compared: a text that is swapped in for the read only is not used', async () => {
+    const box = await skillSandbox(files);
+    expect(await run(box, 'skills trust', SOURCE)).toBe(0);
+    const registry = box.registry();
+    const skill = (await registry.refresh()).skills.get('letters')!;
+    const trusted = await readFile(skill.file, 'utf8');
+    expect((await registry.readBody(skill)).body).toBe('Body.\n');
+    const whyNot = registry.trust.whyNot.bind(registry.trust);
+    registry.trust.whyNot = async (...asked) => {
+      await writeFile(skill.file, trusted); // back again by the time that trust looks
+      return whyNot(...asked);
+    };
+    await writeFile(skill.file, `${trusted}${HARM}`);
+    await expect(registry.readBody(skill)).rejects.toMatchObject({
+      code: 'skill_not_offered',
+      message: expect.stringContaining('it changed while it was read'),
+    });
+    expect((await registry.readBody(skill)).body).toBe('Body.\n');
+    expect(registry.lastGood('letters')?.body.body).toBe('Body.\n');
   });
 
   it('S14 one skill can be trusted by source/id, and the rest still waits', async () => {
@@ -183,22 +203,13 @@ describe('S14 trust', () => {
     const box = await skillSandbox();
     const data = path.join(box.sandbox, 'data/extensions/skill_registry');
     await mkdir(data, { recursive: true });
-    const outfile = path.join(box.project, 'writer.cjs');
     const contents = `
+      import { systemClock } from '@pith/promises';
       import { TrustFile } from './sandbox/extensions/skill_registry/trust/trust-file.ts';
-      const clock = { now: () => Date.now(), sleep: (ms) => new Promise((done) => setTimeout(done, ms)) };
-      const write = (n) => new TrustFile(process.argv[2]).change(process.argv[3] + n, clock, () => ({ whole: true, at: '', skills: new Map() }));
+      const write = (n) => new TrustFile(process.argv[2]).change(process.argv[3] + n, systemClock, () => ({ whole: true, at: '', skills: new Map() }));
       (async () => { for (let n = 0; n < 20; n++) await write(n); })();`;
-    await build({
-      stdin: { contents, resolveDir: path.resolve('.'), loader: 'ts' },
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      alias: { pith: path.resolve('core/contract/index.ts') },
-    });
-    const one = (name: string) =>
-      new Promise((done) => spawn(process.execPath, [outfile, data, name], { stdio: 'inherit' }).on('close', done));
+    const program = await bundleText(contents, box.project);
+    const one = (name: string) => exitOf(startProgram(program, data, name));
     expect(await Promise.all([one('a'), one('b')])).toEqual([0, 0]);
     expect(new TrustFile(data).read().sources.size).toBe(40);
   });

@@ -104,6 +104,7 @@ async function tryContext(id: string, { agents, find }: InsidePorts['context'], 
     userTexts: [QUESTION],
     compactions: 0,
     held: [],
+    bound: [],
     correlationId: 'trial',
     depth: 0,
   };

@@ -7,7 +7,7 @@ import { execPath } from 'node:process';
 import type { ConfinedPrograms } from '@pith/held-process';
 import { stateFolder } from '@pith/safe-files';
 import { PithError, z, type ExtensionContext, type Places } from 'pith';
-import { parse } from 'yaml';
+import { yamlValue } from '@pith/guarded-yaml';
 import type { KernelPort } from '../kernel-port.ts';
 import { extensionSettings, wantsNoSandbox } from '../live-settings.ts';
 import { readSources, writeSources, type Source } from '../sources.ts';
@@ -122,7 +122,7 @@ async function furnish({ id, manifest, root, sandbox, kernel, places }: Trial, s
 /** null: the trial says what is wrong with it. */
 function parsed(text: string): unknown {
   try {
-    return parse(text);
+    return yamlValue(text);
   } catch {
     return null; // the trial says what is wrong with it
   }

@@ -1,6 +1,5 @@
 import type { Skill } from '../skill.ts';
-import { catalogLine, clean } from './brief.ts';
-import { estimateTokens } from './token-estimate.ts';
+import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
 
 export interface CatalogOptions {
   /** Tokens that the text may have at most. */
@@ -166,4 +165,9 @@ function sumOf(lines: readonly string[]): number {
 
 function costOf(line: string): number {
   return estimateTokens(line) + 1; // its newline
+}
+
+/** 1 % of the model's window within 600 and 2,000; 2,000 where the window is unknown. */
+export function catalogBudget(contextWindow: number | null): number {
+  return contextWindow === null ? 2000 : Math.min(2000, Math.max(600, Math.floor(contextWindow / 100)));
 }

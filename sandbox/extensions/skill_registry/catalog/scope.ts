@@ -1,11 +1,10 @@
 import type { AgentSpec, Clock, TurnInfo } from 'pith';
 import { within } from '@pith/promises';
-import { keepNewest } from '../ledger/thread-loads.ts';
+import { keepNewest } from '@pith/plain-data';
 import type { Skill, SkillState, Snapshot } from '../skill.ts';
 import { type AgentSkills, agentSkillsSchema } from '../config.ts';
 import { findSkill, keptBack, matcher } from '../scan/names.ts';
-import { type Catalog, renderCatalog } from './catalog.ts';
-import { catalogBudget } from './token-estimate.ts';
+import { type Catalog, renderCatalog, catalogBudget } from './catalog.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 
 /** What one agent may see of one snapshot. */
@@ -163,5 +162,5 @@ export async function readyForPreview(
   const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const text = turn.userTexts.at(-1)?.trim() ?? '';
   if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await within(clock, PATIENCE_MS, search.patiently(snapshot, text, new AbortController().signal));
+  await within(clock, PATIENCE_MS, search.settle(snapshot));
 }

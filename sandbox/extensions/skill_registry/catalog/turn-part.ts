@@ -1,6 +1,5 @@
 import type { Skill } from '../skill.ts';
-import { catalogLine, clean } from './brief.ts';
-import { estimateTokens } from './token-estimate.ts';
+import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
 
 export interface TurnPartInput {
   /** Skills for the user's last texts, best first. */

@@ -1,11 +1,12 @@
-import type { AgentSpec } from 'pith';
+import type { AgentSpec, ExtensionContext } from 'pith';
 import type { SkillScope } from '../catalog/scope.ts';
+import { modeOf } from '../modes/mode.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 
 export interface CatalogReport {
   readonly [key: string]: string | number | boolean | null;
   readonly agent: string | null;
-  /** The agent's `skills.mode`. */
+  /** How the agent meets its skills. */
   readonly mode: string;
   readonly line: string;
   readonly offered: boolean;
@@ -25,14 +26,21 @@ export interface CatalogReport {
 }
 
 /** Where no agent is named: every offered skill, the full budget. */
-export async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSpec | null, extensionId: string): Promise<CatalogReport> {
-  const { catalogLine } = await import('../catalog/brief.ts');
-  const { renderCatalog } = await import('../catalog/catalog.ts');
+export async function catalogOf(
+  skill: Skill,
+  snapshot: Snapshot,
+  agent: AgentSpec | null,
+  context: Pick<ExtensionContext, 'id' | 'find'>,
+): Promise<CatalogReport> {
+  const { catalogLine } = await import('@pith/skill-files');
+  const { catalogBudget, renderCatalog } = await import('../catalog/catalog.ts');
   const { reasonsOf, scopeOf } = await import('../catalog/scope.ts');
-  const { catalogBudget } = await import('../catalog/token-estimate.ts');
   const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
-  const { mode, budget_tokens: asked } = scope.settings;
-  const against = whyNot(skill, agent, scope, extensionId, reasonsOf(scope));
+  const { budget_tokens: asked } = scope.settings;
+  const mode = agent === null ? 'catalog' : await modeOf(context, agent);
+  const reads = agent === null || mode !== 'catalog' || holdsReader(agent, scope, context.id);
+  const against =
+    whyNot(skill, scope, reasonsOf(scope)) ?? (reads ? null : `the agent does not hold ${context.id}/read_skill (uses_tools)`);
   const offered = against === null;
   const budget = asked ?? catalogBudget(null);
   const made = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
@@ -47,7 +55,7 @@ export async function catalogOf(skill: Skill, snapshot: Snapshot, agent: AgentSp
     mode,
     line: catalogLine(skill),
     offered,
-    why: against ?? FOR[mode],
+    why: against ?? FOR[mode] ?? `it is in scope, and the mode ${mode} brings it`,
     budget,
     withinBudget,
     ...state,
@@ -61,25 +69,21 @@ export function budgetLine({ tokens, budget, skills, lines, rest }: CatalogRepor
   return `budget: ${tokens} of ${budget} tokens for ${skills} skill${skills === 1 ? '' : 's'}: ${lines} with a line${others}`;
 }
 
-const FOR: Readonly<Record<SkillScope['settings']['mode'], string>> = {
+const FOR: Readonly<Record<string, string>> = {
   catalog: 'it is offered and in scope',
   single_tool: 'it is in scope, and one of the names that the tool skill takes',
-  triggers: 'it is in scope, and comes with the messages that it fits',
   none: 'it is in scope',
 };
 
-function whyNot(
-  skill: Skill,
-  agent: AgentSpec | null,
-  scope: SkillScope,
-  extensionId: string,
-  reason: (skill: Skill) => string,
-): string | null {
+function whyNot(skill: Skill, { bound, catalog }: SkillScope, reason: (skill: Skill) => string): string | null {
   if (skill.state !== 'offered') return `it is ${skill.state}: ${skill.reason ?? 'no reason is known'}`;
-  if (agent === null) return null;
-  if (scope.bound.has(skill.id)) return 'the agent carries its text already (uses_skills)';
-  if (!scope.catalog.includes(skill)) return reason(skill);
-  if (scope.settings.mode !== 'catalog') return null; // such a mode brings its own tools
-  const reads = agent.usesTools.some((tool) => tool === '*' || tool === extensionId || tool === `${extensionId}/read_skill`);
-  return reads ? null : `the agent does not hold ${extensionId}/read_skill (uses_tools)`;
+  if (bound.has(skill.id)) return 'the agent carries its text already (uses_skills)';
+  return catalog.includes(skill) ? null : reason(skill);
+}
+
+/** Whether the agent has the tool by which a catalog is used: a mode that became one brings it. */
+function holdsReader({ usesTools }: AgentSpec, { settings }: SkillScope, extensionId: string): boolean {
+  return (
+    settings.mode === 'triggers' || usesTools.some((tool) => tool === '*' || tool === extensionId || tool === `${extensionId}/read_skill`)
+  );
 }

@@ -1,31 +1,16 @@
-import path from 'node:path';
-import { existsSync, statSync } from 'node:fs';
-import {
-  type AgentSpec,
-  codeOf,
-  type Command,
-  type CommandContext,
-  type CommandInput,
-  type ExtensionContext,
-  type JsonValue,
-  PithError,
-} from 'pith';
+import { type Command, type ExtensionContext, type JsonValue, messageOf, PithError } from 'pith';
 import { printable } from '@pith/plain-text';
+import { SkillExplainer } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
-import { realOf } from '../scan/stamp.ts';
+import { diagnosticJson, diagnosticText, realOf } from '@pith/skill-files';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
-import { learnedCount, rankingLines, rankingOf, type RankingReport } from './explain-ranking.ts';
-import { diagnosticJson, diagnosticText } from './rows.ts';
+import { type Place, placeFor, placeLine } from './explain-place.ts';
 import { trustedWithoutAsking, wantedSkill } from './wanted.ts';
 import { isPattern } from '../modes/allowed-tools.ts';
-import { outcomeOf } from '../toolsets/skill-toolset.ts';
 
-/** What `skills.max_skills` is without a setting. */
-const MOST_BROUGHT = 3;
-
-export function explain(context: CommandContext, registry: SkillRegistry, search: SkillSearch): Command {
+export function explain(context: ExtensionContext, registry: SkillRegistry, search: SkillSearch): Command {
   return {
     path: 'skills explain',
     description: 'Say where a skill was found, why it is or is not offered, and how it ranks for a text',
@@ -41,23 +26,41 @@ export function explain(context: CommandContext, registry: SkillRegistry, search
       const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
       const text = input.options['text'];
       if (typeof text === 'string' && text.trim() === '') throw new PithError('usage', '--text is empty');
-      const catalog = await catalogOf(skill, snapshot, agent, context.id);
+      const catalog = await catalogOf(skill, snapshot, agent, context);
       const report = {
         ...placeOf(skill, snapshot),
         trusted: trustOf(skill, registry),
         catalog,
-        toolsets: toolsetReport(skill, context.dataDirectory) ?? undefined,
-        scripts: scriptsOf(skill, agent, context.id),
         allowedTools: allowedToolsOf(skill),
-        ...(await triggersOf(skill, snapshot, agent, text, Number(context.config['max_skills'] ?? MOST_BROUGHT))),
-        ...(typeof text === 'string' ? { ranking: await rankingOf(skill, text, agent, catalog, { search, snapshot, signal }) } : {}),
-        learned: await learnedCount(context, skill),
+        ...(typeof text === 'string' ? { place: await placeFor(skill, text, agent, catalog, { search, snapshot, signal }) } : {}),
       };
-      const uses = await usesOf(context, skill, agent);
-      if (io.wantsJson) io.json({ ...report, ...(uses === null ? {} : { uses: uses.json }) });
-      else for (const line of [...linesOf(skill, report), ...(uses?.lines ?? [])]) io.print(printable(line));
+      const others = await fromOthers(context, skill, { agent, text: typeof text === 'string' ? text : null }, signal);
+      if (io.wantsJson) io.json({ ...others.json, ...report });
+      else for (const line of [...linesOf(skill, report), ...others.lines]) io.print(printable(line));
     },
   };
+}
+
+/** What the other extensions know of it. One that fails is left out, with a word why. */
+async function fromOthers(
+  context: ExtensionContext,
+  skill: Skill,
+  asked: Parameters<SkillExplainer['explainSkill']>[1],
+  signal: AbortSignal,
+): Promise<{ readonly lines: readonly string[]; readonly json: { readonly [extensionId: string]: JsonValue } }> {
+  const lines: string[] = [];
+  const json: { [extensionId: string]: JsonValue } = {};
+  for (const explainer of context.find(SkillExplainer)) {
+    try {
+      const told = await explainer.explainSkill(skill, asked, signal);
+      lines.push(...(told?.lines ?? []));
+      if (told !== null) json[explainer.extensionId] = told.json as JsonValue;
+    } catch (error) {
+      signal.throwIfAborted();
+      lines.push(`${explainer.extensionId} cannot explain it: ${messageOf(error)}`);
+    }
+  }
+  return { lines, json };
 }
 
 interface Report {
@@ -65,14 +68,9 @@ interface Report {
   readonly shadows: readonly string[];
   readonly others: readonly { readonly source: string; readonly path: string; readonly state: string; readonly reason: string | null }[];
   readonly trusted: string;
-  readonly toolsets: ToolsetReport | undefined;
   readonly catalog: CatalogReport;
-  readonly triggers?: TriggerReport;
-  readonly scripts: ReturnType<typeof scriptsOf>;
   readonly allowedTools: ReturnType<typeof allowedToolsOf>;
-  readonly ranking?: RankingReport;
-  /** Texts for which it was loaded that help to find it. */
-  readonly learned: number;
+  readonly place?: Place;
 }
 
 function placeOf(skill: Skill, snapshot: Snapshot) {
@@ -101,10 +99,7 @@ function trustOf({ source: label, state, reason }: Skill, { sources, trust }: Sk
   return record === undefined ? `no, ${label} is not trusted` : `yes, since ${record.at}`;
 }
 
-function* linesOf(
-  skill: Skill,
-  { shadows, others, trusted, catalog, triggers, ranking, toolsets, scripts, allowedTools, learned }: Report,
-): Iterable<string> {
+function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: brought, allowedTools }: Report): Iterable<string> {
   yield `${skill.id}: ${skill.state}${skill.reason === null ? '' : `, ${skill.reason}`}`;
   yield `found in ${skill.source}: ${skill.file}`;
   for (const file of shadows) yield `shadows ${file}`;
@@ -121,12 +116,8 @@ function* linesOf(
     yield catalog.withinBudget
       ? `it has its line within ${catalog.budget} tokens`
       : `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
-  if (triggers !== undefined) yield* triggerLines(triggers);
-  if (ranking !== undefined) yield* rankingLines(ranking);
-  if (learned > 0) yield `learned: ${learned} of the texts that it was loaded for ${learned === 1 ? 'helps' : 'help'} to find it`;
-  if (toolsets !== undefined) yield* toolsetLines(toolsets);
+  if (brought !== undefined) yield placeLine(brought);
   if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
-  for (const { path, runs } of scripts) yield `script ${path}: ${runs}`;
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }
 
@@ -140,125 +131,4 @@ function* allowedToolsLines({ names, grantNothing }: NonNullable<Report['allowed
   if (names.length > 0 || grantNothing.length === 0)
     yield `allowed tools: ${names.join(', ') || 'none'} (run_skill holds to them, read_skill shows them as advice)`;
   for (const entry of grantNothing) yield `allowed tool ${entry}: grants nothing, because patterns over arguments are not supported`;
-}
-
-/** The scripts that a skill names, and whether they can be run, or why not. */
-function scriptsOf(skill: Skill, agent: AgentSpec | null, extensionId: string) {
-  const tool = `${extensionId}/run_skill_script`;
-  const byAgent =
-    agent === null ? `by agents that name ${tool}` : agent.usesTools.includes(tool) ? 'yes' : `no, the agent does not name ${tool}`;
-  return skill.scripts.map(({ path: script }) => {
-    const isThere = existsSync(path.join(skill.realDirectory, script));
-    return {
-      path: script,
-      runs: !isThere ? 'no, its file is missing' : skill.state === 'offered' ? byAgent : `no, the skill is ${skill.state}`,
-    };
-  });
-}
-
-const DAY_MS = 86_400_000;
-const DAYS = 30;
-const SHOWN = 5;
-
-/** What the ledger knows of a skill's last uses; null where the command runs without a database. */
-async function usesOf(
-  context: CommandContext & { readonly database?: ExtensionContext['database'] },
-  { id }: Skill,
-  agent: AgentSpec | null,
-): Promise<{ readonly json: readonly JsonValue[]; readonly lines: readonly string[] } | null> {
-  const { database, clock } = context;
-  if (database === undefined) return null;
-  const { recentUses } = await import('../ledger/usage.ts');
-  const { stateText, timeOf, turnJson } = await import('./stats.ts');
-  const filter = { since: clock.now() - DAYS * DAY_MS, ...(agent === null ? {} : { agent: agent.id }) };
-  const uses = await recentUses(database, id, filter, SHOWN).catch((error: unknown) => {
-    if (codeOf(error, '') === 'not_supported_yet') return null; // a separate process has no database
-    throw error;
-  });
-  if (uses === null) return null;
-  const lines = uses.map((use) => `used ${timeOf(use.at)} by ${use.agent}: ${stateText(use)}`);
-  return { json: uses.map(turnJson), lines: lines.length === 0 ? [`not used in the last ${DAYS} days`] : lines };
-}
-
-interface TriggerReport {
-  readonly [key: string]: string | number | boolean | null | string[];
-  readonly text: string;
-  /** What the message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the texts of those that fit. */
-  readonly tier: number;
-  readonly why: string;
-  /** What of the skill's triggers the message has. */
-  readonly hits: string[];
-  /** Its place among the skills that match, from 1; null: it does not match. */
-  readonly rank: number | null;
-  readonly of: number;
-  readonly maxSkills: number;
-  /** Whether the message brings the skill's text. */
-  readonly brought: boolean;
-}
-
-/** For an agent in mode `triggers` and a text: what the text brings, as the first message of a conversation. `maxSkills`: for agents that say nothing else. */
-async function triggersOf(
-  skill: Skill,
-  snapshot: Snapshot,
-  agent: AgentSpec | null,
-  text: CommandInput['options'][string],
-  maxSkills: number,
-): Promise<{ readonly triggers?: TriggerReport }> {
-  if (agent === null || typeof text !== 'string') return {};
-  const { scopeOf } = await import('../catalog/scope.ts');
-  const scope = scopeOf(snapshot, agent);
-  if (scope.settings.mode !== 'triggers') return {};
-  const { decide } = await import('../triggers/decision.ts');
-  const { PatternCache } = await import('../triggers/pattern-cache.ts');
-  const { TriggerIndex } = await import('../triggers/trigger-index.ts');
-  const index = await TriggerIndex.of(snapshot, new PatternCache());
-  const most = scope.settings.max_skills ?? maxSkills;
-  const { tier, why, matches, chosen } = await decide({ snapshot, scope, index, text, maxSkills: most, recent: [], matched: [] });
-  const at = matches.findIndex((one) => one.skill.id === skill.id);
-  const hits = [...(matches[at]?.hits ?? [])];
-  const rank = at === -1 ? null : at + 1;
-  const brought = chosen.some(({ id }) => id === skill.id);
-  return { triggers: { text, tier, why, hits, rank, of: matches.length, maxSkills: most, brought } };
-}
-
-function* triggerLines({ text, tier, why, hits, rank, of, maxSkills, brought }: TriggerReport): Iterable<string> {
-  yield `triggers: '${text}' is of tier ${tier}, ${why}`;
-  yield hits.length === 0
-    ? 'triggers: the text has none of this skill'
-    : `triggers: it has ${hits.join(', ')}${brought ? ', and brings its text' : '; others come before it'}`;
-  if (rank !== null) yield `triggers: rank ${rank} of ${of}; at most ${maxSkills} are brought unless named (max_skills)`;
-}
-
-/** What is known of a skill's toolsets without running them; null where it declares none. */
-interface ToolsetReport {
-  readonly [key: string]: JsonValue;
-  readonly modules: readonly string[];
-  /** Those whose file is not there. */
-  readonly missing: readonly string[];
-  /** When they were last loaded; null: not yet. */
-  readonly loaded: { readonly at: string; readonly tools: readonly string[]; readonly problems: readonly string[] } | null;
-}
-
-export function toolsetReport({ id, toolsets, realDirectory }: Skill, dataDirectory: string): ToolsetReport | null {
-  if (toolsets.length === 0) return null;
-  const missing = toolsets.filter(
-    (spec) => !ENDINGS.some((ending) => isFile(path.resolve(realDirectory, spec.replace(/:[^:]*$/, '') + ending))),
-  );
-  const outcome = outcomeOf(dataDirectory, id);
-  const loaded = outcome && { at: new Date(outcome.at).toISOString(), tools: outcome.tools, problems: outcome.problems };
-  return { modules: toolsets, missing, loaded };
-}
-
-export function* toolsetLines({ modules, missing, loaded }: ToolsetReport): Iterable<string> {
-  yield `toolsets: ${modules.join(', ')}`;
-  for (const spec of missing) yield `toolset '${spec}': error: there is no such file; correct the path or add the file`;
-  if (loaded === null) yield 'its tools have not been loaded yet: they come with the skill; pith doctor tries them';
-  else yield `brought ${loaded.tools.length === 0 ? 'no tools' : loaded.tools.join(', ')} when last loaded, ${loaded.at}`;
-  for (const problem of loaded?.problems ?? []) yield `error: ${problem}`;
-}
-
-const ENDINGS = ['', '.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
-
-function isFile(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }

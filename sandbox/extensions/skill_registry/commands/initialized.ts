@@ -3,26 +3,14 @@ import commands from '../commands.ts';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
-import type { Toolsets } from '../toolsets/toolsets.ts';
-import { allow } from './allow.ts';
-import { evaluate } from './eval.ts';
 import { explain } from './explain.ts';
-import { search } from './search.ts';
-import { stats } from './stats.ts';
+import { trust } from './trust.ts';
 
 /** All commands, also those that need a kernel. */
 export function initializedCommands(
   context: ExtensionContext<SkillsConfig>,
   registry: SkillRegistry,
-  found: SkillSearch,
-  toolsets: Toolsets,
+  search: SkillSearch,
 ): readonly Command[] {
-  return [
-    ...commands(context),
-    search(registry, found),
-    explain(context, registry, found),
-    stats(context),
-    allow(toolsets),
-    evaluate(context, registry, found),
-  ];
+  return [...commands(context), trust(context), explain(context, registry, search)];
 }

@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { Places, type Command, type CommandContext, type CommandIO, type Diagnostic, type JsonValue } from 'pith';
-import { briefOf } from '../catalog/brief.ts';
+import { table, widthOf } from '@pith/command-line';
+import { briefOf, diagnosticJson, diagnosticText } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, skillJson, table, tokensText, widthOf, diagnosticJson } from './rows.ts';
+import { skillJson, tokensText } from './rows.ts';
 import { idOf } from '../scan/names.ts';
 import { LINK_REFUSED } from '../scan/scan-findings.ts';
 

@@ -1,9 +1,9 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
 import { printable } from '@pith/plain-text';
-import { clean } from '../catalog/brief.ts';
+import { clean, diagnosticText } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { diagnosticText, skillJson } from './rows.ts';
+import { skillJson } from './rows.ts';
 import { wantedSkill } from './wanted.ts';
 
 export function show(context: CommandContext): Command {

@@ -1,19 +1,22 @@
-import { type Command, type CommandContext, type CommandIO, type JsonValue, PithError } from 'pith';
+import { type Command, type CommandContext, type CommandIO, type ExtensionContext, type JsonValue, PithError } from 'pith';
+import { needsPerson } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
-import type { Inspection } from '../safety/inspection.ts';
-import { realOf } from '../scan/stamp.ts';
+import { type SkillInspection, SkillInspector } from '../contract.ts';
+import { isProgram, realOf } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { folderOf } from '../trust/trust.ts';
+import type { SkillTree } from '../trust/skill-tree.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';
 import { withRegistry } from './open-registry.ts';
 import { trustedWithoutAsking, trustTarget, type TrustTarget } from './wanted.ts';
 
 /** So many findings of one skill are printed; `--json` has all. */
 const SHOWN = 20;
+const UNSCANNED = 'Nothing was scanned, because no extension that scans skills is on';
 
-export function trust(context: CommandContext): Command {
-  return {
+export function trust(context: ExtensionContext): Command {
+  const command: Command = {
     path: 'skills trust',
     needsTrust: true,
     description: 'Show what the skills of a source hold, and offer them from now on',
@@ -26,7 +29,8 @@ export function trust(context: CommandContext): Command {
           io.print(`The skills of ${target.source.label} are trusted: ${trustedWithoutAsking(target.source)}.`);
           return 0;
         }
-        const { looked, unread } = await lookAt(registry, target);
+        const [inspector] = context.find(SkillInspector);
+        const { looked, unread } = await lookAt(registry, target, inspector ?? null);
         print(target, looked, unread, io);
         const wanted = looked.length > 0 && (await isWanted(looked, io));
         if (wanted) await record(registry, target, looked, context);
@@ -40,6 +44,7 @@ export function trust(context: CommandContext): Command {
         return wanted ? 0 : 1;
       }),
   };
+  return needsPerson<CommandIO, Command>(command, (message, options) => new PithError('confirmation_needed', message, options));
 }
 
 export function untrust(context: CommandContext): Command {
@@ -70,34 +75,51 @@ export function untrust(context: CommandContext): Command {
 interface Looked {
   readonly skill: Skill;
   readonly trusted: TrustedTree;
-  readonly inspection: Inspection;
+  readonly inspection: SkillInspection;
+  /** False: no extension that scans is on, and the inspection is no more than what lies there. */
+  readonly isScanned: boolean;
 }
 
 /** Every skill as it is now. Throws when one changes while it is looked at: what is shown is what will be recorded. */
 async function lookAt(
   registry: SkillRegistry,
   { source, skills }: TrustTarget,
+  inspector: Pick<SkillInspector, 'inspect'> | null,
 ): Promise<{ readonly looked: readonly Looked[]; readonly unread: readonly string[] }> {
-  const { inspectSkill } = await import('../safety/inspection.ts');
   const looked: Looked[] = [];
   const unread: string[] = [];
   for (const skill of skills) {
     const judged = { ...skill, declared: skill };
     const before = await registry.trust.look(source, judged).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
     if (before === undefined) continue;
-    const inspection = await inspectSkill(skill.realDirectory);
+    const scanned = await inspector?.inspect(skill.realDirectory);
     const { tree, trusted } = await registry.trust.look(source, judged);
     const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
     if (trusted.tree !== before.trusted.tree || file === undefined || file.stamp !== skill.stamp)
       throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
-    looked.push({ skill, trusted, inspection });
+    looked.push({ skill, trusted, inspection: scanned ?? plainly(skill, tree), isScanned: scanned !== undefined });
   }
   return { looked, unread };
+}
+
+/** What lies there, where nothing scans it. */
+function plainly({ toolsets }: Skill, { tree: { files, links } }: SkillTree): SkillInspection {
+  return {
+    files: files.map(({ path, size }) => ({ path, size })),
+    links: links.map(({ path, target }) => ({ path, target })),
+    scripts: files.filter(isProgram).map(({ path }) => path),
+    toolsets,
+    findings: [],
+  };
 }
 
 async function isWanted(looked: readonly Looked[], io: CommandIO): Promise<boolean> {
   const question = `Trust ${looked.length === 1 ? 'this skill' : `these ${looked.length} skills`}?`;
   if (io.interactive && !io.wantsJson) return (await io.ask(question, { choices: ['yes', 'no'] })) === 'yes';
+  if (looked.some(({ isScanned }) => !isScanned)) {
+    io.error(`pith: nothing was trusted: ${UNSCANNED.replace('N', 'n')}; run it in a terminal and look at them`);
+    return false;
+  }
   const serious = looked.filter(({ inspection }) => inspection.findings.some(({ severity }) => severity === 'high'));
   if (serious.length === 0) return true;
   io.error(
@@ -133,6 +155,7 @@ function print({ source, left }: TrustTarget, looked: readonly Looked[], unread:
       io.print(`  ${severity.padEnd(7)}  ${printableLine(`${file}:${line}: ${message}`)}`);
     if (findings.length > SHOWN) io.print(`  and ${findings.length - SHOWN} more findings: see --json`);
   }
+  if (looked.some(({ isScanned }) => !isScanned)) io.print(`\n${UNSCANNED}.`);
   for (const line of unread) io.print(`\n${printableLine(line)}: not trusted`);
   if (left > 0) io.print(`\n${left} invalid: not trusted; see pith skills list --all`);
 }
@@ -141,6 +164,12 @@ function idOf({ skill }: Looked): string {
   return skill.id;
 }
 
-function json({ skill, inspection, trusted }: Looked): JsonValue {
-  return { id: skill.id, path: skill.file, tree: trusted.tree, ...(inspection as unknown as { [key: string]: JsonValue }) };
+function json({ skill, inspection, isScanned, trusted }: Looked): JsonValue {
+  return {
+    id: skill.id,
+    path: skill.file,
+    tree: trusted.tree,
+    scanned: isScanned,
+    ...(inspection as unknown as { [key: string]: JsonValue }),
+  };
 }

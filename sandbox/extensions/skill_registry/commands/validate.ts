@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Places, type Command, type CommandContext } from 'pith';
-import { diagnosticJson, diagnosticText } from './rows.ts';
+import { diagnosticJson, diagnosticText } from '@pith/skill-files';
 
 export function validate(context: CommandContext): Command {
   return {
@@ -16,7 +16,7 @@ export function validate(context: CommandContext): Command {
       },
     ],
     async run(input, io) {
-      const { lintSkills } = await import('../lint.ts');
+      const { lintSkills } = await import('@pith/skill-files');
       const paths = await placesOf([input.arguments['path'] ?? []].flat(), context, io.workingDirectory);
       const results = (await Promise.all(paths.map((given) => lintSkills(given, io.workingDirectory)))).flat();
       if (io.wantsJson)

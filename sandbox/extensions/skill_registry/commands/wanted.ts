@@ -6,7 +6,7 @@ import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { canonical, findSkill, idOf } from '../scan/names.ts';
 import type { Source } from '../scan/sources.ts';
-import { realOf } from '../scan/stamp.ts';
+import { realOf } from '@pith/skill-files';
 import { DEPTH_LIMIT } from '../scan/scan.ts';
 
 /** The skill that a person means by an id, a display name or `source/id`. Throws `skill_not_found`, with what lies there instead. */

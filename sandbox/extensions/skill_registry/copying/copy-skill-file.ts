@@ -6,11 +6,11 @@ import { codeOf, defineTool, type Tool, type ToolCall, type ToolResult, z } from
 import { printableLine } from '@pith/plain-text';
 import { isInside, realOf, runsLater } from '@pith/safe-files';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
-import { componentsOf, noResource, resourceBytes } from '../reading/resource.ts';
+import { componentsOf, resourceBytes, type Inside, openBelow, openFolder, placeIn, provesBy } from '@pith/skill-files';
+import { noResource } from '../reading/resource.ts';
 import { presentsSkill, skillError, skillResult } from '../reading/results.ts';
 import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
-import { type Inside, openBelow, openFolder } from '../reading/inside.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;
 
@@ -42,8 +42,13 @@ interface Asked {
 async function copy(ports: ToolPorts, skill: Skill, { path, to }: Asked, { turn, signal }: ToolCall): Promise<ToolResult> {
   const target = componentsOf(to);
   if (target === null || printableLine(to) !== to) return refusal('refused', to);
+  if (provesBy() !== 'descriptor')
+    return skillError(
+      'resource_unsupported',
+      'Files cannot be copied on this system: it has no /proc, so that it cannot be proven where a new file would lie.',
+    );
   const resource = await resourceBytes(skill.realDirectory, path, MOST_BYTES);
-  if (resource.kind === 'unsupported' || resource.kind === 'refused') return noResource(skill, resource.kind);
+  if (resource.kind === 'refused') return noResource(skill);
   if (resource.kind === 'too_large')
     return skillError(
       'resource_too_large',
@@ -125,10 +130,10 @@ export class WorkingDirectory {
   async #below(folder: Inside, name: string): Promise<Inside | Written> {
     const known = await openBelow(folder, [name], 'folder');
     if (known === null) {
-      const made = await mkdir(inside(folder, name)).then(() => true, absent);
+      const made = await mkdir(placeIn(folder, name)).then(() => true, absent);
       return (made ? await openBelow(folder, [name], 'folder') : null) ?? 'refused';
     }
-    if (!declaresSomething(await readdir(inside(known, '.')))) return known;
+    if (!declaresSomething(await readdir(placeIn(known, '.')))) return known;
     await known.handle.close();
     return 'protected';
   }
@@ -140,7 +145,7 @@ export class WorkingDirectory {
 
 /** Under another name first: a file that is not whole is never seen, and what is there already stays. */
 async function create(folder: Inside, name: string, bytes: Uint8Array): Promise<Written> {
-  const temporary = inside(folder, `.${randomBytes(8).toString('hex')}.tmp`);
+  const temporary = placeIn(folder, `.${randomBytes(8).toString('hex')}.tmp`);
   const handle = await open(temporary, CREATE, 0o666);
   try {
     try {
@@ -149,7 +154,7 @@ async function create(folder: Inside, name: string, bytes: Uint8Array): Promise<
     } finally {
       await handle.close();
     }
-    await link(temporary, inside(folder, name));
+    await link(temporary, placeIn(folder, name));
     return 'written';
   } catch (error) {
     if (codeOf(error, '') === 'EEXIST') return 'exists';
@@ -157,10 +162,6 @@ async function create(folder: Inside, name: string, bytes: Uint8Array): Promise<
   } finally {
     await unlink(temporary);
   }
-}
-
-function inside({ handle }: Inside, name: string): string {
-  return `/proc/self/fd/${handle.fd}/${name}`;
 }
 
 function absent(error: unknown): false {

@@ -23,20 +23,6 @@ export type SkillUse =
 
 export type SkillLoad = Extract<SkillUse, { readonly state: 'loaded' }>;
 
-/** A skill whose body a thread holds. */
-export interface LoadedSkill {
-  readonly skillId: string;
-  readonly how: SkillHow;
-  readonly sha256: string;
-  /** 0 in the turn that loaded it. */
-  readonly turnsAgo: number;
-  /** The thread's number of compactions when it was loaded: less than the turn's, it was kept whole since, but stands further above. */
-  readonly compactions: number;
-}
-
-/** A skill that a trigger matched. */
-export type MatchedSkill = Pick<LoadedSkill, 'skillId' | 'turnsAgo'>;
-
 /** How a body that is about to be returned relates to what the thread holds already. */
 export type Familiarity = 'new' | 'same' | 'changed';
 
@@ -47,6 +33,3 @@ const PREFIX = 'skill:';
 export function workerIdOf(skillId: string): string {
   return PREFIX + skillId;
 }
-
-/** A condition of SQL: whether the agent of a row is such a worker. */
-export const IS_WORKER = `substr(agent, 1, ${PREFIX.length}) = '${PREFIX}'`;

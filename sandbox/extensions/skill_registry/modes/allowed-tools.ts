@@ -1,4 +1,4 @@
-import { TOOLSET } from '../toolsets/skill-toolset.ts';
+import { TOOLSET } from '../contract.ts';
 
 /** What `allowed-tools` of a skill comes to, for an agent with certain tools. */
 export interface AllowedTools {

@@ -5,7 +5,7 @@ import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
-import { outcomeOf } from '../toolsets/skill-toolset.ts';
+import { modeOf, OWN_MODES } from './mode.ts';
 import { workerIdOf } from '../ledger/skill-use.ts';
 
 /** What ends a task is the time budget of the turns that work on it, not this. */
@@ -31,6 +31,8 @@ export function runSkillTool(ports: ToolPorts): Tool {
   });
 }
 
+const NOTHING_MISSING = { missing: [], patterns: [] };
+
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal, idempotencyKey: key }: ToolCall): Promise<ToolResult> {
@@ -41,19 +43,19 @@ async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal,
   ports.ledger.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256, callKey: key });
   const thread = `${turn.threadId}/${key}`;
   const policy = { allowTools: [...granted, ...allowedOwnTools(skill.allowedTools, skill.id)] };
-  const agent = workerOf(skill, turn.agent, granted);
+  const agent = workerOf(skill, turn.agent, granted, await modeOf(context, turn.agent));
   const events = context.agents.run({ agent, input: task, threadId: thread, parent: turn, key, policy }, signal);
+  ports.workers.set(thread, null);
   let end: End | null = null;
   for await (const event of events) if (event.type === 'turn-end') end = event;
-  const brought = outcomeOf(context.dataDirectory, skill.id)?.tools ?? []; // by its toolset, when it was last loaded
-  const own = brought.map((name) => `toolset:${skill.id}/${name}`);
-  const tools = allowedTools(skill.allowedTools, [...agentTools, ...own]);
+  const own = ports.workers.get(thread) ?? null; // null: it had come to its end before
+  ports.workers.delete(thread);
+  const tools = own === null ? NOTHING_MISSING : allowedTools(skill.allowedTools, [...agentTools, ...own]);
   return end === null ? toolError('aborted', `skill '${skill.id}' was stopped before it began`) : resultOf(skill, tools, thread, end);
 }
 
 /** The skill as an agent: its body is bound, so that it stands in the instructions and its files can be read. */
-function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[]): AgentSpec {
-  const skills = agentSkills(agent);
+function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[], mode: string): AgentSpec {
   return {
     ...agent,
     id: workerIdOf(skill.id),
@@ -66,12 +68,17 @@ function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[]): A
     usesTools: granted,
     usesSkills: [skill.state === 'shadowed' ? `${skill.source}/${skill.id}` : skill.id],
     // A task brings no other skills by its words.
-    keys: { ...agent.keys, skills: { ...skills, mode: skills.mode === 'triggers' ? 'none' : skills.mode } },
+    keys: { ...agent.keys, skills: { ...agentSkills(agent), mode: OWN_MODES.has(mode) ? mode : 'none' } },
     origin: null,
   };
 }
 
-function resultOf(skill: Skill, { missing, patterns }: AllowedTools, thread: string, { reason, text, usage, error }: End): ToolResult {
+function resultOf(
+  skill: Skill,
+  { missing, patterns }: Pick<AllowedTools, 'missing' | 'patterns'>,
+  thread: string,
+  { reason, text, usage, error }: End,
+): ToolResult {
   const { id, name, directory } = skill;
   const options = { title: `Skill ${id} run: ${reason}`, metadata: { skill_id: id, skill_name: name, directory, reason, thread } };
   if (reason === 'done' || reason === 'limit') {

@@ -1,10 +1,9 @@
 import { defineTool, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { clean } from '../catalog/brief.ts';
+import { clean, listResources, type ResourceList } from '@pith/skill-files';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import { nameOf } from '../reading/envelope.ts';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
-import { listResources, type ResourceList } from '../reading/resource-list.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
 import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
@@ -29,7 +28,8 @@ async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise
   const { body, sha256, stale } = await ports.registry.readBody(skill);
   const load: SkillLoad = { skillId: skill.id, state: 'loaded', how: 'skill', sha256, callKey: call.idempotencyKey };
   const title = `Skill ${skill.id} loaded`;
-  if (await isActive(ports, load, call)) {
+  if (ports.ledger.activate(call.turn, load)) {
+    // A turn is one run: the next one begins with none active.
     ports.ledger.record(call.turn, { ...load, again: true });
     return skillResult(`Skill \`${clean(skill.id)}\` is already active: follow its instructions above.`, skill, { title });
   }
@@ -48,12 +48,6 @@ async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise
     body,
   ].join('\n');
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
-}
-
-/** Loaded by this tool in this turn, and not compacted away since. A turn is one run: the next one begins with none active. */
-async function isActive({ ledger }: ToolPorts, load: SkillLoad, { turn }: ToolCall): Promise<boolean> {
-  const held = (await ledger.loadedIn(turn)).find(({ skillId }) => skillId === load.skillId);
-  return held?.turnsAgo === 0 && held.how === 'skill' && (await ledger.familiarity(turn, load)) === 'same';
 }
 
 function filesOf({ entries, total, more }: ResourceList): readonly string[] {

@@ -1,27 +1,25 @@
-import type { TurnInfo } from 'pith';
+import type { ToolProvider, TurnInfo } from 'pith';
 import type { ToolPorts } from '../reading/read-skill.ts';
-import type { TurnTool } from '../toolsets/skill-toolset.ts';
 import type { Offer, ScopeCache } from '../catalog/scope.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { briefOf, clean } from '../catalog/brief.ts';
-import { estimateTokens } from '../catalog/token-estimate.ts';
+import { OWN_MODES } from './mode.ts';
+import { briefOf, clean, estimateTokens } from '@pith/skill-files';
+
+/** What a turn is given of one tool. */
+export type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
 
 type ModePorts = Pick<ToolPorts, 'context' | 'cache'>;
 
-/** The tools by which an agent meets its skills, beside those of its `uses_tools` (S65). */
-export function modeTools({ context, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo): readonly TurnTool[] {
+/** The tools by which an agent meets its skills in this mode, beside those of its `uses_tools` (S65). */
+export function modeTools({ context, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo, mode: string): readonly TurnTool[] {
   const { settings, catalog, readable } = cache.scope(snapshot, turn.agent);
   const resource: readonly TurnTool[] = readable.size === 0 ? [] : [{ tool: 'read_skill_resource' }];
   const skill = (): TurnTool => ({ tool: 'skill', ...toldTo(cache, snapshot, turn) });
-  switch (settings.mode) {
-    case 'single_tool':
-      return catalog.length === 0 ? resource : [skill(), ...resource];
-    case 'triggers':
-      return readable.size === 0 ? [] : [{ tool: 'read_skill' }, ...resource];
-    default:
-      // Whoever names the tool is told of the skills by it, whatever the mode.
-      return catalog.length > 0 && turn.tools.includes(`${context.id}/skill`) ? [skill()] : [];
-  }
+  if (mode === 'single_tool') return catalog.length === 0 ? resource : [skill(), ...resource];
+  // An agent whose own mode is gone has a catalog instead, and reads by the same tools.
+  if (!OWN_MODES.has(mode) || settings.mode === 'triggers') return readable.size === 0 ? [] : [{ tool: 'read_skill' }, ...resource];
+  // Whoever names the tool is told of the skills by it, whatever the mode.
+  return catalog.length > 0 && turn.tools.includes(`${context.id}/skill`) ? [skill()] : [];
 }
 
 /** What a turn's model is told of the skills where there is no catalog: all by the one tool, or none. */
@@ -33,10 +31,13 @@ export function toolOffer({ context, cache }: ModePorts, snapshot: Snapshot, tur
 }
 
 /** Made once per snapshot, agent and size of window. */
-function toldTo(cache: ScopeCache, snapshot: Snapshot, { agent, model }: TurnInfo): SingleTool {
+function toldTo(cache: ScopeCache, snapshot: Snapshot, { agent, model, tools }: TurnInfo): SingleTool {
   const { settings, catalog } = cache.scope(snapshot, agent);
   const budget = settings.budget_tokens ?? singleToolBudget(model.contextWindow);
-  return cache.made(snapshot, agent, `single_tool ${budget}`, () => singleTool(catalog, budget));
+  const rules = rulesFor(tools);
+  return cache.made(snapshot, agent, `single_tool ${budget} ${rules.includes(COPY_RULE)} ${rules.includes(PYTHON_RULE)}`, () =>
+    singleTool(catalog, budget, rules),
+  );
 }
 
 /** How the tool `skill` is told to one agent. */
@@ -55,7 +56,7 @@ export function singleToolBudget(contextWindow: number | null): number {
 }
 
 /** The tool for these skills, sorted by id. Where their descriptions do not fit into `budget` tokens, all of them become shorter. */
-export function singleTool(skills: readonly Skill[], budget: number): SingleTool {
+export function singleTool(skills: readonly Skill[], budget: number, rules: readonly string[]): SingleTool {
   const sorted = [...skills].sort((a, b) => (a.id < b.id ? -1 : 1));
   const lists = DETAILS.map((detail) => () => sorted.map((skill) => element(skill, detail)));
   let chosen: readonly string[] = [];
@@ -69,7 +70,7 @@ export function singleTool(skills: readonly Skill[], budget: number): SingleTool
     INTRODUCTION,
     '',
     'Rules:',
-    ...SINGLE_TOOL_RULES.map((rule) => `- ${rule}`),
+    ...rules.map((rule) => `- ${rule}`),
     ...(shortened ? [`- ${SHORTENED}`] : []),
     '',
     '<skills>',
@@ -107,8 +108,17 @@ function schemaOf(ids: readonly string[]): Readonly<Record<string, unknown>> {
   };
 }
 
-/** What an agent of the mode `single_tool` is told of its tool, each sentence by itself. */
-export const SINGLE_TOOL_RULES: readonly string[] = [
+/** What an agent of the mode `single_tool` is told of its tool, each sentence by itself; of copying and running only where it has a tool for that. */
+export function rulesFor(tools: readonly string[]): readonly string[] {
+  const names = new Set(tools.map((tool) => tool.slice(tool.lastIndexOf('/') + 1)));
+  return [
+    ...SINGLE_TOOL_RULES,
+    ...(names.has('copy_skill_file') ? [COPY_RULE] : []),
+    ...(names.has('run_skill_script') || names.has('shell') ? [PYTHON_RULE] : []),
+  ];
+}
+
+const SINGLE_TOOL_RULES: readonly string[] = [
   'Give the name of the skill only, with no arguments, such as skill_name "code-review".',
   'When a skill is relevant, call this tool IMMEDIATELY, as your first action, before any other answer.',
   'Never only announce or mention a skill without calling this tool.',
@@ -116,6 +126,7 @@ export const SINGLE_TOOL_RULES: readonly string[] = [
   'Do not call a skill that is already running.',
   'The folder of a skill has supporting files, such as references, templates and scripts: read them with read_skill_resource.',
   'The folder of a skill is read-only.',
-  'To change one of its files, copy it to the working directory first, and change the copy.',
-  'Run Python through uv, and never install packages with the system pip.',
 ];
+
+const COPY_RULE = 'To change one of its files, copy it to the working directory first, and change the copy.';
+const PYTHON_RULE = 'Run Python through uv, and never install packages with the system pip.';

@@ -1,8 +1,6 @@
 import { printableLine } from '@pith/plain-text';
-import { clean } from '../catalog/brief.ts';
-import { estimateTokens } from '../catalog/token-estimate.ts';
+import { clean, estimateTokens, type ResourceList } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
-import type { ResourceList } from './resource-list.ts';
 
 export interface EnvelopeInput {
   readonly skill: Skill;

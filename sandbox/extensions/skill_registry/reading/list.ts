@@ -1,5 +1,5 @@
 import { toolResult, type ToolResult } from 'pith';
-import { catalogLine } from '../catalog/brief.ts';
+import { catalogLine } from '@pith/skill-files';
 import type { SkillScope } from '../catalog/scope.ts';
 import type { Skill } from '../skill.ts';
 import type { SearchAnswer } from '../search/skill-search.ts';
@@ -12,8 +12,6 @@ export interface ListInput {
 
 /** A search answers with at most so many; what is further down is noise. */
 export const MOST_FOUND = 100;
-const MORE_LATER = '(the skills are still being indexed: more may match in a moment)';
-const ONLY_NAMES = '(the skills are still being indexed: only ids, names and tags were searched; ask again in a moment)';
 
 /** The page of skills for a query, best first; without one, all by id. */
 export function listResult(scope: SkillScope, input: ListInput, found: SearchAnswer | null): ToolResult {
@@ -27,7 +25,7 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
   const lines = [
     headline(query, { total, most }, shown.length, input.offset, scope.readable.size),
     ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
-    ...(found === null || found.ready ? [] : [found.by === 'names' ? ONLY_NAMES : MORE_LATER]),
+    ...(found === null || found.note === null ? [] : [`(${found.note})`]),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
   ];
   return toolResult(lines.join('\n'), {

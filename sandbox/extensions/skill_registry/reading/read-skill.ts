@@ -5,13 +5,12 @@ import type { SkillsConfig } from '../config.ts';
 import type { WorkingDirectory } from '../copying/copy-skill-file.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
-import { clean } from '../catalog/brief.ts';
+import { clean, listResources } from '@pith/skill-files';
 import { allowedTools } from '../modes/allowed-tools.ts';
-import type { SkillLedger } from '../ledger/ledger.ts';
+import { digestOf, type SkillLedger } from '../ledger/ledger.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
-import { listResources } from './resource-list.ts';
 import { noLongerTrusted, skillError, skillResult } from './results.ts';
 
 /** What the tools use of the extension. */
@@ -22,6 +21,8 @@ export interface ToolPorts {
   readonly cache: ScopeCache;
   readonly search: SkillSearch;
   readonly working: WorkingDirectory;
+  /** The tools that turns of `run_skill` have, by their thread, while they run; null until they are known. */
+  readonly workers: Map<string, readonly string[] | null>;
   /** The snapshot that the turn began with. */
   pinned(turn: TurnInfo): Promise<Snapshot>;
 }
@@ -34,14 +35,19 @@ export async function withSkill(
   run: (skill: Skill) => Promise<ToolResult>,
   search?: string,
 ): Promise<ToolResult> {
-  const found = await skillFor(ports, name, call, search);
+  const found = await skillFor(ports, name, call.turn, search);
   if (isToolResult(found)) return found;
   const result = await run(found);
   return (await ports.registry.isStillTrusted(found)) ? result : noLongerTrusted(found); // it may have changed while it was read
 }
 
 /** The skill that an agent may use now, or the error that says what to do instead. */
-export async function skillFor(ports: ToolPorts, name: string, { turn }: ToolCall, search?: string): Promise<Skill | ToolResult> {
+export async function skillFor(
+  ports: Pick<ToolPorts, 'registry' | 'cache' | 'pinned'>,
+  name: string,
+  turn: TurnInfo,
+  search?: string,
+): Promise<Skill | ToolResult> {
   const snapshot = await ports.pinned(turn);
   const found = requireSkill(snapshot, ports.cache.scope(snapshot, turn.agent), name, search);
   return isToolResult(found) || (await ports.registry.isStillTrusted(found)) ? found : noLongerTrusted(found);
@@ -64,7 +70,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
     ...(parts.length === 1 ? {} : { part }),
     callKey: call.idempotencyKey,
   };
-  const familiarity = await ports.ledger.familiarity(call.turn, load);
+  const familiarity = ports.ledger.familiarity(call.turn, load);
   const title = `Skill ${skill.id} loaded`;
   if (familiarity === 'same') {
     ports.ledger.record(call.turn, { ...load, again: true });
@@ -79,7 +85,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
   call.signal.throwIfAborted();
   ports.ledger.record(call.turn, load);
   const output = renderEnvelope({ skill, sha256, text: parts[part - 1]!, part, parts: parts.length, resources, notes });
-  return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
+  return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }
 
 /** `allowed-tools` is advice here: what it names and nobody has is said, so that no model looks for it. */

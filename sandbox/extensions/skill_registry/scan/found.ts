@@ -1,8 +1,6 @@
 import type { Diagnostic } from 'pith';
 import type { SkillBody } from '../bodies.ts';
-import type { SkillFields } from '../format/fields.ts';
-import type { ParsedSkill } from '../format/skill-file.ts';
-import type { Stamp } from './stamp.ts';
+import type { ParsedSkill, SkillFields, Stamp } from '@pith/skill-files';
 
 /** A SKILL.md as one scan found it. */
 export interface FoundSkill {

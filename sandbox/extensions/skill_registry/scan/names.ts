@@ -24,9 +24,9 @@ export function findSkill(snapshot: Snapshot, reference: string): Skill | undefi
   return named.find((skill) => canonical(skill.source) === source) ?? named.find((skill) => isAt(skill, name));
 }
 
-/** Every form by which lists may name a skill, beside `source/group/id`. */
-function namesOf({ id, name, source }: Pick<Skill, 'id' | 'name' | 'source'>): readonly string[] {
-  return [id, canonical(name), canonical(`${source}/${id}`)];
+/** Every form by which lists may name a skill, beside `source/group/id`. Never the display name: that is what the skill says of itself. */
+function namesOf({ id, source }: Pick<Skill, 'id' | 'source'>): readonly string[] {
+  return [id, canonical(`${source}/${id}`)];
 }
 
 /** Whether the skill is at `source/group/id`. */
@@ -61,10 +61,15 @@ export interface KeptBack {
 
 export function keptBack(entries: readonly string[], skills: readonly Named[]): KeptBack {
   const missing = unknownIn(entries, skills);
-  const ids = new Map(missing.length === 0 ? [] : skills.flatMap((skill) => namesOf(skill).map((name) => [name, skill.id])));
+  const forms = new Map<string, string>();
+  if (missing.length > 0)
+    for (const skill of skills) {
+      forms.set(canonical(skill.name), skill.id); // who denies by a display name means that skill
+      for (const form of namesOf(skill)) forms.set(form, form);
+    }
   const meant = (entry: string): readonly string[] => {
-    const names = isGlob(entry) ? [] : slipsOf(canonical(entry), ids.keys());
-    return names.filter((name) => name === ids.get(name) || !names.includes(ids.get(name) ?? ''));
+    const found = isGlob(entry) ? [] : slipsOf(canonical(entry), forms.keys()).map((form) => forms.get(form)!);
+    return [...new Set(found)].filter((form) => !found.some((id) => form !== id && form.endsWith(`/${id}`)));
   };
   const unknown = new Map(missing.map((entry) => [entry, meant(entry)]));
   return { has: matcher([...entries, ...[...unknown.values()].flat()]), unknown };
@@ -84,7 +89,7 @@ export function isGlob(entry: string): boolean {
   return /[*?]/.test(entry);
 }
 
-/** Whether one of the entries names the skill: an id, a display name, `source/id`, a glob of these (`*` any characters, `?` one), or `source/group/id`. */
+/** Whether one of the entries names the skill: an id, `source/id`, a glob of these (`*` any characters, `?` one), or `source/group/id`. */
 export function matcher(given: readonly string[]): (skill: Named) => boolean {
   const entries = given.map(canonical);
   if (entries.length === 0) return () => false;

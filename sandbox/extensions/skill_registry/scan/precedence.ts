@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { Skill, SkillState } from '../skill.ts';
-import type { SkillFields } from '../format/fields.ts';
+import { sizeOf, type SkillFields } from '@pith/skill-files';
 import type { Doubts } from '../trust/trust.ts';
 import type { FoundSkill } from './found.ts';
 import { canonical, countsAs, keptBack, matcher, type Named, unknownIn } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig, Source } from './sources.ts';
-import { sizeOf } from './stamp.ts';
 
 /** One skill file that may become the skill of its id. */
 export interface Candidate {
@@ -26,6 +25,8 @@ export interface Filters {
   /** Whether `allowed` names the skill, and whether only such skills are offered. */
   readonly isListed: (skill: Named) => boolean;
   readonly onlyListed: boolean;
+  /** Whether `enable` names the skill. */
+  readonly isEnabled: (skill: Named) => boolean;
   readonly isDisabled: (skill: Named) => boolean;
   /** Entries that name no skill. */
   readonly diagnostics: readonly Diagnostic[];
@@ -33,8 +34,11 @@ export interface Filters {
 
 const made = new WeakMap<FoundSkill, Skill>();
 
-export function filtersOf({ enabled, allowed = [], disabled = [] }: RegistryConfig, candidates: Iterable<readonly Candidate[]>): Filters {
-  const skills = allowed.length + disabled.length === 0 ? [] : [...candidates].flat().map(namedOf);
+export function filtersOf(
+  { enabled, allowed = [], disabled = [], enable = [] }: RegistryConfig,
+  candidates: Iterable<readonly Candidate[]>,
+): Filters {
+  const skills = allowed.length + disabled.length + enable.length === 0 ? [] : [...candidates].flat().map(namedOf);
   const { has, unknown } = keptBack(disabled, skills);
   const warning = (setting: string, entry: string, meant: readonly string[] = []): Diagnostic => ({
     severity: 'warning',
@@ -46,9 +50,11 @@ export function filtersOf({ enabled, allowed = [], disabled = [] }: RegistryConf
     off: enabled === false,
     isListed: matcher(allowed.filter((entry) => entry !== '*')),
     onlyListed: allowed.length > 0 && !allowed.includes('*'),
+    isEnabled: matcher(enable),
     isDisabled: has,
     diagnostics: [
       ...unknownIn(allowed, skills).map((entry) => warning('allowed', entry)),
+      ...unknownIn(enable, skills).map((entry) => warning('enable', entry)),
       ...[...unknown].map(([entry, meant]) => warning('disabled', entry, meant)),
     ],
   };
@@ -95,8 +101,8 @@ function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState;
   const listed = filters.isListed(named);
   if (filters.isDisabled(named)) return { state: 'disabled', reason: 'it is listed under skills.disabled' };
   if (filters.onlyListed && !listed) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
-  const off = listed ? null : offByItself(fields);
-  if (off !== null) return { state: 'disabled', reason: `${off} and not listed under skills.allowed` };
+  const off = listed || filters.isEnabled(named) ? null : offByItself(fields);
+  if (off !== null) return { state: 'disabled', reason: `${off}; to have it, write into pith.yaml  skills: { enable: [${found.id}] }` };
   if (doubt !== null) return { state: 'untrusted', reason: doubt };
   return null;
 }

@@ -18,7 +18,7 @@ import type { FoundDirectory, FoundSkill, ScanOptions, SourceScan } from './foun
 import { SkillReader, type SkillPlace } from './skill-reader.ts';
 import { isInside } from '@pith/safe-files';
 import type { Source } from './sources.ts';
-import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from './stamp.ts';
+import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from '@pith/skill-files';
 
 export const DEPTH_LIMIT = 5;
 export const DIRECTORY_LIMIT = 20_000;

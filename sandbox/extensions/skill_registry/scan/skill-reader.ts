@@ -1,10 +1,22 @@
+import {
+  reasonOf,
+  FRONTMATTER_LIMIT,
+  isOfPackage,
+  isSame,
+  isSettled,
+  loadRepairing,
+  type ParsedSkill,
+  parseHead,
+  type Repairing,
+  stampOf,
+  type Stats,
+  unreadable,
+  withPatternsChecked,
+} from '@pith/skill-files';
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
-import { loadRepairing, parseHead, unreadable, withPatternsChecked, type ParsedSkill, type Repairing } from '../format/skill-file.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
 import { idOf } from './names.ts';
 import { isInside } from '@pith/safe-files';
-import { isSame, isSettled, stampOf, type Stats } from './stamp.ts';
 
 /** Enough for nearly every frontmatter. */
 const FIRST_READ = 4096;
@@ -73,7 +85,14 @@ export class SkillReader {
   }
 
   async #parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
-    const head = readHead(file.file, this.#roots);
+    const parsed = await this.#parsed(file, false);
+    // Then the first paragraph of the text describes it.
+    const isUndescribed = parsed.diagnostics.some(({ code }) => code === 'description_missing');
+    return isUndescribed ? this.#parsed(file, true) : parsed;
+  }
+
+  async #parsed(file: { id: string; file: string; mode: 'load' }, withText: boolean): Promise<ParsedSkill> {
+    const head = readHead(file.file, this.#roots, withText);
     if ('problem' in head) return unreadable(file, head.problem);
     const about = { ...file, size: head.size };
     const parsed = parseHead(head.text, about, this.#repairing);
@@ -83,9 +102,9 @@ export class SkillReader {
   }
 }
 
-/** Why a skill's file with that many links is not its own, or null. Installers link files of packages to their store. */
+/** Why a skill's file with that many links is not its own, or null. */
 export function severalLinks(links: number | bigint, real: string): string | null {
-  if (links <= 1 || real.includes('/node_modules/')) return null;
+  if (links <= 1 || isOfPackage(real)) return null;
   return 'it has several hard links, so it may be a file from elsewhere; copy it here';
 }
 
@@ -95,18 +114,19 @@ interface Head {
   readonly size: number;
 }
 
-/** Reads to the closing `---`, into one buffer that all scans share. A link must lead into one of `roots`. */
-function readHead(file: string, roots: readonly string[]): Head | { readonly problem: string } {
+/** Reads to the closing `---`, or some text below it too, into one buffer that all scans share. A link must lead into one of `roots`. */
+function readHead(file: string, roots: readonly string[], withText: boolean): Head | { readonly problem: string } {
   let descriptor: number | null = null;
   try {
     descriptor = openInside(file, roots);
     if (descriptor === null) return { problem: 'it is a link that leads out of its skill source' };
     let length = readSync(descriptor, buffer, 0, FIRST_READ, 0);
-    if (length < FIRST_READ) return { text: headText(length), size: length };
+    const textOf = () => (withText ? buffer.toString('utf8', 0, length) : headText(length));
+    if (length < FIRST_READ) return { text: textOf(), size: length };
     const stats = fstatSync(descriptor);
     if (!stats.isFile()) return { problem: 'it is no regular file' };
-    if (closingAt(length) === -1) length += readSync(descriptor, buffer, length, LONGEST - length, length);
-    return { text: headText(length), size: stats.size };
+    if (withText || closingAt(length) === -1) length += readSync(descriptor, buffer, length, LONGEST - length, length);
+    return { text: textOf(), size: stats.size };
   } catch (error) {
     return { problem: reasonOf(error) };
   } finally {
@@ -123,14 +143,6 @@ function openInside(file: string, roots: readonly string[]): number | null {
   }
   const real = realpathSync.native(file);
   return roots.some((root) => isInside(real, root)) ? openSync(real, FLAGS | constants.O_NOFOLLOW) : null;
-}
-
-/** What went wrong, without the path, which the diagnostic names. */
-export function reasonOf(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'EISDIR') return 'it is a folder';
-  return code ?? String(error);
 }
 
 /** Decodes only to the end of the frontmatter where that can be told from the bytes. */

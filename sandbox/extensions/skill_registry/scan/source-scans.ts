@@ -7,7 +7,7 @@ import { sourceTwice, trustUnusable } from './scan-findings.ts';
 import { NOTHING, scanSource } from './scan.ts';
 import { isInside } from '@pith/safe-files';
 import type { Source } from './sources.ts';
-import { realOf, statOf } from './stamp.ts';
+import { realOf, statOf } from '@pith/skill-files';
 
 /** One source, what it holds, and why what it holds is not trusted. */
 export interface SourcedScan {
@@ -27,8 +27,6 @@ export interface SourceScansOptions {
 /** What one look found. */
 export interface Look {
   readonly changed: boolean;
-  /** The files are others than were known, and not only the doubts about them. */
-  readonly found: boolean;
   readonly read: readonly FoundSkill[];
 }
 
@@ -51,12 +49,6 @@ export class SourceScans {
     this.#options = options;
     const { sources, trustedLinks, clock, goodBody } = options;
     this.#scanOptions = { trustedLinks, now: () => clock.now(), goodBody, ownerOf: (real) => ownerOf(sources, real) };
-  }
-
-  /** What an earlier process knew. */
-  restore(scans: ReadonlyMap<string, SourceScan>): void {
-    this.#scans = scans;
-    this.#folders = null;
   }
 
   /** Looks at every source. */
@@ -83,7 +75,7 @@ export class SourceScans {
     this.#scans = scans;
     this.#judgements = judgements;
     if (found) this.#folders = null;
-    return { changed: found || doubted, found, read };
+    return { changed: found || doubted, read };
   }
 
   /** In order of precedence, lowest first. */

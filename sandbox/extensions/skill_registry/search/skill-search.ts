@@ -1,141 +1,120 @@
-import type { Diagnostic, TurnInfo } from 'pith';
+import type { CommandContext, Diagnostic, Events, ExtensionContext } from 'pith';
 import { untilAborted } from '@pith/promises';
+import { type RankedSkill, RankerProvider } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
-import type { Snapshot } from '../skill.ts';
-import { RESCORED, UNION_UP_TO } from './fusion.ts';
-import { CountedFile } from './counted-file.ts';
-import { learnedOf, NOTHING_LEARNED } from './learned-examples.ts';
-import type { Ranked, RankOptions } from './ranker.ts';
-import { SearchBackends, type SearchBackendsOptions } from './search-backends.ts';
-import { SkillIndex } from './skill-index.ts';
-import { TurnLessons } from './turn-lessons.ts';
-
-export interface SearchOptions extends RankOptions {
-  /** How long to wait for what is being read; 0: answer with what there is. */
-  readonly patienceMs: number;
-}
+import type { Skill, Snapshot } from '../skill.ts';
+import { type NoAnswer, RankerFeed, type RankOptions } from './ranker-feed.ts';
 
 export interface SearchAnswer {
   /** Best first. */
-  readonly ranked: readonly Ranked[];
-  /** False while the index is behind the files. */
+  readonly ranked: readonly RankedSkill[];
+  /** False while the ranker is being told what there is. */
   readonly ready: boolean;
-  /** What ranked: `lexical`, `names` (the index is being built), `fused`, or the id of an extension. */
-  readonly by: string;
+  /** The extension that ranked; null: words shared with ids, names and tags decided. */
+  readonly by: string | null;
+  /** What is not as the settings want it, in one line; null where nothing is. */
+  readonly note: string | null;
 }
 
-/** A search that nobody is hurried by. */
-export interface PatientSearch {
-  ask(options: Omit<SearchOptions, 'patienceMs'>): Promise<SearchAnswer>;
-  /** One line that says why something else answered than the settings name; null where nothing else did. */
-  instead(answer: SearchAnswer): string | null;
-}
+/** A turn waits so long for a ranker, whatever else it waited for. */
+const LEAST_MS = 250;
+/** A person who typed a command, after the ranker knows everything. */
+const COMMAND_MS = 2000;
 
-/** Finds skills for a text, for everyone who asks: tools, the catalog, commands. */
+/** Finds skills for a text, for everyone who asks: tools, the catalog, commands. The ranker that the settings name is asked; where it gives no answer, shared words decide. */
 export class SkillSearch {
-  readonly #index: SkillIndex;
-  /** An embedding model and another extension's ranker; null where there can be none. */
-  readonly backends: SearchBackends | null;
+  private readonly id: string | null;
+  private readonly feed: RankerFeed | null;
+  private readonly rankers: () => readonly string[];
 
-  /** Index and backends close with the search. Without `backends`, words alone decide. */
-  constructor(index: SkillIndex, backends: SearchBackends | null = null) {
-    this.#index = index;
-    this.backends = backends;
+  constructor(
+    context: CommandContext & Pick<ExtensionContext, 'find'> & { readonly events: Pick<Events, 'handle'> },
+    registry: Pick<SkillRegistry, 'studyBody' | 'publishTokens'>,
+  ) {
+    const { clock, logger, events } = context;
+    const named = context.config['ranker'];
+    this.id = typeof named === 'string' ? named : null;
+    this.rankers = () => context.find(RankerProvider).map(({ extensionId }) => extensionId);
+    this.feed =
+      this.id === null
+        ? null
+        : new RankerFeed({
+            id: this.id,
+            find: () => context.find(RankerProvider).find(({ extensionId }) => extensionId === this.id) ?? null,
+            readBody: (skill) => registry.studyBody(skill),
+            onKnown: () => registry.publishTokens(),
+            events,
+            clock,
+            logger,
+          });
   }
 
-  /** Takes over what the snapshot changed; resolves when that can be searched, or `patienceMs` are over. */
-  prepare(snapshot: Snapshot, patienceMs: number): Promise<void> {
-    return this.#index.prepare(snapshot, patienceMs);
-  }
-
-  /** The same in the background, and the backends learn of it too. For who is told of changes, not for turns. */
+  /** Tells the ranker what the snapshot changed, in the background. */
   follow(snapshot: Snapshot): void {
-    this.backends?.sync(snapshot);
-    this.#index.sync(snapshot);
+    this.feed?.follow(snapshot);
   }
 
-  /** What people's texts taught of some skills has changed. */
-  relearn(snapshot: Snapshot): void {
-    this.backends?.relearn(snapshot);
-    this.#index.sync(snapshot);
+  /** The same; resolves when it knows that, or `ms` are over. */
+  async prepare(snapshot: Snapshot, ms: number): Promise<void> {
+    this.follow(snapshot);
+    await this.feed?.known(ms);
   }
 
-  async rank(snapshot: Snapshot, query: string, options: SearchOptions): Promise<SearchAnswer> {
-    const ranker = this.backends?.ranker(snapshot) ?? null;
-    if (ranker !== null) {
-      const ranked = await ranker.rank(query, { ...options, patienceMs: Math.max(options.patienceMs, RANKER_PATIENCE_MS) });
-      if (ranked !== null) return { ranked, ready: true, by: ranker.id };
-    }
-    const meaning = this.backends?.meaning(snapshot) ?? null;
-    if (meaning === null) return this.#byWords(snapshot, query, options);
-    const asked = meaning.queries.of(query, MEANING_PATIENCE_MS); // on its way while the words are looked up
-    const { k, among, weak = false } = options;
-    const found = await this.#byWords(snapshot, query, {
-      ...options,
-      k: Math.max(k, meaning.count > UNION_UP_TO ? RESCORED : LEXICAL_DEPTH),
-    });
-    const vector = await asked;
-    if (vector === null) return { ...found, ranked: found.ranked.slice(0, k) };
-    const ranked = meaning.fuse({ lexical: found.ranked, query: vector, k, weak, ...(among === undefined ? {} : { among }) });
-    return { ...found, ranked, by: 'fused' };
+  /** The same for who has no next time. */
+  async settle(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
+    this.follow(snapshot);
+    const settled = this.feed?.settled() ?? Promise.resolve();
+    await (signal === undefined ? settled : untilAborted(settled, signal));
   }
 
-  /** For a command, which has no next time: the index is built first, and backends that are set up are waited for. */
-  async patiently(snapshot: Snapshot, query: string, signal: AbortSignal): Promise<PatientSearch> {
-    signal.throwIfAborted();
-    this.#index.sync(snapshot);
-    const ready = this.#index.settled().then(() => this.backends?.ready(snapshot, query)); // ends with the search
-    await untilAborted(ready, signal);
-    return {
-      ask: (options) => this.rank(snapshot, query, { ...options, patienceMs: COMMAND_PATIENCE_MS }),
-      instead: ({ by }) => this.backends?.instead(by) ?? null,
-    };
+  /** `patienceMs`: how long to wait for what is being read; 0: answer with what there is. */
+  async rank(
+    snapshot: Snapshot,
+    query: string,
+    { patienceMs, ...asked }: RankOptions & { readonly patienceMs: number },
+  ): Promise<SearchAnswer> {
+    if (patienceMs > 0) await this.prepare(snapshot, patienceMs);
+    else this.follow(snapshot);
+    return this.ask(snapshot, query, asked, Math.max(patienceMs, LEAST_MS));
   }
 
-  /** What is wrong with the backends. */
-  async findings(snapshot: Snapshot): Promise<readonly Diagnostic[]> {
-    return (await this.backends?.findings(snapshot)) ?? [];
+  /** For a command: the ranker is told of everything first. */
+  async patiently(snapshot: Snapshot, query: string, asked: RankOptions, signal?: AbortSignal): Promise<SearchAnswer> {
+    await this.settle(snapshot, signal);
+    return this.ask(snapshot, query, asked, COMMAND_MS);
+  }
+
+  findings(): readonly Diagnostic[] {
+    const rankers = this.rankers();
+    if (this.id === null || rankers.includes(this.id)) return [];
+    const others = rankers.length === 0 ? 'no extension provides one' : `there is ${rankers.join(', ')}`;
+    const message = `skills.ranker names '${this.id}', and no extension of that id ranks now: only ids, names and tags are searched; ${others}`;
+    return [{ severity: 'warning', code: 'ranker_unknown', message, cure: `switch on '${this.id}', or correct skills.ranker` }];
   }
 
   async close(): Promise<void> {
-    await this.backends?.close();
-    await this.#index.close();
+    await this.feed?.close();
   }
 
-  async #byWords(snapshot: Snapshot, query: string, options: SearchOptions): Promise<SearchAnswer> {
-    if (options.patienceMs > 0) await this.#index.prepare(snapshot, options.patienceMs);
-    return this.#index.rank(query, options);
+  private async ask(snapshot: Snapshot, query: string, asked: RankOptions, ms: number): Promise<SearchAnswer> {
+    const found = this.feed === null ? 'absent' : await this.feed.rank(query, asked, ms);
+    const isBehind = this.feed?.isBehind === true;
+    if (typeof found !== 'string') return { ranked: found, ready: !isBehind, by: this.id, note: isBehind ? MORE_LATER : null };
+    const { bySharedWords } = await import('./shared-words.ts');
+    const offered = [...snapshot.skills.values()].filter(isOffered);
+    return { ranked: bySharedWords(offered, query, asked), ready: found !== 'told', by: null, note: this.noteOf(found) };
+  }
+
+  private noteOf(why: NoAnswer): string {
+    if (why === 'told') return `the skills are still being indexed: ${ONLY_NAMES}; ask again in a moment`;
+    if (this.id === null) return `${ONLY_NAMES}: no ranker is named in skills.ranker`;
+    return `${ONLY_NAMES}: the ranker '${this.id}' ${why === 'absent' ? 'is not there' : 'did not answer'}`;
   }
 }
 
-export interface OpenedSearch {
-  readonly search: SkillSearch;
-  /** null where nothing may be learned. */
-  readonly lessons: TurnLessons | null;
-}
+const ONLY_NAMES = 'only ids, names and tags were searched';
+const MORE_LATER = 'the skills are still being indexed: more may match in a moment';
 
-/** The search over a registry's skills, and what learns for it from the turns whose agents allow it. The caller closes it, after the lessons have settled. */
-export function openSearch(
-  context: SearchBackendsOptions['context'],
-  registry: SkillRegistry,
-  allows: (turn: TurnInfo) => boolean,
-): OpenedSearch {
-  const { clock, logger } = context;
-  const lessons = learnedOf(context);
-  const learned = lessons ?? NOTHING_LEARNED;
-  const backends = new SearchBackends({ context, readBody: (skill) => registry.studyBody(skill), learned });
-  const search = new SkillSearch(new SkillIndex({ registry, learned, file: new CountedFile(context), clock, logger }), backends);
-  if (lessons === null) return { search, lessons };
-  const skillOf = (id: string) => registry.current().skills.get(id);
-  const onLearned = () => search.relearn(registry.current());
-  return { search, lessons: new TurnLessons({ learned: lessons, logger, skillOf, allows, onLearned }) };
+function isOffered({ state }: Skill): boolean {
+  return state === 'offered';
 }
-
-/** A person who typed a command waits so long for another extension's ranker. */
-const COMMAND_PATIENCE_MS = 2000;
-/** The vector of a query is waited for so long; a later one is kept for the next time. */
-const MEANING_PATIENCE_MS = 150;
-/** A turn waits so long for another extension's ranker. */
-const RANKER_PATIENCE_MS = 250;
-/** Of the words' answer, where meaning is mixed in. */
-const LEXICAL_DEPTH = 100;

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { isSame, isSettled } from '../scan/stamp.ts';
 import {
   type Breather,
   digestsOf,
   folderTree,
   type FolderTree,
   isProgram,
+  isSame,
+  isSettled,
   placeOf,
   TREE_LIMITS,
   type TreeEntry,
-} from '../tree/folder-tree.ts';
+} from '@pith/skill-files';
 
 /** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
 export interface SkillTree {

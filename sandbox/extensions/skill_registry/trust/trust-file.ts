@@ -61,8 +61,7 @@ export class TrustFile {
   /** Changes what is trusted of the source at `path`; null removes it. Rejects `trust_busy` when another process does not let go. */
   async change(path: string, clock: Clock, change: (before: TrustedSource | null) => TrustedSource | null): Promise<void> {
     const busy = { code: 'trust_busy', message: 'another process is changing what is trusted' };
-    const exclusion = { file: `${this.file}.lock`, staging: this.#folder.folder('.trust'), busy };
-    await exclusively(exclusion, clock, async () => {
+    await exclusively({ folder: this.#folder, name: `${FILE}.lock`, busy }, clock, async () => {
       const sources = new Map(this.read().sources);
       const next = change(sources.get(path) ?? null);
       if (next === null) sources.delete(path);

@@ -1,8 +1,8 @@
+import path from 'node:path';
 import type { Clock } from 'pith';
-import { realOf } from '../scan/stamp.ts';
+import { Breather, fileDigest, placeOf, realOf } from '@pith/skill-files';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
-import { Breather } from '../tree/folder-tree.ts';
 import { type Declared, digestTree, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
 import { type TrustedSource, type TrustedTree, TrustFile } from './trust-file.ts';
 
@@ -27,7 +27,8 @@ export interface TrustOptions {
 
 /** What to do about a doubt. */
 export const TRUST_CURE = "look at it and trust it: pith skills trust <source>, with the source that 'pith skills list --all' shows";
-const CHANGED = 'changed since it was trusted';
+/** How the reason of a skill ends that was trusted and is another now. */
+export const CHANGED = 'changed since it was trusted';
 
 /** Decides what of the sources that nobody has named may be offered: what a person has looked at, as long as it stays as it was. */
 export class Trust {
@@ -64,6 +65,15 @@ export class Trust {
     if (source.trusted) return null;
     const record = this.#recordOf(source);
     return record === null ? `its source ${source.label} is not trusted` : this.#whyNot(source, record, skill, new Breather());
+  }
+
+  /** Whether these bytes are those of a file that was found trusted: it may have been another while it was read, and be the old one again. */
+  async holds(source: Source, skill: Judged, file: string, sha256: string): Promise<boolean> {
+    if (source.trusted || this.#options.mode === 'auto') return true; // by `auto` every text is
+    const breather = new Breather();
+    const { tree } = await this.#treeOf(source, skill, breather);
+    const entry = tree.files.find((one) => one.path === path.basename(file));
+    return entry !== undefined && (await fileDigest(placeOf(tree.directory, entry.path), entry, breather)) === sha256;
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */

@@ -1,4 +1,4 @@
-import { splitFrontmatter } from '../../../../sandbox/extensions/skill_registry/format/frontmatter.ts';
+import { splitFrontmatter } from '@pith/skill-files';
 
 /** What follows the closing `---`; the whole text where there is no frontmatter. */
 export function bodyOf(text: string): string {

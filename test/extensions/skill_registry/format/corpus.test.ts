@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
+import { parseSkillFile } from '@pith/skill-files';
 import { skillSandbox } from '../skill-sandbox.ts';
 import { bodyOf } from './body-of.ts';
 

@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lintSkill } from '../../../../sandbox/extensions/skill_registry/lint.ts';
-import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
+import { lintSkill, parseSkillFile } from '@pith/skill-files';
 import type { Skill } from '../../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from '../skill-sandbox.ts';
 import { bodyOf } from './body-of.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSkillFile } from '../../../../sandbox/extensions/skill_registry/format/skill-file.ts';
+import { parseSkillFile } from '@pith/skill-files';
 import { skillSandbox, skillText } from '../skill-sandbox.ts';
 import { leastCpu } from '../../../waiting.ts';
 

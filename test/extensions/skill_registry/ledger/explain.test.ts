@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, skill, skillKernel, type SkillKernel } from '../skill-kernel.ts';
+import { call, LEARNS, skill, skillKernel, type SkillKernel } from '../skill-kernel.ts';
 
 let world: SkillKernel;
 
@@ -10,7 +10,9 @@ it('S82 S90 explain tells the last uses of a skill from the ledger', async () =>
   await expect
     .poll(() => world.print('skills explain alpha'))
     .toMatch(/^used \d{4}-\d\d-\d\d \d\d:\d\d by reader: loaded by read_skill, sha256 [0-9a-f]{12}$/m);
-  expect((await world.command('skills explain alpha --agent reader'))['uses']).toMatchObject([{ state: 'loaded', how: 'read_skill' }]);
+  expect((await world.command('skills explain alpha --agent reader'))['skill_stats']).toMatchObject([
+    { state: 'loaded', how: 'read_skill' },
+  ]);
   expect(await world.print('skills explain alpha --agent orchestrator')).toContain('not used in the last 30 days');
 });
 
@@ -39,31 +41,9 @@ it('S82 explain lists the scripts of a skill, and whether they can be run', asyn
     'skills/alpha/scripts/run.sh': 'true',
   });
   const text = await world.print('skills explain alpha --agent reader');
-  expect(text).toContain('script scripts/run.sh: no, the agent does not name skill_registry/run_skill_script');
+  expect(text).toContain('script scripts/run.sh: no, the agent does not name skill_scripts/run_skill_script');
   expect(text).toContain('script scripts/gone.sh: no, its file is missing');
-  expect(await world.print('skills explain alpha')).toContain('script scripts/run.sh: by agents that name skill_registry/run_skill_script');
-});
-
-it('S90 stats of one skill say what kept it from being offered, and people get words', async () => {
-  world = await skillKernel({
-    ...skill('alpha'),
-    ...skill('beta'),
-    'agents/reader/manifest.yaml': 'id: reader\nagent: { uses_tools: [skill_registry], skills: { deny: [beta] } }\n',
-  });
-  expect(await world.print('skills stats')).toBe('Nothing is recorded of the last 30 days: talk to an agent first.');
-  await world.chat('go', [call('read_skill', { skill_id: 'alpha' })]);
-  await expect.poll(async () => (await world.command('skills stats'))['turns']).toBe(1);
-  expect(await world.command('skills stats')).toMatchObject({
-    skills: [
-      { id: 'alpha', offered: 1, loaded: { read_skill: 1 }, lastUsed: expect.any(String) },
-      { id: 'beta', offered: 0, filtered: 1, loaded: {}, lastUsed: null },
-    ],
-  });
-  const text = await world.print('skills stats beta --agent reader --days 1');
-  expect(text).toContain('beta: offered in 0 of 1 turn in the last day, agent reader');
-  expect(text).toContain("not offered in 1 turn: the agent's skills.deny names it");
-  await expect(world.print('skills stats bet')).rejects.toMatchObject({ message: expect.stringContaining("did you mean 'beta'") });
-  await expect(world.print('skills stats --days 0')).rejects.toMatchObject({ code: 'usage' });
+  expect(await world.print('skills explain alpha')).toContain('script scripts/run.sh: by agents that name skill_scripts/run_skill_script');
 });
 
 const many = (count: number) =>
@@ -85,8 +65,8 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
   const text = async (line: string) => world.print(`skills explain ${line}`);
   expect(await world.command('skills explain aviary --agent small --text parrots')).toMatchObject({
     catalog: { budget: 150, withinBudget: false, skills: 42, lines: 1, rest: 'groups' },
-    ranking: { rank: 1, of: 1, why: ['parrots'], by: 'lexical', place: 'beside' },
-    learned: 0,
+    skill_search: { ranking: { rank: 1, of: 1, why: ['parrots'], by: 'lexical' }, learned: 0 },
+    place: 'beside',
   });
   const aviary = await text('aviary --agent small --text parrots');
   expect(aviary).toMatch(/^budget: \d+ of 150 tokens for 42 skills: 1 with a line, 41 counted in groups$/m);
@@ -98,12 +78,13 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
   expect(two).toMatch(/^budget: \d+ of 2000 tokens for 2 skills: 2 with a line$/m);
   expect(two).toContain("search: ranks 1 of 2 for 'feeds'");
   expect(await world.command('skills explain report-30 --agent two --text report')).toMatchObject({
-    ranking: { rank: null, of: 0, place: 'none' },
+    skill_search: { ranking: { rank: null, of: 0 } },
+    place: 'none',
   });
 });
 
 it('R5 explain tells how many learned examples help to find a skill', async () => {
-  world = await skillKernel(skill('alpha'));
+  world = await skillKernel({ ...skill('alpha'), ...LEARNS });
   await world.chat('Plan our paddling trip through the fjords', [call('read_skill', { skill_id: 'alpha' })]);
   await expect.poll(() => world.print('skills explain alpha')).toContain('learned: 1 of the texts that it was loaded for helps to find it');
 });
@@ -124,5 +105,5 @@ it('R12 explain counts all skills that rank, and all others that do', async () =
     ...(Object.assign({}, ...many(1010)) as Record<string, string>),
     ...skill('zoo', { description: 'Feeds penguins.' }),
   });
-  expect(await world.command('skills explain zoo --text report')).toMatchObject({ ranking: { rank: null, of: 1010 } });
+  expect(await world.command('skills explain zoo --text report')).toMatchObject({ skill_search: { ranking: { rank: null, of: 1010 } } });
 });

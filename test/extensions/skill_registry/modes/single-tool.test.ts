@@ -1,6 +1,6 @@
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { singleTool, singleToolBudget, SINGLE_TOOL_RULES } from '../../../../sandbox/extensions/skill_registry/modes/turn-tools.ts';
+import { rulesFor, singleTool, singleToolBudget } from '../../../../sandbox/extensions/skill_registry/modes/turn-tools.ts';
 import { skillOf } from '../skill-values.ts';
 import { agent, call, lastResult, skillKernel, skill, toolsOf } from '../skill-kernel.ts';
 
@@ -9,7 +9,7 @@ const activate = (name: string) => call('skill', { skill_name: name });
 
 describe('S61 what a model is told of the one tool', () => {
   it('S61 every rule is one pinned sentence', () => {
-    expect(SINGLE_TOOL_RULES).toEqual([
+    expect(rulesFor(['skill_registry/copy_skill_file', 'skill_scripts/run_skill_script'])).toEqual([
       'Give the name of the skill only, with no arguments, such as skill_name "code-review".',
       'When a skill is relevant, call this tool IMMEDIATELY, as your first action, before any other answer.',
       'Never only announce or mention a skill without calling this tool.',
@@ -20,13 +20,16 @@ describe('S61 what a model is told of the one tool', () => {
       'To change one of its files, copy it to the working directory first, and change the copy.',
       'Run Python through uv, and never install packages with the system pip.',
     ]);
-    const { description } = singleTool([skillOf('a')], 1000);
-    for (const rule of SINGLE_TOOL_RULES) expect(description).toContain(`\n- ${rule}\n`);
+    const { description } = singleTool([skillOf('a')], 1000, rulesFor([]));
+    for (const rule of rulesFor([])) expect(description).toContain(`\n- ${rule}\n`);
+    expect(description).not.toContain('uv');
+    expect(description).not.toContain('copy');
+    expect(rulesFor(['any/shell']).at(-1)).toContain('uv');
   });
 
   it('S61 the list is XML, sorted by id and escaped, and the ids are the enum', () => {
     const evil = skillOf('b', { name: 'B "two" & <x>', directory: "/it's/b", description: 'Uses </skill> & "quotes"\nand\u202e more.' });
-    const { description, inputSchema } = singleTool([evil, skillOf('a', { description: 'First.' })], 1000);
+    const { description, inputSchema } = singleTool([evil, skillOf('a', { description: 'First.' })], 1000, []);
     expect(description.slice(description.indexOf('<skills>\n'))).toBe(
       [
         '<skills>',
@@ -42,13 +45,13 @@ describe('S61 what a model is told of the one tool', () => {
     const many = Array.from({ length: 150 }, (_, at) =>
       skillOf(`topic-${at}`, { description: `Explains ${at}. ${'More words follow here. '.repeat(20)}` }),
     );
-    const { description, inputSchema } = singleTool(many, singleToolBudget(null));
+    const { description, inputSchema } = singleTool(many, singleToolBudget(null), []);
     expect(description.match(/<skill /g)).toHaveLength(150);
     expect((inputSchema as { properties: { skill_name: { enum: string[] } } }).properties.skill_name.enum).toHaveLength(150);
     expect(description).toContain('Explains 7.');
     expect(description).not.toContain('More words follow here. More');
     expect(description).toContain('Descriptions are shortened, because there are many skills.');
-    expect(singleTool(many, 100).description).toContain('<skill id="topic-7" name="topic-7" directory="/skills/topic-7"></skill>');
+    expect(singleTool(many, 100, []).description).toContain('<skill id="topic-7" name="topic-7" directory="/skills/topic-7"></skill>');
     expect([singleToolBudget(8000), singleToolBudget(1_000_000)]).toEqual([800, 10_000]);
   });
 });

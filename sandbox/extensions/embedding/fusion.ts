@@ -1,0 +1,85 @@
+import type { RankedSkill } from 'pith/skill_registry';
+
+export interface FusionInput {
+  /** By their words, best first. */
+  readonly lexical: readonly RankedSkill[];
+  /** Of length 1, as every vector here. */
+  readonly query: Float32Array;
+  readonly vectors: ReadonlyMap<string, Float32Array>;
+  /** Skills that can be searched altogether. */
+  readonly count: number;
+  /** Only ids for which this is true are added to the lexical ones. */
+  readonly among?: (id: string) => boolean;
+  readonly k: number;
+  /** Also what is not near: for places that have room anyway. */
+  readonly weak: boolean;
+}
+
+/** With more skills only the first of the lexical answer are scored again. */
+export const UNION_UP_TO = 1000;
+export const RESCORED = 50;
+export const SIMILAR = 'similar meaning';
+
+const WORDS = 0.6;
+const MEANING = 0.4;
+/** Skills that no word brings, at most, where the answer should hold no noise. */
+const MOST_NEAR = 10;
+/** With fewer vectors a deviation says little. */
+const FEW = 20;
+const NEAR_OF_FEW = 0.35;
+const NEAR = 0.2;
+const DEVIATIONS = 2.5;
+
+/**
+ * One order of words and meaning: 0.6 · lexical / best + 0.4 · cosine. Up to 1,000 skills over all that words or meaning bring; with more,
+ * the lexical top 50 scored again. A skill without a vector yet gets the average cosine of those of the lexical answer that have one: it
+ * neither rises nor falls by what is not known of it.
+ */
+export function fuse(input: FusionInput): readonly RankedSkill[] {
+  const { lexical, query, vectors, count, k } = input;
+  const union = count <= UNION_UP_TO;
+  const [scored, rest] = union ? [lexical, []] : [lexical.slice(0, RESCORED), lexical.slice(RESCORED)];
+  const cosines = scored.map(({ id }) => cosineOf(vectors.get(id), query));
+  const known = cosines.filter((cosine) => cosine !== null);
+  const near = union ? nearest(input) : [];
+  if (known.length === 0 && near.length === 0) return lexical.slice(0, k);
+  const average = known.length === 0 ? 0 : known.reduce((sum, cosine) => sum + cosine, 0) / known.length;
+  const highest = Math.max(...scored.map(({ score }) => score), 0) || 1;
+  const fused = scored.map((found, at) => ({ ...found, score: WORDS * (found.score / highest) + MEANING * (cosines[at] ?? average) }));
+  for (const { id, cosine } of near) fused.push({ id, score: MEANING * cosine, why: [SIMILAR] });
+  fused.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+  const lowest = fused.at(-1)?.score ?? 0;
+  const after = rest.map((found) => ({ ...found, score: Math.min(lowest, WORDS * (found.score / highest)) }));
+  return [...fused, ...after].slice(0, k);
+}
+
+/** Those that no word brings, nearest first. Near is what stands out among all: models differ in how near everything is to everything. */
+function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): readonly { readonly id: string; readonly cosine: number }[] {
+  const found = new Set(lexical.map(({ id }) => id));
+  const others: { id: string; cosine: number }[] = [];
+  let [number, sum, squares] = [0, 0, 0];
+  for (const [id, vector] of vectors) {
+    if (among !== undefined && !among(id)) continue;
+    const cosine = cosineOf(vector, query);
+    if (cosine === null) continue;
+    number++;
+    sum += cosine;
+    squares += cosine * cosine;
+    if (cosine > 0 && !found.has(id)) others.push({ id, cosine });
+  }
+  const mean = sum / (number || 1);
+  const deviation = Math.sqrt(Math.max(0, squares / (number || 1) - mean * mean));
+  const least = number < FEW ? NEAR_OF_FEW : Math.max(NEAR, mean + DEVIATIONS * deviation);
+  return others
+    .filter(({ cosine }) => weak || cosine >= least)
+    .sort((a, b) => b.cosine - a.cosine || (a.id < b.id ? -1 : 1))
+    .slice(0, weak ? k : MOST_NEAR);
+}
+
+/** null where there is none to compare. A negative one says no more than nothing in common. */
+function cosineOf(vector: Float32Array | undefined, query: Float32Array): number | null {
+  if (vector === undefined || vector.length !== query.length) return null;
+  let sum = 0;
+  for (let at = 0; at < vector.length; at++) sum += vector[at]! * query[at]!;
+  return Math.max(0, sum);
+}

@@ -1,0 +1,56 @@
+import type { ExtensionContext } from 'pith';
+
+const TABLE = 'CREATE TABLE IF NOT EXISTS embedding__vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID';
+/** So many that no text has now stay, for a model that comes back. */
+const MOST_UNUSED = 5000;
+const AT_ONCE = 500;
+
+/** Vectors by the digest of model and text, so that a text is asked for once. */
+export class VectorTable {
+  private isMade = false;
+
+  constructor(private readonly database: ExtensionContext['database']) {}
+
+  async get(keys: readonly string[]): Promise<Map<string, Float32Array>> {
+    await this.make();
+    const marks = keys.map(() => '?').join(', ');
+    const rows =
+      keys.length === 0 ? [] : await this.database.all(`SELECT key, vector FROM embedding__vectors WHERE key IN (${marks})`, ...keys);
+    return new Map(rows.map(({ key, vector }) => [String(key), vectorOf(vector as Uint8Array)]));
+  }
+
+  async put(vectors: ReadonlyMap<string, Float32Array>): Promise<void> {
+    await this.make();
+    await this.database.write(
+      [...vectors].map(([key, vector]) => ({
+        sql: 'INSERT OR REPLACE INTO embedding__vectors (key, vector) VALUES (?, ?)',
+        values: [key, new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)],
+      })),
+    );
+  }
+
+  /** Where there are many more than these keys, the others go. */
+  async keepOnly(keys: readonly string[]): Promise<void> {
+    await this.make();
+    const row = await this.database.get('SELECT count(*) AS count FROM embedding__vectors');
+    if (Number(row?.['count']) <= keys.length + MOST_UNUSED) return;
+    const used = new Set(keys);
+    const all = await this.database.all('SELECT key FROM embedding__vectors');
+    const unused = all.map(({ key }) => String(key)).filter((key) => !used.has(key));
+    for (let from = 0; from < unused.length; from += AT_ONCE) {
+      const some = unused.slice(from, from + AT_ONCE);
+      const sql = `DELETE FROM embedding__vectors WHERE key IN (${some.map(() => '?').join(', ')})`;
+      await this.database.write([{ sql, values: some }]);
+    }
+  }
+
+  private async make(): Promise<void> {
+    if (!this.isMade) await this.database.write([{ sql: TABLE }]);
+    this.isMade = true;
+  }
+}
+
+/** A copy: rows may lie at places where no Float32Array can begin. */
+function vectorOf(bytes: Uint8Array): Float32Array {
+  return new Float32Array(bytes.slice().buffer);
+}

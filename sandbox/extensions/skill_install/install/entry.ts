@@ -1,0 +1,89 @@
+import { PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
+import { SKILL_LIMITS } from '@pith/skill-files';
+
+/** What may be installed at once. */
+export const LIMITS = {
+  ...SKILL_LIMITS,
+  /** Unpacked to packed. */
+  ratio: 100,
+} as const;
+
+/** One thing that an origin holds. */
+export interface OriginEntry {
+  /** Relative to the origin, with `/`; checked by `checkNames`. */
+  readonly path: string;
+  readonly kind: 'file' | 'link' | 'other';
+  readonly size: number;
+  readonly executable: boolean;
+}
+
+/** What an origin holds at one moment. */
+export interface Listing {
+  readonly entries: readonly OriginEntry[];
+  /** Of a git origin. */
+  readonly commit: string | null;
+  /** What a skill at the top is called: a folder's own name, or a repository's or archive's, which counts only where the skill says no other. */
+  readonly name: { readonly text: string; readonly sure: boolean };
+  /** The bytes of these entries, in whatever order. The receiver counts them. */
+  read(entries: readonly OriginEntry[]): AsyncIterable<{ readonly entry: OriginEntry; readonly chunks: AsyncIterable<Uint8Array> }>;
+}
+
+export function refused(what: string, cure = 'install only what you know; nothing was written'): PithError {
+  return new PithError('origin_refused', what, { cure });
+}
+
+/** Throws `origin_refused` for names that lead elsewhere, that some systems cannot hold, or that fall together on some. */
+export function checkNames(paths: Iterable<string>): void {
+  const taken = new Map<string, string>();
+  for (const path of paths) {
+    const problem = problemOf(path);
+    if (problem !== null) throw refused(`it holds '${printableLine(path)}', a name that ${problem}`);
+    const parts = path.split('/');
+    for (let depth = 1; depth <= parts.length; depth++) {
+      const name = parts.slice(0, depth).join('/');
+      const last = depth === parts.length;
+      // A trailing slash tells folders from files; folders may come again.
+      const own = last ? name : `${name}/`;
+      const key = folded(name);
+      const before = taken.get(key);
+      if (before === undefined) taken.set(key, own);
+      else if (before !== own || last)
+        throw refused(`it holds ${JSON.stringify(path)} and ${JSON.stringify(before)}, which are one name on some systems`);
+    }
+  }
+}
+
+/** As systems compare names that tell neither case nor composition apart. */
+export function folded(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .toLowerCase()
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKC');
+}
+
+const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+
+function problemOf(path: string): string | null {
+  if (path === '' || path.length > 1024) return 'is empty or too long';
+  if (path.startsWith('/') || path.startsWith('~') || /^[A-Za-z]:/.test(path)) return 'is absolute';
+  if (path.includes('\\')) return 'has a backslash';
+  const parts = path.split('/');
+  if (parts.length > LIMITS.depth) return 'lies too deep';
+  for (const part of parts) {
+    if (part === '' || part === '.' || part === '..') return 'leads elsewhere';
+    if (Buffer.byteLength(part) > 255) return 'is too long';
+    if (/^(?:\.git|git~\d+)$/.test(folded(part))) return 'git takes for a repository, whose settings name programs to run';
+    if (/[:<>"|?*]/.test(part) || /[. ]$/.test(part) || RESERVED.test(part)) return 'some systems cannot hold';
+  }
+  if (printableLine(path) !== path || path.includes('\ufffd')) return 'has control characters or others that nobody sees, or is not UTF-8';
+  return null;
+}
+
+/** Ids of folders: letters, digits, hyphens, underscores and dots, beginning with a letter or digit. */
+export function isInstallableId(id: string): boolean {
+  return /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}_.-]{0,62}[\p{L}\p{M}\p{N}_-])?$/u.test(id) && !RESERVED.test(id) && id !== 'node_modules';
+}

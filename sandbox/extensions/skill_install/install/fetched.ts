@@ -1,0 +1,88 @@
+import path from 'node:path';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { type Clock, PithError } from 'pith';
+import { checkNames, type Listing, type OriginEntry, refused } from './entry.ts';
+import type { Origin } from './origin.ts';
+import { folderTree } from '@pith/skill-files';
+
+interface Place {
+  readonly staging: string;
+  readonly clock: Clock;
+  /** Origins that a person named: typed now, or in the settings. Others must be public. */
+  readonly allow: readonly string[];
+}
+
+/** Opens whatever an origin is, in the staging folder where it needs room, and closes it after `work`. A refusal names the origin. */
+export async function withListing<T>(
+  origin: Origin,
+  place: Place,
+  work: (listing: Listing) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  try {
+    return await opened(origin, place, work, signal);
+  } catch (error) {
+    if (!(error instanceof PithError) || error.code !== 'origin_refused') throw error;
+    const { message, cure, where } = error;
+    throw new PithError('origin_refused', `cannot take skills from ${JSON.stringify(origin.location)}: ${message}`, {
+      cure,
+      where,
+      cause: error,
+    });
+  }
+}
+
+async function opened<T>(
+  origin: Origin,
+  { staging, clock, allow }: Place,
+  work: (listing: Listing) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  if (origin.kind === 'folder') return work(await openFolderOrigin(origin.location));
+  if (origin.kind === 'git') {
+    const { openGitOrigin } = await import('./git-origin.ts');
+    return work(await openGitOrigin(origin, { staging, clock, allow }, signal));
+  }
+  const { archiveName, openZipOrigin } = await import('./zip-origin.ts');
+  let file = origin.location;
+  if (/^https?:/.test(file)) {
+    const { download } = await import('./download.ts');
+    file = path.join(staging, 'archive.zip');
+    await download(origin.location, file, { clock, allow: allow.filter((one) => /^https?:/.test(one)) }, signal);
+  }
+  const zip = await openZipOrigin(file, archiveName(origin.location));
+  try {
+    checkNames(zip.entries.map((entry) => entry.path)); // also what is not wanted tells what kind of archive it is
+    return await work(zip);
+  } finally {
+    zip.close();
+  }
+}
+
+/** So many entries are looked at to find the skills among them. */
+const LOOKED_AT = { entries: 20_000, depth: 32 };
+
+/** A folder of this machine; `.git` is left out. */
+async function openFolderOrigin(folder: string): Promise<Listing> {
+  const tree = await folderTree(folder, LOOKED_AT, { leavesOut: (name) => name === '.git' });
+  if (tree.more)
+    throw refused(`${folder} holds more than ${LOOKED_AT.entries} files, or lies too deep`, 'name the folder of the skill itself');
+  const plain = { size: 0, executable: false };
+  const entries: OriginEntry[] = [
+    ...tree.files.map(({ path: name, size, executable }): OriginEntry => ({ path: name, kind: 'file', size, executable })),
+    ...tree.links.map((link): OriginEntry => ({ ...plain, path: link.path, kind: 'link' })),
+    ...tree.others.map((name): OriginEntry => ({ ...plain, path: name, kind: 'other' })),
+  ];
+  return {
+    entries,
+    commit: null,
+    name: { text: path.basename(folder), sure: true },
+    async *read(wanted) {
+      for (const entry of wanted) {
+        const handle = await open(path.join(folder, entry.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+        yield { entry, chunks: handle.createReadStream() };
+      }
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
+import { FILE_LIMIT, parseSkillFile } from '@pith/skill-files';
+import { isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
+
+/** A skill in an origin. */
+export interface FoundSkill {
+  readonly id: string;
+  /** Its folder in the origin; empty for the top. */
+  readonly path: string;
+  readonly description: string;
+  readonly entries: readonly OriginEntry[];
+}
+
+interface Folder {
+  readonly path: string;
+  readonly file: OriginEntry;
+}
+
+/** Every skill of an origin, sorted by path. A SKILL.md within a skill belongs to that skill. */
+export async function foundSkills(listing: Listing, below = ''): Promise<readonly FoundSkill[]> {
+  const { entries, name } = listing;
+  const folders = outermost(entries, below);
+  const texts = new Map<string, string>();
+  for await (const { entry, chunks } of listing.read(folders.map(({ file }) => file))) texts.set(entry.path, await textOf(chunks));
+  const top = topOf(entries);
+  const found: FoundSkill[] = [];
+  for (const { path, file } of folders) {
+    const own = path === '' ? name.text : path.slice(path.lastIndexOf('/') + 1);
+    const about = { id: own, file: `/${file.path}`, mode: 'load', size: file.size } as const;
+    const { fields } = await parseSkillFile(texts.get(file.path) ?? '', about);
+    // The top of a repository or archive is called after its file: what the skill itself says is better.
+    const id = !name.sure && (path === '' || path === top) && isSkillName(fields.name) ? fields.name : own;
+    const prefix = path === '' ? '' : `${path}/`;
+    found.push({
+      id: id.normalize('NFC'),
+      path,
+      description: fields.description,
+      entries: entries.filter((entry) => entry.path.startsWith(prefix)),
+    });
+  }
+  return found;
+}
+
+/** Those that are wanted by id or by their folder. Throws `origin_without_skill`, `skill_not_found`, `skill_choice_needed`, `origin_refused`. */
+export function chosenSkills(found: readonly FoundSkill[], wanted: readonly string[], all: boolean): readonly FoundSkill[] {
+  if (found.length === 0)
+    throw new PithError('origin_without_skill', 'no SKILL.md is in it', { cure: 'name a folder, repository or archive that holds one' });
+  const named = wanted.map((name) => {
+    const hits = found.filter(({ id, path }) => id === name || path === name.replace(/^\.?\/+|\/+$/g, ''));
+    if (hits.length > 1) throw ambiguous(name, hits);
+    if (hits[0] !== undefined) return hits[0];
+    const hint = didYouMean(
+      name,
+      found.map(({ id }) => id),
+    );
+    throw new PithError('skill_not_found', `it holds no skill '${name}'${hint}`, { cure: `it holds ${someOf(found)}` });
+  });
+  const chosen = named.length > 0 ? [...new Set(named)] : found.length === 1 || all ? found : null;
+  if (chosen === null)
+    throw new PithError('skill_choice_needed', `it holds ${found.length} skills`, {
+      cure: 'name those that you want with --skill ID, or take --all',
+    });
+  for (const skill of chosen) {
+    if (!isInstallableId(skill.id))
+      throw refused(
+        `its skill ${JSON.stringify(skill.id)} has a name that cannot be a folder's`,
+        'rename the folder: letters, digits and hyphens, at most 64',
+      );
+    const twins = chosen.filter(({ id }) => id.toLowerCase() === skill.id.toLowerCase());
+    if (twins.length > 1) throw ambiguous(skill.id, twins);
+  }
+  return chosen;
+}
+
+function outermost(entries: readonly OriginEntry[], below: string): readonly Folder[] {
+  const folders = new Map<string, OriginEntry>();
+  const prefix = below === '' ? '' : `${below}/`;
+  for (const file of entries) {
+    const cut = file.path.lastIndexOf('/');
+    if (file.path.slice(cut + 1).toLowerCase() !== 'skill.md' || !file.path.startsWith(prefix)) continue;
+    const path = cut < 0 ? '' : file.path.slice(0, cut);
+    if (/(?:^|\/)(?:node_modules|\.git)(?:\/|$)/.test(path)) continue;
+    if (file.kind !== 'file') throw refused(`its ${file.path} is a link`);
+    if (file.size > FILE_LIMIT) throw refused(`its ${file.path} is larger than ${FILE_LIMIT / 1024} KiB`);
+    const before = folders.get(path);
+    if (before === undefined || file.path.endsWith('SKILL.md')) folders.set(path, file);
+  }
+  const paths = [...folders.keys()];
+  const isWithin = (path: string) => paths.some((other) => other !== path && (other === '' || path.startsWith(`${other}/`)));
+  return [...folders]
+    .filter(([path]) => !isWithin(path))
+    .map(([path, file]) => ({ path, file }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The one folder that holds everything, as in archives that services make of a repository; else null. */
+function topOf(entries: readonly OriginEntry[]): string | null {
+  const tops = new Set(entries.map(({ path }) => path.split('/')[0]));
+  const [only] = tops;
+  return tops.size === 1 && only !== undefined && entries.every(({ path }) => path.includes('/')) ? only : null;
+}
+
+function isSkillName(name: string): boolean {
+  return name.length <= 64 && /^[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*$/u.test(name);
+}
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > FILE_LIMIT) throw refused(`a SKILL.md is larger than ${FILE_LIMIT / 1024} KiB`);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function ambiguous(name: string, hits: readonly FoundSkill[]): PithError {
+  const places = hits.map(({ path }) => path || '.').join(', ');
+  return new PithError('skill_choice_needed', `it holds '${name}' more than once: ${places}`, { cure: 'name the folder with --skill' });
+}
+
+function someOf(found: readonly FoundSkill[]): string {
+  const ids = found.slice(0, 10).map(({ id }) => id);
+  return `${ids.join(', ')}${found.length > ids.length ? ` and ${found.length - ids.length} more` : ''}`;
+}

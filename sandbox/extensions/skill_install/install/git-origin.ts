@@ -1,0 +1,194 @@
+import path from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { PithError, type Clock } from 'pith';
+import { guardedFetch, publicAddresses } from '@pith/guarded-fetch';
+import { refused, type Listing, type OriginEntry } from './entry.ts';
+import { Git, GIT_LIMITS, type GitLimits } from './git.ts';
+import type { Origin } from './origin.ts';
+
+/** So many entries are looked at to find the skills among them. */
+const LOOKED_AT = 50_000;
+
+interface Blob extends OriginEntry {
+  readonly object: string;
+}
+
+interface GitPlace {
+  readonly staging: string;
+  readonly clock: Clock;
+  /** Addresses that a person named; others must be public. */
+  readonly allow: readonly string[];
+  readonly limits?: GitLimits;
+}
+
+/** One commit of a repository, without its history, in `staging`. No file of it is checked out: contents come from the objects. */
+export async function openGitOrigin(
+  { location, ref }: Origin,
+  { staging, clock, allow, limits = GIT_LIMITS }: GitPlace,
+  signal?: AbortSignal,
+): Promise<Listing> {
+  const way = await gitWay(location, allow, signal);
+  const [directory, home] = [path.join(staging, 'repository'), path.join(staging, 'home')];
+  await mkdir(directory, { recursive: true });
+  await mkdir(home, { recursive: true });
+  const git = new Git(directory, home, { clock, limits, signal });
+  await git.run(['init', '-q', '--bare', '--template=']);
+  const kept = way.options.flatMap((option) => ['-c', option]);
+  await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', way.location, ref ?? 'HEAD']);
+  const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
+  const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit]);
+  const entries = listed.toString('utf8').split('\0').filter(Boolean).map(blobOf);
+  if (entries.length > LOOKED_AT)
+    throw refused(`${location} holds more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
+  return {
+    entries,
+    commit,
+    name: { text: nameOf(location), sure: false },
+    read: (wanted) => contentsOf(git, wanted as readonly Blob[]),
+  };
+}
+
+/** `<mode> <type> <object> <size>\t<path>` */
+function blobOf(line: string): Blob {
+  const tab = line.indexOf('\t');
+  const [mode = '', type = '', object = '', size = ''] = line.slice(0, tab).split(/ +/);
+  const kind = type === 'blob' && mode.startsWith('100') ? 'file' : mode === '120000' ? 'link' : 'other';
+  return { path: line.slice(tab + 1), kind, size: Number(size) || 0, executable: mode === '100755', object };
+}
+
+/** `git cat-file --batch`: a line `<object> blob <size>`, the bytes, a line end, for each. */
+async function* contentsOf(git: Git, wanted: readonly Blob[]): ReturnType<Listing['read']> {
+  if (wanted.length === 0) return;
+  const source = git.stream(['cat-file', '--batch'], `${wanted.map(({ object }) => object).join('\n')}\n`);
+  const bytes = new ByteReader(source);
+  try {
+    for (const entry of wanted) {
+      const [object, type, size] = (await bytes.line()).split(' ');
+      if (object !== entry.object || type !== 'blob' || Number(size) !== entry.size)
+        throw new PithError('git_failed', `git cat-file gives something else than ${entry.path}`, { cure: 'try again' });
+      yield { entry, chunks: bytes.take(entry.size) };
+      await bytes.line();
+    }
+  } finally {
+    await source.return();
+  }
+}
+
+/** Takes lines and counted bytes from a stream. What was taken must be used up before the next. */
+class ByteReader {
+  readonly #source: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  async line(): Promise<string> {
+    for (;;) {
+      const end = this.#rest.indexOf(10);
+      if (end >= 0) {
+        const line = this.#rest.subarray(0, end).toString('utf8');
+        this.#rest = this.#rest.subarray(end + 1);
+        return line;
+      }
+      this.#rest = Buffer.concat([this.#rest, await this.#next()]);
+    }
+  }
+
+  async *take(count: number): AsyncGenerator<Uint8Array, void> {
+    for (let left = count; left > 0;) {
+      if (this.#rest.length === 0) this.#rest = await this.#next();
+      const chunk = this.#rest.subarray(0, left);
+      this.#rest = this.#rest.subarray(chunk.length);
+      left -= chunk.length;
+      yield chunk;
+    }
+  }
+
+  async #next(): Promise<Buffer> {
+    const { done, value } = await this.#source.next();
+    if (done) throw new PithError('git_failed', 'git ended before it gave everything', { cure: 'try again' });
+    return value;
+  }
+}
+
+function nameOf(location: string): string {
+  return (
+    location
+      .replace(/[?#].*$/, '')
+      .replace(/\/+$/, '')
+      .split(/[/:]/)
+      .at(-1) ?? ''
+  ).replace(/\.git$/i, '');
+}
+
+const PROBE_MS = 30_000;
+const ADVERTISEMENT = '/info/refs?service=git-upload-pack';
+
+/** Where git shall fetch, and how it is kept to what was looked at. */
+interface GitWay {
+  readonly location: string;
+  readonly options: readonly string[];
+}
+
+/**
+ * git resolves names and follows redirects by itself, so both are done before: an http address is followed to its end as the guard allows
+ * it, and git is told the addresses of its host and to follow no further. Of ssh and git addresses the host must be public; their
+ * connection cannot be pinned, and what answers must speak their protocol. `allow`: addresses that a person named, wherever they lie.
+ */
+export async function gitWay(location: string, allow: readonly string[], signal?: AbortSignal): Promise<GitWay> {
+  const origin = originOf(location);
+  if (origin === null) return { location, options: [] };
+  const isAllowed = allow.some((one) => originOf(one) === origin);
+  if (!/^https?:/.test(origin)) {
+    if (!isAllowed) await publicHost(new URL(origin).hostname, signal);
+    return { location, options: [] };
+  }
+  const end = await endOf(location, isAllowed ? [origin] : [], signal);
+  if (end === null && !isAllowed) await publicHost(new URL(origin).hostname, signal);
+  const { hostname, port, protocol, origin: last } = new URL(end ?? location);
+  const pin =
+    isAllowed && last === origin
+      ? []
+      : [
+          `http.curloptResolve=${hostname}:${port || (protocol === 'https:' ? '443' : '80')}:${(await publicHost(hostname, signal)).join(',')}`,
+        ];
+  return { location: end ?? location, options: pin };
+}
+
+/** Where the repository lies when all redirects were followed; null: it cannot be reached from here, as behind a proxy that git knows. */
+async function endOf(location: string, allow: readonly string[], signal?: AbortSignal): Promise<string | null> {
+  const base = location.replace(/\/+$/, '');
+  try {
+    const answer = await guardedFetch({ allow, timeoutMs: PROBE_MS })(`${base}${ADVERTISEMENT}`, signal === undefined ? {} : { signal });
+    await answer.body?.cancel();
+    return answer.url.endsWith(ADVERTISEMENT) ? answer.url.slice(0, -ADVERTISEMENT.length) : location;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof PithError && error.code === 'address_refused') throw error;
+    return null;
+  }
+}
+
+/** A name that cannot be resolved is no public one: ssh may know it by another. */
+async function publicHost(host: string, signal?: AbortSignal): Promise<readonly string[]> {
+  try {
+    return await publicAddresses(host, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof PithError) throw error;
+    throw new PithError('address_refused', `${host} cannot be found`, {
+      cause: error,
+      cure: 'check the connection; if it is a name of your own, install from it again by typing its address, or set skills.private_origins',
+    });
+  }
+}
+
+/** Protocol, host and port; null for what lies on this machine. `user@host:path` is an ssh address. */
+export function originOf(location: string): string | null {
+  const [, host] = /^[\w.-]+@([\w.-]+):(?!\/\/)/.exec(location) ?? [];
+  if (host !== undefined) return `ssh://${host}`;
+  if (!URL.canParse(location)) return null;
+  const { protocol, host: place } = new URL(location);
+  return protocol === 'file:' || place === '' ? null : `${protocol}//${place}`;
+}

@@ -1,0 +1,297 @@
+import path from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pith';
+import type { SkillPlace } from 'pith/skill_registry';
+import { didYouMean, printable, printableLine } from '@pith/plain-text';
+import { createTwoFilesPatch } from 'diff';
+import { Breather, fileDigest, folderTree, placeOf as placeIn, readRegularFile } from '@pith/skill-files';
+import type { InstallContext } from '../main.ts';
+import type { Listing } from './entry.ts';
+import { withListing } from './fetched.ts';
+import { type FoundSkill, foundSkills } from './found-skills.ts';
+import { changeOf, originWithin, refuseInvalid } from './install.ts';
+import { digestOf, type Installed, installedIn, placeOf, placesOf, type Staging, withStaging } from './places.ts';
+import { consent, previewJson, printPreview } from './preview.ts';
+import { type StagedSkill, stageSkills } from './staged-skill.ts';
+
+export interface UpdateRequest {
+  /** None: all that are installed. */
+  readonly ids: readonly string[];
+  readonly source: string | undefined;
+  readonly force: boolean;
+  readonly yes: boolean;
+}
+
+/** `current`: nothing new. `edited`: something new, and changes by hand that it would overwrite. */
+type Result =
+  | { readonly id: string; readonly state: 'current' | 'updated' | 'declined'; readonly json?: { readonly [key: string]: JsonValue } }
+  | { readonly id: string; readonly state: 'edited' | 'failed'; readonly error: { readonly code: string; readonly message: string } };
+
+interface Candidate {
+  readonly id: string;
+  readonly entry: Installed;
+  readonly staged: StagedSkill;
+  readonly commit: string | null;
+  readonly files: readonly FileChange[];
+}
+
+const SHOWN_LINES = 400;
+
+/** Fetches what the lock files name, shows what is new, and puts it in place. Resolves with the exit code. */
+export async function updateSkills(request: UpdateRequest, context: InstallContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const targets = request.source === undefined ? await placesOf(context, io) : [await placeOf(context, request.source, io)];
+  const wanted = await wantedOf(context, targets, request.ids);
+  const results: (Result & { readonly target: SkillPlace })[] = [];
+  for (const [target, entries] of wanted) {
+    if (entries.size === 0) continue;
+    const work = async (staging: Staging): Promise<void> => {
+      const done = await updateIn(staging, entries, request, { context, io, signal });
+      results.push(...done.map((result) => ({ ...result, target })));
+    };
+    await withStaging(context, target, work, signal);
+  }
+  for (const result of results) {
+    const { id, target } = result;
+    const twice = results.some((other) => other.id === id && other.target !== target);
+    const name = twice ? `${target.label}/${id}` : id;
+    if ('error' in result) io.error(`pith: ${name}: ${result.error.message}`);
+    else if (result.state !== 'declined') io.print(`${name}: ${result.state === 'current' ? 'up to date' : 'updated'}`);
+  }
+  if (results.length === 0) io.print('No skill was installed with pith skills install.');
+  io.json(
+    results.map(({ target: { source }, ...result }) =>
+      'error' in result ? { ...result, source } : { id: result.id, state: result.state, source, ...result.json },
+    ),
+  );
+  return results.some(({ state }) => state === 'failed' || state === 'edited' || state === 'declined') ? 1 : 0;
+}
+
+async function wantedOf(
+  context: InstallContext,
+  targets: readonly SkillPlace[],
+  ids: readonly string[],
+): Promise<readonly (readonly [SkillPlace, ReadonlyMap<string, Installed>])[]> {
+  const locks = await Promise.all(targets.map(async (target) => [target, await installedIn(context, target)] as const));
+  if (ids.length === 0) return locks;
+  const known = locks.flatMap(([, lock]) => [...lock.keys()]);
+  const chosen = new Map(targets.map((target) => [target, new Map<string, Installed>()]));
+  for (const id of ids) {
+    const [target, lock] = locks.find(([, entries]) => entries.has(id)) ?? [];
+    if (target === undefined || lock === undefined)
+      throw new PithError('skill_not_installed', `no skill '${id}' was installed${didYouMean(id, known)}`, {
+        cure: 'what was made by hand has no origin to update from; see skills.lock.json',
+      });
+    chosen.get(target)!.set(id, lock.get(id)!);
+  }
+  return [...chosen];
+}
+
+interface Asking {
+  readonly context: InstallContext;
+  readonly io: CommandIO;
+  readonly signal: AbortSignal;
+}
+
+async function updateIn(
+  staging: Staging,
+  entries: ReadonlyMap<string, Installed>,
+  { force, yes }: UpdateRequest,
+  { context, io, signal }: Asking,
+): Promise<readonly Result[]> {
+  const { clock } = context;
+  const { place: target } = staging;
+  const results: Result[] = [];
+  const candidates: Candidate[] = [];
+  for (const [at, group] of groupsOf(entries).entries()) {
+    const [first] = group;
+    try {
+      const directory = path.join(staging.directory, `origin-${at}`);
+      await mkdir(directory);
+      await withListing(
+        first![1].origin,
+        { staging: directory, clock, allow: context.config.private_origins }, // the lock file comes with the project: what it names must be public
+        async (listing) => {
+          for (const [id, entry] of group) {
+            const installed = path.join(target.skills, id);
+            const candidate = await failed(results, id, () =>
+              candidateOf(listing, id, entry, { folder: path.join(directory, 'new'), installed }),
+            );
+            if (candidate === null) continue;
+            const now = await digestOf(installed);
+            if (now === null && !force) results.push({ id, state: 'edited', error: GONE });
+            else if (now !== null && candidate.staged.digest === entry.digest) results.push({ id, state: 'current' });
+            else if (now !== entry.digest && !force) results.push({ id, state: 'edited', error: EDITED });
+            else candidates.push(candidate);
+          }
+        },
+        signal,
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      for (const [id] of group)
+        if (!results.some((result) => result.id === id) && !candidates.some((one) => one.id === id)) results.push(failure(id, error));
+    }
+  }
+  if (candidates.length === 0) return results;
+  for (const { staged, files } of candidates) {
+    printPreview(staged, path.join(target.skills, staged.id), io);
+    printDiff(files, io);
+  }
+  const what = candidates.length === 1 ? `'${candidates[0]!.id}'` : `${candidates.length} skills`;
+  const agreed = await consent(
+    `Update ${what} in ${target.label}?`,
+    candidates.map(({ staged }) => staged),
+    io,
+    yes,
+  );
+  if (agreed) {
+    const installedAt = new Date(clock.now()).toISOString();
+    const changes = candidates.map(({ entry, staged, commit }) => ({
+      ...changeOf(staging, staged, { origin: originWithin(entry.origin, staged.path), commit, digest: staged.digest, installedAt }),
+      ...(force ? {} : { expects: entry.digest }), // somebody may have changed it while a person was reading
+    }));
+    signal.throwIfAborted();
+    await staging.change(changes);
+  }
+  if (!agreed) io.print('Nothing was updated.');
+  const told = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
+    const preview = previewJson(staged, path.join(target.skills, id));
+    const json = {
+      ...preview,
+      from: { commit: entry.commit, digest: entry.digest },
+      to: { commit: now, digest: staged.digest },
+      changes: files.map((file) => ({ ...file })),
+    };
+    return { id, state: agreed ? 'updated' : 'declined', json };
+  });
+  return [...results, ...told];
+}
+
+const EDITED = {
+  code: 'skill_edited',
+  message: 'it was changed by hand since it was installed, and its origin has something new; keep yours, or take the new one with --force',
+};
+
+const GONE = {
+  code: 'skill_edited',
+  message: 'its folder is gone; put it back with --force, or forget it with pith skills remove',
+};
+
+/** Skills of one origin are fetched together. */
+function groupsOf(entries: ReadonlyMap<string, Installed>): readonly (readonly (readonly [string, Installed])[])[] {
+  const groups = new Map<string, (readonly [string, Installed])[]>();
+  for (const one of entries) {
+    const { kind, location, ref } = one[1].origin;
+    const key = JSON.stringify([kind, location, ref]);
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()];
+}
+
+async function candidateOf(
+  listing: Listing,
+  id: string,
+  entry: Installed,
+  { folder, installed }: { readonly folder: string; readonly installed: string },
+): Promise<Candidate> {
+  const found = await sameSkill(listing, id, entry.origin.path ?? '');
+  const [staged] = await stageSkills(listing, [{ ...found, id }], folder);
+  refuseInvalid([staged!]);
+  return { id, entry, staged: staged!, commit: listing.commit, files: await folderDiff(installed, staged!.directory) };
+}
+
+/** Where it was, else wherever it is now. */
+async function sameSkill(listing: Listing, id: string, folder: string): Promise<FoundSkill> {
+  const there = (await foundSkills(listing, folder)).find(({ path: place }) => place === folder);
+  if (there !== undefined) return there;
+  const moved = (await foundSkills(listing)).filter((skill) => skill.id === id);
+  if (moved.length === 1) return moved[0]!;
+  throw new PithError('skill_not_found', 'its origin does not have it any more', {
+    cure: `keep it, or remove it with pith skills remove ${id}`,
+  });
+}
+
+async function failed<T>(results: Result[], id: string, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    results.push(failure(id, error));
+    return null;
+  }
+}
+
+function failure(id: string, error: unknown): Result {
+  const cure = error instanceof PithError && error.cure !== undefined ? `; ${error.cure}` : '';
+  return { id, state: 'failed', error: { code: codeOf(error, 'install_failed'), message: `${messageOf(error)}${cure}` } };
+}
+
+function printDiff(files: readonly FileChange[], io: CommandIO): void {
+  const lines = files.flatMap(({ path: name, change, patch }) => [
+    `  ${change.padEnd(9)} ${printableLine(name)}${patch === null && change === 'changed' ? ' (too large to show, or no text)' : ''}`,
+    ...(patch?.split('\n').filter((line) => !/^(?:=+|Index: .*)$/.test(line)) ?? []),
+  ]);
+  for (const line of lines.slice(0, SHOWN_LINES)) io.print(printable(line));
+  if (lines.length > SHOWN_LINES) io.print(`… and ${lines.length - SHOWN_LINES} more lines`);
+}
+
+interface FileChange {
+  readonly path: string;
+  readonly change: 'added' | 'removed' | 'changed';
+  /** A unified diff; null where there is none to show. */
+  readonly patch: string | null;
+}
+
+const TEXT_LIMIT = 512 * 1024;
+/** Longer differences take too long to find, and nobody reads them. */
+const TIME_MS = 2000;
+
+/** What differs between two folders, sorted by path. One that is absent is empty. */
+async function folderDiff(before: string, after: string): Promise<readonly FileChange[]> {
+  const [old, next] = [await contentsOf(before), await contentsOf(after)];
+  const changes: FileChange[] = [];
+  for (const name of [...new Set([...old.keys(), ...next.keys()])].sort()) {
+    const [from, to] = [old.get(name), next.get(name)];
+    if (from?.kind === to?.kind && from?.digest === to?.digest) continue;
+    const change = from === undefined ? 'added' : to === undefined ? 'removed' : 'changed';
+    const lines = change === 'changed' && from?.kind !== to?.kind ? [`it was a ${from?.kind}, and is a ${to?.kind} now`] : [];
+    const patch = patchOf(name, change, await textOf(before, name, from), await textOf(after, name, to));
+    if (patch !== null && patch !== '') lines.push(patch);
+    changes.push({ path: name, change, patch: lines.length === 0 ? null : lines.join('\n') });
+  }
+  return changes;
+}
+
+/** One thing in a folder. */
+interface Content {
+  readonly kind: 'file' | 'program' | 'link';
+  /** Of a link: where it leads. */
+  readonly digest: string;
+}
+
+async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>> {
+  const tree = await folderTree(folder).catch(() => null); // there is none
+  if (tree === null) return new Map();
+  const contents = new Map<string, Content>(tree.links.map(({ path: name, target }) => [name, { kind: 'link', digest: target }]));
+  const breather = new Breather();
+  for (const file of tree.files) {
+    const digest = await fileDigest(placeIn(folder, file.path), file, breather);
+    contents.set(file.path, { kind: file.executable ? 'program' : 'file', digest });
+  }
+  return contents;
+}
+
+/** Empty for what is absent; null for what nobody can read as text. */
+async function textOf(folder: string, name: string, content: Content | undefined): Promise<string | null> {
+  if (content === undefined) return '';
+  if (content.kind === 'link') return `link ${content.digest}`;
+  const bytes = await readRegularFile(path.join(folder, name), TEXT_LIMIT).catch(() => null); // too large to be shown
+  return bytes === null || bytes.includes(0) ? null : bytes.toString('utf8');
+}
+
+/** null: one of them is no text that can be shown. */
+function patchOf(name: string, change: FileChange['change'], from: string | null, to: string | null): string | null {
+  if (from === null || to === null) return null;
+  if (from === to) return '';
+  const names = [change === 'added' ? '/dev/null' : `a/${name}`, change === 'removed' ? '/dev/null' : `b/${name}`] as const;
+  return createTwoFilesPatch(...names, from, to, undefined, undefined, { context: 3, timeout: TIME_MS }) ?? null;
+}

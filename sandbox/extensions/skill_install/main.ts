@@ -1,0 +1,51 @@
+import path from 'node:path';
+import { type AgentSpec, type Command, type CommandProvider, type ExtensionContext, z } from 'pith';
+import { SkillExplainer, SkillInspector, type SkillRecord, SkillWriter } from 'pith/skill_registry';
+import { installCommands } from './commands.ts';
+import { once } from '@pith/promises';
+
+const config = once(() =>
+  z.strictObject({
+    /** Addresses of private networks that `skills update` may fetch from. */
+    private_origins: z.array(z.string().min(1)).default([]),
+  }),
+);
+
+export type InstallContext = ExtensionContext<z.output<ReturnType<typeof config>>>;
+
+/** Installs, updates, removes and begins skills, and looks at them before anybody trusts them. */
+export default class SkillInstall implements CommandProvider, SkillInspector, SkillExplainer {
+  static get config() {
+    return config();
+  }
+
+  static protocols = [SkillInspector, SkillExplainer];
+
+  constructor(private readonly context: InstallContext) {}
+
+  getCommands(): readonly Command[] {
+    return installCommands(this.context);
+  }
+
+  async inspect(directory: string): ReturnType<SkillInspector['inspect']> {
+    const { inspectSkill } = await import('./safety/inspection.ts');
+    return inspectSkill(directory);
+  }
+
+  /** Where it was installed from. */
+  async explainSkill(
+    { id, source, directory }: SkillRecord,
+    _asked: { readonly agent: AgentSpec | null; readonly text: string | null },
+  ): ReturnType<SkillExplainer['explainSkill']> {
+    const writer = this.context.use(SkillWriter);
+    const place = (await writer.places()).find(({ label, skills }) => label === source && path.dirname(directory) === skills);
+    const entry = place && (await writer.installed(place.source)).find((one) => one.id === id);
+    if (entry === undefined) return null;
+    const { origin, commit, digest, installedAt } = entry;
+    const { treeDigest } = await import('@pith/skill-files');
+    const isEdited = (await treeDigest(directory)) !== digest;
+    const at = [origin.path, commit === null ? undefined : `commit ${commit.slice(0, 12)}`].filter((part) => part !== undefined).join(', ');
+    const line = `installed from ${origin.location}${at === '' ? '' : ` (${at})`}, ${installedAt}${isEdited ? '; changed by hand since' : ''}`;
+    return { lines: [line], json: { origin: { ...origin }, commit, digest, installedAt, edited: isEdited } };
+  }
+}

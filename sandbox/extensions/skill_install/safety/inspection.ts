@@ -1,0 +1,269 @@
+import path from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { messageOf } from 'pith';
+import type { SkillInspection } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
+import { folderTree, type FolderTree, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
+import { downloadAndRun } from './download-and-run.ts';
+import { encodedText } from './encoded-text.ts';
+import { hiddenCharacters } from './hidden-characters.ts';
+import { unknownHosts } from './hosts.ts';
+import { instructions } from './instructions.ts';
+import { bySeverity, excerpt, type ScanFinding, type ScannedLine, type ScannedText, type Scanner } from './scan-finding.ts';
+
+/** Of one file; what follows is told as not looked at. */
+const FILE_LIMIT = 1024 * 1024;
+/** Of all files of a skill. */
+const TEXT_LIMIT = 16 * 1024 * 1024;
+/** Of each file, however many there are. */
+const HEAD_LIMIT = 8 * 1024;
+/** Findings of one kind in one file. */
+const SAME = 10;
+
+/** Looks at every file of a skill's folder without following links. Rejects only where the folder cannot be read. */
+export async function inspectSkill(directory: string): Promise<SkillInspection> {
+  const tree = await folderTree(directory);
+  const findings: ScanFinding[] = [...treeFindings(tree)];
+  const scripts = new Set(tree.files.filter((file) => isProgram(file)).map((file) => file.path));
+  const toolsets: string[] = [];
+  let left = TEXT_LIMIT;
+  for (const file of [...tree.files].sort(byWorth)) {
+    const read = await readBytes(directory, file, Math.max(HEAD_LIMIT, Math.min(FILE_LIMIT, left)));
+    if (typeof read === 'string') findings.push(finding(scripts.has(file.path) ? 'high' : 'medium', 'not_scanned', file.path, read));
+    else {
+      left -= read.length;
+      const readings = readingsOf(read);
+      if (readings.text.startsWith('#!')) scripts.add(file.path);
+      findings.push(...fileFindings(file, scripts.has(file.path), read.length, readings));
+      if (isSkillFile(file)) toolsets.push(...(await toolsetsOf(directory, file, readings.text)));
+    }
+    await breathe();
+  }
+  return {
+    files: tree.files.map(({ path: name, size }) => ({ path: name, size })),
+    links: tree.links,
+    scripts: [...scripts].sort(),
+    toolsets,
+    findings: findings.sort(bySeverity),
+  };
+}
+
+/** What runs comes first, then what is read, the small before the large: nothing that is put beside it takes its room. */
+function byWorth(a: TreeFile, b: TreeFile): number {
+  return worth(a) - worth(b) || a.size - b.size || (a.path < b.path ? -1 : 1);
+}
+
+function worth(file: TreeFile): number {
+  if (isProgram(file) || isSkillFile(file)) return 0;
+  return isProse(file.path) ? 1 : 2;
+}
+
+function* fileFindings(
+  file: TreeFile,
+  runs: boolean,
+  bytes: number,
+  { text, rest, holdsNul, isMachineCode }: Readings,
+): Iterable<ScanFinding> {
+  const isData = holdsNul && (isMachineCode || !(runs || isProse(file.path)));
+  if (bytes < file.size && !(isData && !runs))
+    yield finding(runs ? 'high' : 'medium', 'not_scanned', file.path, `only its first ${bytes} bytes were looked at`);
+  if (holdsNul && (runs || isMachineCode)) yield finding('high', 'binary_program', file.path, 'is a program that nobody can read');
+  else if (holdsNul && !isData)
+    yield finding('medium', 'hidden_character', file.path, 'holds NUL characters, which hide it from many programs');
+  const told = isData ? [] : scanText(file.path, text);
+  yield* told;
+  if (rest === null) return;
+  const known = new Set(told.map(keyOf));
+  yield* scanText(file.path, rest).filter((one) => one.severity === 'high' && !known.has(keyOf(one)));
+}
+
+function keyOf({ severity, code, line }: ScanFinding): string {
+  return `${severity} ${code} ${line}`;
+}
+
+/** The findings of one text, `file` being its name in the skill. */
+export function scanText(file: string, text: string): readonly ScanFinding[] {
+  const scanned = scannedText(file, text);
+  const findings: ScanFinding[] = [];
+  for (const scanner of SCANNERS) {
+    const told = new Map<string, number>();
+    for (const hit of scanner(scanned)) {
+      const key = `${hit.code} ${hit.severity}`;
+      const count = (told.get(key) ?? 0) + 1;
+      told.set(key, count);
+      if (count > SAME) break;
+      findings.push({ ...hit, file });
+    }
+  }
+  return findings;
+}
+
+function* treeFindings({ links, others, files, more, entries }: FolderTree): Iterable<ScanFinding> {
+  for (const { path: name } of entries)
+    if (printableLine(name) !== name) yield finding('high', 'hidden_character', name, 'has a name with characters that nobody sees');
+  for (const link of links)
+    yield finding(
+      leadsOut(link) ? 'high' : 'low',
+      'link',
+      link.path,
+      `is a link to ${JSON.stringify(link.target)}${leadsOut(link) ? ', outside of the skill' : ''}`,
+    );
+  for (const other of others) yield finding('high', 'no_file', other, 'is neither a file nor a folder');
+  for (const file of files)
+    if (file.links > 1) yield finding('medium', 'link', file.path, 'has several hard links, so it may be a file from elsewhere');
+  if (more) yield finding('high', 'not_scanned', '.', 'holds more than was looked at');
+}
+
+function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {
+  const way = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
+  return path.posix.isAbsolute(target) || way === '..' || way.startsWith('../');
+}
+
+function isSkillFile({ path: name }: TreeFile): boolean {
+  return /^skill\.md$/i.test(name);
+}
+
+/** The first bytes of a file, at most `limit`; else why it was not looked at. */
+async function readBytes(directory: string, file: TreeFile, limit: number): Promise<Buffer | string> {
+  try {
+    const handle = await open(path.join(directory, file.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      if (!(await handle.stat()).isFile()) return 'is no regular file';
+      const buffer = Buffer.alloc(Math.min(limit, file.size + 1));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return `was not looked at: ${messageOf(error)}`;
+  }
+}
+
+async function toolsetsOf(directory: string, file: TreeFile, text: string): Promise<readonly string[]> {
+  const about = { id: path.basename(directory), file: path.join(directory, file.path), mode: 'load', size: file.size } as const;
+  return (await parseSkillFile(text, about)).fields.toolsets;
+}
+
+function finding(severity: ScanFinding['severity'], code: string, file: string, message: string): ScanFinding {
+  return { severity, code, file, line: 1, message };
+}
+
+/** How the bytes of a file can be read. */
+interface Readings {
+  /** As a person reads them. */
+  readonly text: string;
+  /** As an interpreter may read them that takes no notice of what it does not know; null: as the text is. */
+  readonly rest: string | null;
+  /** NUL characters, which hide a text from most that looks at it, or make it the data of a program. */
+  readonly holdsNul: boolean;
+  /** They begin as programs of machines do. */
+  readonly isMachineCode: boolean;
+}
+
+const MACHINE_CODE = /^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm)/;
+
+function readingsOf(bytes: Buffer): Readings {
+  const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const whole = bytes.toString(isWide ? 'utf16le' : 'utf8');
+  const text = whole.replaceAll('\0', '');
+  const holdsNul = text.length < whole.length;
+  const isMachineCode = holdsNul && MACHINE_CODE.test(bytes.subarray(0, 4).toString('latin1'));
+  return { text, rest: isWide || holdsNul ? visible(bytes) : null, holdsNul, isMachineCode };
+}
+
+/** A shell runs the lines that it can read among others that it cannot. */
+function visible(bytes: Buffer): string {
+  return bytes.toString('latin1').replace(/[^\t\n\r\x20-\x7e]/g, '');
+}
+
+/** A line is looked at in pieces of this length, so that no pattern meets an endless one. */
+const PIECE = 4096;
+/** What a pattern may span over the border of two pieces. */
+const OVERLAP = 512;
+/** So many lines that go on are joined at most. */
+const JOINED = 12;
+const PROSE =
+  /\.(?:md|mdx|markdown|txt|rst|adoc|html?|csv|tsv|json|jsonl|ya?ml|toml|xml|svg)$|(?:^|\/)(?:licen[cs]e|notice|readme|changelog)[^/]*$/i;
+
+/** Whether a file with that name is for reading. */
+function isProse(path: string): boolean {
+  return PROSE.test(path);
+}
+
+function scannedText(path: string, text: string): ScannedText {
+  return { path, kind: isProse(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines: [...linesOf(text)] };
+}
+
+function* linesOf(text: string): Iterable<ScannedLine> {
+  const raw = text.split(/\r\n|[\n\r\u2028\u2029]/);
+  for (let at = 0; at < raw.length; at++) {
+    const number = at + 1;
+    let line = raw[at]!;
+    for (let joined = 1; joined < JOINED && at + 1 < raw.length && goesOn(line); joined++)
+      line = `${line.replace(/[\\`^]\s*$/, '')} ${raw[++at]!}`;
+    if (line.length <= PIECE) {
+      if (line !== '') yield { number, text: line };
+    } else for (let start = 0; start < line.length; start += PIECE - OVERLAP) yield { number, text: line.slice(start, start + PIECE) };
+  }
+}
+
+/** A shell reads on after a backslash or a pipe; a row of a Markdown table ends with one too. */
+function goesOn(line: string): boolean {
+  if (line.length > PIECE) return false;
+  const end = line.trimEnd();
+  return end.endsWith('\\') || (end.endsWith('|') && !end.trimStart().startsWith('|'));
+}
+
+/** Where keys, tokens and passwords of a person lie. */
+const PATHS = new RegExp(
+  [
+    String.raw`(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|homedir\(\)|Path\.home\(\)|/home/\w+|/Users/\w+|/root)[\w"'\s,)/\\+(-]{0,12}\.(?:ssh|aws|azure|kube|gnupg|docker/config|config/gcloud|config/gh|netrc|npmrc|pypirc|git-credentials|password-store|pgpass)\b`,
+    String.raw`(?<![\w])\.(?:ssh/(?:id_\w+|authorized_keys|config|\*)|aws/credentials|kube/config|docker/config\.json|git-credentials|netrc|pgpass|gnupg/)`,
+    String.raw`\bid_(?:rsa|dsa|ecdsa|ed25519)\b(?!\.pub)`,
+    String.raw`/etc/shadow\b`,
+    String.raw`\bLogin(?: |\\ )Data\b|\bkey4\.db\b|\blogins\.json\b|\bcookies\.sqlite\b|(?:Chrome|Chromium|Brave-Browser|BraveSoftware|Edge)[\\/ \w]{0,40}[\\/](?:User Data|Default)\b`,
+    String.raw`\bLibrary/Keychains\b|\bdump-keychain\b|\bfind-(?:generic|internet)-password\b|\blogin\.keychain\b`,
+    String.raw`\bwallet\.dat\b|\.electrum\b|\bMetaMask\b`,
+    String.raw`169\.254\.169\.254|metadata\.google\.internal`,
+  ].join('|'),
+  'i',
+);
+/** A project's own secrets: everybody names them, few send them away. */
+const DOTENV = /(?<![\w$.*])\.env(?:\.(?:local|production|prod|development|staging))?(?![\w.-]*(?:example|sample|template|\())(?![\w(])/i;
+const READS =
+  /\b(?:cat|less|more|head|tail|cp|scp|rsync|tar|zip|base64|xxd|curl|wget|nc|ncat|type|Get-Content|Copy-Item|strings|sqlite3)\b|\bopen\s*\(|\bread(?:_text|_bytes|File(?:Sync)?)?\s*\(|createReadStream|\bread\b[^.\n]{0,40}\b(?:contents?|file|it)\b|dump-keychain|find-(?:generic|internet)-password/i;
+const SENDS =
+  /\b(?:curl|wget|nc|ncat|netcat|scp|rsync|ftp|sftp|telnet|Invoke-WebRequest|Invoke-RestMethod|iwr|irm)\b|requests\.(?:post|put)|httpx\.(?:post|put)|\bfetch\s*\(|urlopen|\b(?:upload|send|post|exfiltrate)\b/i;
+const GUARDS =
+  /\b(?:never|do not|don't|must not|should not|avoid|ensure|git-?ignore|detect|flag|suspicious|malicious|attack|misaligned|disguise|such as|e\.g\.|theft|stealing|leak)\b/i;
+
+/** Where a text leaves to. */
+const TARGET = /https?:\/\/|\b(?:nc|ncat|netcat|scp|rsync)\b|@\S{0,40}\.env\b/i;
+const COMMENT = /^\s*(?:#|\/\/|\*|--|;|REM\b)/i;
+const PUBLIC_KEY = /\S*\.pub\b/g;
+
+/** Places where credentials lie: one that is read or sent away is worse than one that is named. */
+const credentialPaths: Scanner = function* ({ kind, lines }) {
+  for (const { number, text: line } of lines) {
+    const text = line.includes('.pub') ? line.replace(PUBLIC_KEY, '') : line;
+    const path = PATHS.exec(text);
+    const project = path === null ? DOTENV.exec(text) : null;
+    const found = path ?? project;
+    if (found === null) continue;
+    const told = kind === 'prose' && GUARDS.test(text);
+    const sent = !told && SENDS.test(text) && (path !== null || TARGET.test(text));
+    if (path === null && !sent) continue; // a project's `.env` is told only where it leaves the machine
+    const used = sent || (!told && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
+    yield {
+      severity: used ? 'high' : 'medium',
+      code: 'credential_path',
+      line: number,
+      message: `${sent ? 'reads and sends away' : used ? 'reads' : 'names'} a place where credentials lie: ${excerpt(found[0], 60)}`,
+    };
+  }
+};
+
+const SCANNERS: readonly Scanner[] = [downloadAndRun, credentialPaths, encodedText, hiddenCharacters, unknownHosts, instructions];

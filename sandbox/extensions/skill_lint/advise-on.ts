@@ -1,0 +1,227 @@
+import path from 'node:path';
+import type { Diagnostic } from 'pith';
+import { didYouMean } from '@pith/plain-text';
+import { clean, type LintResult, lintSkill, PLACEHOLDERS } from '@pith/skill-files';
+import { Bm25fRanker, eachTerm, type TextDocument } from '@pith/word-ranker';
+import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } from './linked-resources.ts';
+
+/** What lint knows of where skills lie; each are SKILL.md files. */
+export interface Neighbours {
+  /** Further skills than those to judge: they are seen beside, and `requires` may name them. */
+  readonly beside?: readonly string[];
+  /** Offered to nobody: judged, and compared with no other. */
+  readonly apart?: ReadonlySet<string>;
+  /** They came with Pith: nobody edits them. */
+  readonly shipped?: ReadonlySet<string>;
+}
+
+/** Holds skills to the specification and to advice. `given` are SKILL.md files to judge. Results come in their order. */
+export async function adviseOn(
+  given: readonly string[],
+  { beside = [], apart = new Set(), shipped = new Set() }: Neighbours = {},
+): Promise<readonly LintResult[]> {
+  const results = await inTurn(given, (file) => lintSkill(file, path.dirname(file)));
+  const judged = (await inTurn(given, readSkillFolder)).filter((skill) => skill !== null);
+  const ids = new Set(judged.map(({ id }) => id));
+  const others = await inTurn(
+    beside.filter((file) => !given.includes(file) && !ids.has(path.basename(path.dirname(file)))),
+    readSkillFolder,
+  );
+  const all = [...judged, ...others.filter((skill) => skill !== null)].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const compared = all.filter(({ file }) => !apart.has(file));
+  const comparable = judged.filter(({ file }) => !apart.has(file));
+  const found: Diagnostic[] = [
+    ...requirements(judged, all),
+    ...outrankedExamples(comparable, compared, shipped),
+    ...similarDescriptions(compared, new Set(comparable)),
+  ];
+  for (const skill of judged) found.push(...whenToUse(skill), ...templateLeft(skill), ...(await linkedResources(skill)));
+  return results.map((result, at) => ({
+    ...result,
+    path: path.dirname(given[at]!),
+    diagnostics: [...result.diagnostics, ...found.filter(({ file }) => file === given[at]).sort(byLine)],
+  }));
+}
+
+async function inTurn<In, Out>(values: readonly In[], work: (value: In) => Promise<Out>): Promise<Out[]> {
+  const results: Out[] = [];
+  for (const value of values) results.push(await work(value));
+  return results;
+}
+
+function byLine(a: Diagnostic, b: Diagnostic): number {
+  return (a.line ?? 0) - (b.line ?? 0);
+}
+
+/** What `skills new` wrote and nobody has replaced. */
+function* templateLeft(skill: LintedSkill): Iterable<Diagnostic> {
+  const left = (what: string, cure: string, line: number) =>
+    advice(skill, 'template_left', { message: `still has the ${what} that skills new wrote`, cure }, line);
+  if (skill.description.includes(PLACEHOLDERS.description))
+    yield left('description', 'say what it does and when to use it', lineOf(skill, 'description'));
+  if (skill.body.includes(PLACEHOLDERS.body))
+    yield left('text', 'write what the agent must know', skill.bodyLine + skill.body.split(PLACEHOLDERS.body)[0]!.split('\n').length - 1);
+}
+
+const SAYS =
+  /\b(?:when(?:ever)?|while|before|after|if (?:the|a|you|an|asked)|asks?|asked|wants?|needs?|trigger(?:s|ed)?|mentions?|(?:use|used|useful|invoke|apply|call|activate|load|run|helps?|designed|intended|guide|required?|must) (?:this |it |the |skill |be |you |only |proactively |always )*(?:for|to|with|in|as|by|on|at)|use (?:this|it|proactively)|must (?:use|be used)|for (?:\w+ing|any|all|creating|when)|(?:any|every) (?:time|request|task)|tasks? (?:like|such|that|involving)|scenarios?|situations?|questions?)\b/i;
+const OTHER_LANGUAGES =
+  /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\b(?:wenn|wann|lorsque|quand|cuando|quando|\u043a\u043e\u0433\u0434\u0430|\u0435\u0441\u043b\u0438)\b/i;
+
+/** A description that tells what, and not when: then the model cannot know that it should read on. */
+function* whenToUse(skill: LintedSkill): Iterable<Diagnostic> {
+  const { description, triggers, extra, examples } = skill;
+  const told = [description, extra['when_to_use'], extra['when-to-use'], extra['whenToUse']]
+    .filter((one) => typeof one === 'string')
+    .join(' ');
+  if (triggers !== null || examples.length > 0 || SAYS.test(told) || OTHER_LANGUAGES.test(told)) return;
+  yield advice(
+    skill,
+    'when_to_use_missing',
+    {
+      message: 'has a description that does not say when to use it',
+      cure: "add a sentence 'Use when …' in the words that people would use",
+    },
+    'description',
+  );
+}
+
+/** Examples of a skill for which the ranker of words puts another one first. `all` are the skills that it is offered beside; those of `shipped` nobody edits. */
+function* outrankedExamples(
+  skills: readonly LintedSkill[],
+  all: readonly LintedSkill[],
+  shipped: ReadonlySet<string>,
+): Iterable<Diagnostic> {
+  if (!skills.some(({ examples }) => examples.length > 0)) return;
+  const ranker = new Bm25fRanker();
+  const files = new Map(all.map(({ id, file }) => [id, file]));
+  for (const skill of all) ranker.upsert(documentOf(skill));
+  for (const skill of skills) {
+    for (const example of skill.examples) {
+      const [first] = ranker.rank(example, { k: 1 });
+      if (first === undefined || first.id === skill.id) continue;
+      const others = shipped.has(files.get(first.id)!) ? '' : `, or take them out of '${first.id}'`;
+      const message = `is second to '${first.id}' for its own example '${example}' (it matched ${first.why.join(', ')})`;
+      const cure = `use the words of the example in the description of '${skill.id}'${others}`;
+      yield advice(skill, 'example_outranked', { message, cure }, 'examples');
+    }
+  }
+}
+
+/** As search has it. */
+function documentOf({ id, name, description, tags, examples, triggers, extra, body }: LintedSkill): TextDocument {
+  const told = [extra['when_to_use'], extra['when-to-use'], ...(triggers?.keywords ?? []), ...(triggers?.verbs ?? [])];
+  return { id, name: clean(name), description, tags, examples: [...examples, ...told.filter((one) => typeof one === 'string')], body };
+}
+
+/** What `requires` names and nobody has, and circles. `all` are the skills that could be meant. */
+function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill[]): Iterable<Diagnostic> {
+  const byId = new Map(all.map((skill) => [skill.id, skill]));
+  const names = new Map(all.map((skill) => [skill.name, skill]));
+  const meant = (wanted: string) => byId.get(wanted) ?? names.get(wanted);
+  for (const skill of skills) {
+    for (const wanted of skill.requires) {
+      if (meant(wanted) !== undefined) continue;
+      const hint = didYouMean(wanted, byId.keys());
+      yield advice(
+        skill,
+        'requires_unknown',
+        { message: `requires '${wanted}', which no source has${hint}`, cure: 'correct the id, add that skill, or leave it out' },
+        'requires',
+      );
+    }
+  }
+  const told = new Set<string>();
+  for (const skill of skills) {
+    const circle = circleFrom(skill, meant);
+    if (circle === null) continue;
+    const key = circle
+      .map(({ id }) => id)
+      .sort()
+      .join(' ');
+    if (told.has(key)) continue;
+    told.add(key);
+    const way = [...circle, circle[0]!].map(({ id }) => id).join(' → ');
+    yield advice(skill, 'requires_circle', { message: `requires itself in a circle: ${way}`, cure: 'leave one of them out' }, 'requires');
+  }
+}
+
+/** The shortest way from a skill back to itself, or null. */
+function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill | undefined): readonly LintedSkill[] | null {
+  const from = new Map<LintedSkill, LintedSkill | null>([[start, null]]);
+  const queue = [start];
+  for (let skill = queue.shift(); skill !== undefined; skill = queue.shift()) {
+    for (const wanted of skill.requires) {
+      const next = meant(wanted);
+      if (next === start) {
+        const way: LintedSkill[] = [];
+        for (let one: LintedSkill | null = skill; one !== null; one = from.get(one) ?? null) way.unshift(one);
+        return way;
+      }
+      if (next === undefined || from.has(next)) continue;
+      from.set(next, skill);
+      queue.push(next);
+    }
+  }
+  return null;
+}
+
+/** Of what two descriptions say, so much in common makes them hard to tell apart. */
+const SIMILAR = 0.6;
+/** Fewer words say too little to compare. */
+const LEAST_TERMS = 4;
+
+/** Skills whose descriptions say nearly the same. One finding for all that are near to a judged one; no two of them are told of again. */
+function* similarDescriptions(skills: readonly LintedSkill[], judged: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
+  const terms = skills.map(({ description }) => termsOf(description));
+  const holders = new Map<string, number[]>();
+  const near = new Map<LintedSkill, Map<LintedSkill, number>>();
+  for (const [at, skill] of skills.entries()) {
+    const own = terms[at]!;
+    if (own.size < LEAST_TERMS) continue;
+    const common = new Map<number, number>();
+    for (const term of own) {
+      const before = holders.get(term) ?? [];
+      // What a great many say tells none of them apart, and would make this quadratic.
+      if (before.length < 200) for (const other of before) common.set(other, (common.get(other) ?? 0) + 1);
+      before.push(at);
+      holders.set(term, before);
+    }
+    for (const [other, count] of common) {
+      const similarity = count / (own.size + terms[other]!.size - count);
+      if (similarity < SIMILAR) continue;
+      const [first, second] = judged.has(skills[other]!) ? [skills[other]!, skill] : [skill, skills[other]!];
+      if (!judged.has(first)) continue;
+      near.set(first, (near.get(first) ?? new Map<LintedSkill, number>()).set(second, similarity));
+    }
+  }
+  const groups: Set<LintedSkill>[] = [];
+  for (const first of skills) {
+    const others = [...(near.get(first) ?? [])].filter(([other]) => !groups.some((group) => group.has(first) && group.has(other)));
+    if (others.length === 0) continue;
+    groups.push(new Set([first, ...others.map(([other]) => other)]));
+    yield finding(first, others);
+  }
+}
+
+function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, number])[]): Diagnostic {
+  const [least, most] = [Math.min, Math.max].map((pick) => Math.round(pick(...others.map(([, similarity]) => similarity)) * 100));
+  const names = others.map(([{ id }]) => `'${id}'`);
+  const listed = names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  const percent = least === most ? `${most}` : `${least} to ${most}`;
+  return advice(
+    first,
+    'description_similar',
+    {
+      message: `has nearly the description of ${listed} (${percent} % of their words are the same)`,
+      cure: `say in each what it is for and the other${names.length === 1 ? ' is' : 's are'} not, or make them one`,
+    },
+    'description',
+  );
+}
+
+function termsOf(text: string): ReadonlySet<string> {
+  const terms = new Set<string>();
+  eachTerm(text, (term) => void terms.add(term));
+  return terms;
+}

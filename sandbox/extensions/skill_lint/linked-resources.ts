@@ -1,0 +1,146 @@
+import path from 'node:path';
+import type { Diagnostic } from 'pith';
+import { FILE_LIMIT, folderTree, parseSkillFile, readRegularFile, type SkillFields, splitFrontmatter } from '@pith/skill-files';
+
+/** A skill with all that lint looks at. */
+export interface LintedSkill extends SkillFields {
+  readonly id: string;
+  readonly directory: string;
+  /** Its SKILL.md. */
+  readonly file: string;
+  readonly text: string;
+  readonly body: string;
+  /** On which line the body begins, from 1. */
+  readonly bodyLine: number;
+  /** Every file below the folder, relative to it. */
+  readonly resources: readonly string[];
+}
+
+/** null for what cannot be read or loaded: the specification's rules say why. */
+export async function readSkillFolder(file: string): Promise<LintedSkill | null> {
+  const directory = path.dirname(file);
+  const id = path.basename(directory);
+  const bytes = await readRegularFile(file, FILE_LIMIT).catch(() => null);
+  if (bytes === null) return null;
+  const { valid, fields } = await parseSkillFile(bytes, { id, file, mode: 'load' });
+  const text = bytes.toString('utf8');
+  const split = splitFrontmatter(text, true);
+  if (!valid || 'code' in split) return null;
+  const tree = await folderTree(directory).catch(() => null); // it was read a moment ago: it is gone now
+  const resources = (tree?.files ?? []).map(({ path: name }) => name).filter((name) => name !== path.basename(file));
+  const bodyLine = text.slice(0, split.bodyOffset).split('\n').length;
+  return { ...fields, id, directory, file, text, body: text.slice(split.bodyOffset), bodyLine, resources };
+}
+
+/** The line of a frontmatter key, from 1. */
+export function lineOf({ text }: LintedSkill, key: string): number {
+  const line = text.split('\n', 400).findIndex((one) => one.startsWith(`${key}:`));
+  return line < 0 ? 1 : line + 1;
+}
+
+/** A finding of lint about one skill; the file is that of the skill. */
+export function advice(
+  skill: LintedSkill,
+  code: string,
+  { message, cure }: { readonly message: string; readonly cure: string },
+  line: number | string = 1,
+): Diagnostic {
+  return {
+    severity: 'warning',
+    code,
+    message,
+    file: skill.file,
+    line: typeof line === 'string' ? lineOf(skill, line) : line,
+    column: 1,
+    cure,
+  };
+}
+
+const LINK = /!?\[[^\]\n]{0,200}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+"[^"\n]{0,200}")?\s*\)/g;
+/** A path in backticks that begins with a folder that skills have. */
+const NAMED = /`(?:\.\/)?((?:references?|resources|templates|scripts|assets|toolsets)\/[\w./-]{1,200}\.\w{1,8})`/g;
+/** Not meant as the name of a file. */
+const PLACEHOLDER = /[<>{}*$|]|\.\.\.|\bYYYY|\bpath\/to\b|\bexample-|\bfoo\b|\bbar\b/;
+/** These speak for themselves. */
+const UNNAMED =
+  /(?:^|\/)(?:licen[cs]e|notice|readme|changelog|security|contributing|evals?\b|tests?\b|\.|__|package(?:-lock)?\.json|pyproject\.toml|requirements\.txt|uv\.lock)/i;
+const TEXT_LIMIT = 256 * 1024;
+
+/** Files that the text names and that are not there, and files under references/ that nothing leads to. */
+export async function linkedResources(skill: LintedSkill): Promise<readonly Diagnostic[]> {
+  const found: Diagnostic[] = [];
+  const resources = new Set(skill.resources);
+  const folders = new Set(skill.resources.flatMap(parentsOf));
+  const told = new Set<string>();
+  for (const { target, line } of namesIn(skill.body)) {
+    const place = placeOf(target);
+    if (place === null || told.has(place) || resources.has(place) || folders.has(place)) continue;
+    told.add(place);
+    found.push(
+      advice(
+        skill,
+        'link_missing',
+        { message: `names the file '${place}', which is not there`, cure: 'add the file or correct the name' },
+        skill.bodyLine + line,
+      ),
+    );
+  }
+  const mentioned = await mentionsIn(skill);
+  for (const resource of skill.resources) {
+    if (!/^(?:references?|resources|docs)\//.test(resource) || UNNAMED.test(resource)) continue;
+    const parts = [resource, path.basename(resource), path.basename(resource).replace(/\.\w+$/, ''), ...parentsOf(resource).slice(1)];
+    if (parts.some((part) => mentioned.includes(part))) continue;
+    found.push(
+      advice(skill, 'resource_unlinked', {
+        message: `has '${resource}', which its text does not name, so that nobody will read it`,
+        cure: 'name it in SKILL.md where it is needed, or remove it',
+      }),
+    );
+  }
+  return found;
+}
+
+function* namesIn(body: string): Iterable<{ readonly target: string; readonly line: number }> {
+  let fence: string | null = null;
+  for (const [line, text] of body.split('\n').entries()) {
+    const mark = /^\s*(```+|~~~+)/.exec(text)?.[1];
+    if (mark !== undefined) {
+      fence = fence === null ? mark : text.trim().startsWith(fence) ? null : fence;
+      continue;
+    }
+    if (fence !== null) continue;
+    for (const pattern of [LINK, NAMED]) for (const match of text.matchAll(pattern)) yield { target: match[1]!, line };
+  }
+}
+
+/** Relative to the skill's folder; null for what is no file of this skill. */
+function placeOf(target: string): string | null {
+  const bare = target.replace(/[?#].*$/, '');
+  if (bare === '' || /^[a-z][a-z0-9+.-]*:|^\/|^~/i.test(bare) || PLACEHOLDER.test(bare)) return null;
+  if (!/[./]/.test(bare)) return null; // a word, as in an example of a link
+  let plain: string;
+  try {
+    plain = decodeURIComponent(bare);
+  } catch {
+    plain = bare; // a percent sign that encodes nothing
+  }
+  const place = path.posix.normalize(plain).replace(/\/$/, '');
+  return place.startsWith('..') || place === '.' ? null : place;
+}
+
+/** The text of SKILL.md and of every Markdown file beside it. */
+async function mentionsIn({ body, directory, resources }: LintedSkill): Promise<string> {
+  const texts = [body];
+  for (const resource of resources.filter((name) => /\.(?:md|mdx|txt)$/i.test(name)).slice(0, 200)) {
+    const bytes = await readRegularFile(path.join(directory, resource), TEXT_LIMIT).catch(() => null); // too large, or gone
+    if (bytes !== null && !/^(?:references?|resources|docs)\//.test(resource)) texts.push(bytes.toString('utf8'));
+    else if (bytes !== null && body.includes(path.basename(resource))) texts.push(bytes.toString('utf8'));
+  }
+  return texts.join('\n');
+}
+
+/** `a/b` of `a/b/c.md`, then `a`, each with a slash as people write folders. */
+function parentsOf(resource: string): string[] {
+  const parts = resource.split('/').slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+}

@@ -1,0 +1,96 @@
+import { type AgentSpec, isToolResult, PithError, type ToolResult, type TurnInfo } from 'pith';
+import { listResources, resourceBytes } from '@pith/skill-files';
+import { agentSkills, type ScopeCache } from './catalog/scope.ts';
+import type { FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
+import { renderEnvelope } from './reading/envelope.ts';
+import { skillFor, type ToolPorts } from './reading/read-skill.ts';
+import { skillError } from './reading/results.ts';
+import { findSkill } from './scan/names.ts';
+import { documentOf } from './search/documents.ts';
+import type { Snapshot } from './skill.ts';
+
+/** What the registry answers to the other extensions of its family. */
+export class Library implements SkillLibrary {
+  private readonly views = new WeakMap<Snapshot, SkillRecords>();
+  private readonly ports: Pick<ToolPorts, 'context' | 'registry' | 'cache' | 'pinned' | 'search'>;
+
+  constructor(ports: Library['ports']) {
+    this.ports = ports;
+  }
+
+  async records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords> {
+    const { registry, cache, pinned } = this.ports;
+    const snapshot = of !== undefined && 'turn' in of ? await pinned(of.turn) : await registry.fresh();
+    const view = this.viewOf(snapshot);
+    if (of === undefined) return view;
+    const agent = 'turn' in of ? of.turn.agent : of.agent;
+    if (!this.ports.context.config.enabled) return { ...view, agent: { readable: [], bound: [], settings: agentSkills(agent) } };
+    return cache.made(snapshot, agent, 'records', () => ({ ...view, agent: agentRecords(cache, snapshot, agent) }));
+  }
+
+  async find(name: string, turn: TurnInfo): Promise<{ readonly skill: SkillRecord } | { readonly error: ToolResult }> {
+    if (!this.ports.context.config.enabled) return { error: skillError('skills_disabled', 'Skills are switched off.') };
+    const found = await skillFor(this.ports, name, turn);
+    return isToolResult(found) ? { error: found } : { skill: found };
+  }
+
+  async named(reference: string): Promise<SkillRecord> {
+    const { wantedSkill } = await import('./commands/wanted.ts');
+    return wantedSkill(this.ports.registry, await this.ports.registry.refreshIfOlderThan(0), reference);
+  }
+
+  async readBody(ref: string, notes: readonly string[] = []): Promise<SkillText> {
+    const skill = await this.skill(ref);
+    const { body, sha256, stale } = await this.ports.registry.readBody(skill);
+    const resources = await listResources(skill.realDirectory);
+    const said = stale === undefined ? notes : [...notes, `note: ${stale}`];
+    const envelope = renderEnvelope({ skill, sha256, text: body, part: 1, parts: 1, resources, notes: said });
+    return { skill, body, sha256, envelope, ...(stale === undefined ? {} : { stale }) };
+  }
+
+  async readFile(ref: string, path: string, most: number): Promise<Uint8Array | null> {
+    const { realDirectory } = await this.skill(ref);
+    const read = await resourceBytes(realDirectory, path, most);
+    return read.kind === 'bytes' && (await this.isTrusted(ref)) ? read.bytes : null;
+  }
+
+  async isTrusted(ref: string): Promise<boolean> {
+    return this.ports.registry.isStillTrusted(await this.skill(ref));
+  }
+
+  async document(ref: string): Promise<RankerDocument> {
+    const skill = await this.skill(ref);
+    return documentOf(skill, (await this.ports.registry.studyBody(skill)) ?? '');
+  }
+
+  async search(
+    query: string,
+    { k, agent }: { readonly k: number; readonly agent?: AgentSpec },
+    signal?: AbortSignal,
+  ): Promise<FoundSkills> {
+    const { registry, cache, search } = this.ports;
+    const snapshot = await registry.refreshIfOlderThan(0);
+    const readable = agent === undefined ? null : cache.scope(snapshot, agent).readable;
+    const asked = readable === null ? { k } : { k, agentId: agent!.id, among: (id: string) => readable.has(id) };
+    const { ranked, by, note } = await search.patiently(snapshot, query, asked, signal);
+    return { ranked, by, note };
+  }
+
+  private async skill(ref: string): Promise<SkillRecord> {
+    const skill = findSkill(await this.ports.registry.fresh(), ref);
+    if (skill === undefined) throw new PithError('skill_not_found', `there is no skill '${ref}'`, { cure: 'see pith skills list' });
+    return skill;
+  }
+
+  private viewOf(snapshot: Snapshot): SkillRecords {
+    const { generation, skills, all } = snapshot;
+    const view = this.views.get(snapshot) ?? { generation, skills: [...skills.values()], all, agent: null };
+    this.views.set(snapshot, view);
+    return view;
+  }
+}
+
+function agentRecords(cache: ScopeCache, snapshot: Snapshot, agent: AgentSpec): NonNullable<SkillRecords['agent']> {
+  const { readable, bound, settings } = cache.scope(snapshot, agent);
+  return { readable: [...readable.keys()].sort(), bound: [...bound], settings };
+}

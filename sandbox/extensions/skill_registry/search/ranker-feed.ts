@@ -1,0 +1,215 @@
+import { type Clock, type Events, type Logger, messageOf, PithError, type Remote } from 'pith';
+import { within } from '@pith/promises';
+import { printableLine } from '@pith/plain-text';
+import type { RankOptions as Limits } from '@pith/word-ranker';
+import type { RankedSkill, RankerProvider } from '../contract.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import { documentOf, documentVersion } from './documents.ts';
+
+export interface RankerFeedOptions {
+  /** The extension's id. */
+  readonly id: string;
+  /** null while it cannot be reached. */
+  find(): Remote<RankerProvider> | null;
+  /** null where it cannot be read now. */
+  readBody(skill: Skill): Promise<string | null>;
+  /** Called when the ranker has been told all that changed. */
+  onKnown(): Promise<void>;
+  readonly events: Pick<Events, 'handle'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface RankOptions extends Limits {
+  /** Who asks. */
+  readonly agentId?: string;
+}
+
+/** Why a ranker gave no answer. */
+export type NoAnswer = 'absent' | 'told' | 'failed';
+
+const BATCH = 50;
+/** Up to so many skills that the asker may not see are asked for beside the others, and dropped; with more the ids of the others are sent. */
+const MOST_EXTRA = 200;
+const RETRY_MS = 30_000;
+/** Nothing of it is known before the first time: it is waited for so much longer. */
+const FIRST_MS = 500;
+const MOST_WORDS = 20;
+const LONGEST_WORD = 60;
+
+/** Tells one ranker of every skill in the background, asks it when it knows them all, and believes it in nothing. */
+export class RankerFeed {
+  private readonly options: RankerFeedOptions;
+  private readonly told = new Map<string, string>();
+  private readonly end = new AbortController();
+  private readonly off: readonly (() => void)[];
+  private snapshot: Snapshot | null = null;
+  /** The last snapshot that it was told whole. */
+  private knows: Snapshot | null = null;
+  private telling: Promise<void> | null = null;
+  /** Grows each time that it forgets. */
+  private lives = 0;
+  private notBefore = -Infinity;
+  /** Bodies of some skills could not be read. */
+  private hasUnread = false;
+  private hasComplained = false;
+  private isLate = false;
+
+  constructor(options: RankerFeedOptions) {
+    this.options = options;
+    const { id, events } = options;
+    const begun = ({ extensionId }: { readonly extensionId: string }) => (extensionId === id ? this.forgets(true) : undefined);
+    this.off = [
+      events.handle('extension.activated', begun),
+      events.handle('extension.reloaded', begun),
+      events.handle('extension.stopped', ({ extensionId }) => (extensionId === id ? this.forgets(false) : undefined)),
+    ];
+  }
+
+  /** Tells what the snapshot changed, in the background. */
+  follow(snapshot: Snapshot): void {
+    if (this.snapshot === null || snapshot.generation >= this.snapshot.generation) this.snapshot = snapshot;
+    if ((this.knows === this.snapshot && !this.hasUnread) || this.telling !== null || this.end.signal.aborted) return;
+    if (this.options.clock.now() < this.notBefore) return;
+    this.telling = this.tell()
+      .catch((error: unknown) => {
+        this.notBefore = this.options.clock.now() + RETRY_MS;
+        this.complain(messageOf(error));
+      })
+      .finally(() => {
+        this.telling = null;
+      });
+  }
+
+  /** It is being told of something. */
+  get isBehind(): boolean {
+    return this.telling !== null;
+  }
+
+  /** Resolves when it has been told, or `ms` are over, and a while longer the first time. */
+  async known(ms: number): Promise<void> {
+    await within(this.options.clock, this.knows === null ? ms + FIRST_MS : ms, this.settled());
+  }
+
+  /** Resolves when nothing is being told. */
+  async settled(): Promise<void> {
+    while (this.telling !== null) await this.telling;
+  }
+
+  /** Never rejects. */
+  async rank(query: string, asked: RankOptions, patienceMs: number): Promise<readonly RankedSkill[] | NoAnswer> {
+    const provider = this.options.find();
+    if (provider === null) return 'absent';
+    const snapshot = this.knows;
+    if (snapshot === null) return this.telling === null ? 'failed' : 'told';
+    if (this.isLate) return 'failed';
+    const { among, k, ...rest } = asked;
+    const offered = [...snapshot.skills.values()].filter(({ state }) => state === 'offered').map(({ id }) => id);
+    const allowed = new Set(among === undefined ? offered : offered.filter(among));
+    const extra = offered.length - allowed.size;
+    const options = { ...rest, ...(extra > MOST_EXTRA ? { k, among: [...allowed] } : { k: k + extra }) };
+    let isDone = false;
+    const late = new AbortController();
+    const answer = provider
+      .rank(query, options, AbortSignal.any([this.end.signal, late.signal]))
+      .then((given) => rankedIn(given, allowed, k) ?? new TypeError('its answer is no list of { id, score, why }'))
+      .catch((error: unknown) => error as Error)
+      .finally(() => {
+        isDone = true;
+        this.isLate = false;
+      });
+    const found = await within(this.options.clock, patienceMs, answer, () => null);
+    if (found === null) {
+      this.isLate = !isDone;
+      late.abort(new PithError('aborted', 'nobody waits for it any more'));
+      return this.complain(`it took longer than ${patienceMs} ms`);
+    }
+    if (!Array.isArray(found)) return this.complain(messageOf(found));
+    this.hasComplained = false;
+    return found as readonly RankedSkill[];
+  }
+
+  async close(): Promise<void> {
+    this.end.abort();
+    for (const off of this.off) off();
+    await this.settled();
+  }
+
+  /** Whoever begins or ends knows nothing. */
+  private forgets(begins: boolean): void {
+    this.lives++;
+    this.told.clear();
+    this.knows = null;
+    this.notBefore = -Infinity;
+    if (begins && this.snapshot !== null) this.follow(this.snapshot);
+  }
+
+  /** Said once, until it answers again. */
+  private complain(why: string): 'failed' {
+    if (!this.hasComplained && !this.end.signal.aborted)
+      this.options.logger.warn(`the ranker '${this.options.id}' does not answer, and words shared with ids, names and tags do: ${why}`);
+    this.hasComplained = true;
+    return 'failed';
+  }
+
+  private async tell(): Promise<void> {
+    const provider = this.options.find();
+    if (provider === null) return;
+    await provider.remove([], this.end.signal); // loads it: what begins forgets what it was told
+    for (let snapshot = this.snapshot; snapshot !== null && !this.end.signal.aborted; snapshot = this.snapshot) {
+      const life = this.lives;
+      if (!(await this.tellOf(provider, snapshot)) || life !== this.lives) continue;
+      this.knows = snapshot;
+      await this.options.onKnown();
+      if (snapshot === this.snapshot) return;
+    }
+  }
+
+  /** False where it forgot meanwhile. */
+  private async tellOf(provider: Remote<RankerProvider>, { skills }: Snapshot): Promise<boolean> {
+    const { signal } = this.end;
+    const life = this.lives;
+    const gone = [...this.told.keys()].filter((id) => skills.get(id)?.state !== 'offered');
+    if (gone.length > 0) await provider.remove(gone, signal);
+    for (const id of gone) this.told.delete(id);
+    const changed = [...skills.values()].filter((skill) => skill.state === 'offered' && this.told.get(skill.id) !== documentVersion(skill));
+    let unread = 0;
+    for (let from = 0; from < changed.length; from += BATCH) {
+      const some = changed.slice(from, from + BATCH);
+      const bodies = await Promise.all(some.map((skill) => this.bodyOf(skill)));
+      const documents = some.map((skill, at) => documentOf(skill, bodies[at] ?? ''));
+      if (signal.aborted || life !== this.lives) return false;
+      await provider.upsert(documents, signal);
+      if (life !== this.lives) return false;
+      for (const [at, { id, version }] of documents.entries()) this.told.set(id, bodies[at] === null ? '' : version);
+      unread += bodies.filter((body) => body === null).length;
+    }
+    this.hasUnread = unread > 0;
+    return true;
+  }
+
+  private async bodyOf(skill: Skill): Promise<string | null> {
+    try {
+      return await this.options.readBody(skill);
+    } catch (error) {
+      if (this.told.get(skill.id) !== '') this.options.logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
+      return null;
+    }
+  }
+}
+
+/** Each allowed id once, as ranked; null where the answer is none. */
+export function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: number): readonly RankedSkill[] | null {
+  if (!Array.isArray(answer)) return null;
+  const found = new Map<string, RankedSkill>();
+  for (const one of answer as readonly unknown[]) {
+    const { id, score, why } = (typeof one === 'object' && one !== null ? one : {}) as Partial<RankedSkill>;
+    if (typeof id !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return null;
+    if (!Array.isArray(why) || why.some((word) => typeof word !== 'string')) return null;
+    if (!allowed.has(id) || found.has(id)) continue;
+    const words = (why as readonly string[]).slice(0, MOST_WORDS).map((word) => printableLine(word, LONGEST_WORD));
+    found.set(id, { id, score, why: words });
+    if (found.size >= k) break;
+  }
+  return [...found.values()];
+}

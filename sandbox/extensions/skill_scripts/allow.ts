@@ -1,0 +1,36 @@
+import { PithError, type Command } from 'pith';
+import { printableLine } from '@pith/plain-text';
+import type { Toolsets } from './toolsets/toolsets.ts';
+
+/** Code that a skill brings, where nothing holds it: these very bytes may run. */
+export function allow(toolsets: Toolsets): Command {
+  return {
+    path: 'skills allow',
+    needsTrust: true,
+    description: 'Let the tools that a skill brings run where nothing confines them',
+    arguments: [{ name: 'skill', description: 'The skill', required: true }],
+    options: [{ name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' }],
+    async run({ arguments: { skill }, options }, io) {
+      const id = String(skill);
+      await toolsets.bringAll();
+      const waiting = toolsets.waiting.get(id);
+      if (waiting === undefined) {
+        io.json({ ok: true, id, granted: [] });
+        if (!io.quiet) io.print(`No toolset of a skill '${printableLine(id)}' waits for your answer`);
+        return 0;
+      }
+      io.print(printableLine(waiting.diagnostic.message));
+      // Piped text agrees to nothing; a person who types --yes on the command line does.
+      const saidYes = options['yes'] === true && (io.session === undefined || io.interactive);
+      if (!saidYes && !io.interactive)
+        throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', {
+          cure: `read the line above, then say: pith skills allow ${id} --yes`,
+        });
+      if (!saidYes && (await io.ask('Let this code run as you?', { choices: ['yes', 'no'] })) !== 'yes') return 1;
+      await toolsets.agree(waiting);
+      io.json({ ok: true, id, granted: [waiting.digest] });
+      if (!io.quiet) io.print(`The toolset of ${printableLine(id)} may run until its code changes`);
+      return 0;
+    },
+  };
+}

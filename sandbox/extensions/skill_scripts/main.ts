@@ -1,0 +1,73 @@
+import type {
+  AgentSpec,
+  BroughtProvider,
+  Command,
+  CommandProvider,
+  Diagnostic,
+  ExtensionContext,
+  Remote,
+  Tool,
+  ToolProvider,
+  TurnInfo,
+} from 'pith';
+import { SkillExplainer, SkillLibrary, type SkillRecord, skillsChanged } from 'pith/skill_registry';
+import { allow } from './allow.ts';
+import { configSchema, type ScriptsConfig } from './config.ts';
+import { scriptTool } from './scripts/script-tool.ts';
+import { unconfinedNotes } from './scripts/unconfined.ts';
+import { toolsetsOfTurn, type TurnTool } from './toolsets/skill-toolset.ts';
+import { Toolsets } from './toolsets/toolsets.ts';
+
+/** What of a skill runs: its scripts, and its toolsets as extensions that this one brings. */
+export default class SkillScripts implements ToolProvider, BroughtProvider, CommandProvider, SkillExplainer {
+  static get config() {
+    return configSchema();
+  }
+
+  static protocols = [SkillExplainer];
+
+  static settingsNotes(config: ScriptsConfig) {
+    return unconfinedNotes(config);
+  }
+
+  readonly #context: ExtensionContext<ScriptsConfig>;
+  readonly #library: Remote<SkillLibrary>;
+  readonly #toolsets: Toolsets;
+
+  constructor(context: ExtensionContext<ScriptsConfig>) {
+    this.#context = context;
+    this.#library = context.use(SkillLibrary);
+    this.#toolsets = new Toolsets(context, this.#library);
+    context.own(context.events.handle(skillsChanged, () => this.#toolsets.follow()));
+    context.own(context.events.handle('extension.reloaded', () => this.#toolsets.follow())); // other settings may keep a skill back
+  }
+
+  getTools(): readonly Tool[] {
+    return [scriptTool(this.#context, this.#library)];
+  }
+
+  getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
+    return toolsetsOfTurn(turn, this.#library, this.#context);
+  }
+
+  bring(extensionId: string): Promise<readonly Diagnostic[]> {
+    return this.#toolsets.bring(extensionId);
+  }
+
+  bringAll(): Promise<void> {
+    return this.#toolsets.bringAll();
+  }
+
+  async findings(): Promise<readonly Diagnostic[]> {
+    return [...this.#toolsets.waiting.values()].map(({ diagnostic }) => diagnostic);
+  }
+
+  getCommands(): readonly Command[] {
+    return [allow(this.#toolsets)];
+  }
+
+  async explainSkill(skill: SkillRecord, { agent }: { readonly agent: AgentSpec | null }) {
+    const { explanationOf } = await import('./explanation.ts');
+    return explanationOf(skill, agent, this.#context);
+  }
+}

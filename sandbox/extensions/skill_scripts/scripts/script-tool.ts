@@ -1,0 +1,128 @@
+import { type ApprovalQuestion, defineTool, type ExtensionContext, Places, type Tool, type TurnInfo, z } from 'pith';
+import { createConfinedPrograms } from '@pith/held-process';
+import { once } from '@pith/promises';
+import { stateFolder } from '@pith/safe-files';
+import { type SkillLibrary, type SkillRecord, skillUsed } from 'pith/skill_registry';
+import type { ScriptsConfig } from '../config.ts';
+import { presentScript, scriptError } from './results.ts';
+import { type Holding, holdingOf, refusalOf, runScript, type ScriptPorts } from './run-script.ts';
+import { copySkill, findScript, passedNames, type ScriptFile, subjectOf } from './skill-copy.ts';
+import { unconfinedWarning } from './unconfined.ts';
+
+/** Copies, checks and starts what is to run, beside the script's own time. */
+const MARGIN_MS = 15_000;
+
+/** What runs programs, and whether a person sits at a terminal from which a turn comes. */
+interface Surroundings {
+  readonly programs: (host: { readonly dataDirectory: string }) => ScriptPorts['confined'];
+  readonly isAtTerminal: (turn: TurnInfo) => boolean;
+}
+
+const HERE: Surroundings = {
+  programs: createConfinedPrograms,
+  // Turns of other channels, such as of a web page, come from elsewhere.
+  isAtTerminal: ({ channelId }) => ['cli', 'none'].includes(channelId) && process.stdin.isTTY === true && process.stdout.isTTY === true,
+};
+
+/** `run_skill_script`: for agents that name it. */
+export function scriptTool(
+  context: ExtensionContext<ScriptsConfig>,
+  library: Pick<SkillLibrary, 'find' | 'isTrusted'>,
+  { programs, isAtTerminal }: Surroundings = HERE,
+): Tool {
+  const settings = context.config.scripts;
+  const warn = unconfinedWarning(context);
+  const confined = once(() => {
+    const made = programs({ dataDirectory: context.dataDirectory });
+    context.own(() => made.close());
+    return made;
+  });
+  const ports = (): ScriptPorts => ({
+    settings,
+    confined: confined(),
+    getSecret: (name) => context.getSecret(name),
+    places: context.use(Places),
+    copies: stateFolder(context.dataDirectory, 'scripts'),
+    now: () => context.clock.now(),
+  });
+  return defineTool({
+    name: 'run_skill_script',
+    description:
+      'Runs a script of a skill (a file under scripts/) in the folder of the skill and returns what it prints. A person may be asked first. Read the skill before: it says which script does what.',
+    input: z.object({
+      skill_id: z.string(),
+      script: z.string().describe("Relative to the skill's folder: scripts/check.py."),
+      args: z.array(z.string()).default([]).describe('Arguments, each as it is: no shell reads them.'),
+    }),
+    effect: 'write',
+    optIn: true,
+    timeoutMs: settings.timeout_s * 1000 + MARGIN_MS,
+    /** False where there is nothing to agree to, or nobody to be told of it: the call refuses that by itself. */
+    needsApproval: async ({ skill_id, script, args }, turn) => {
+      const found = await library.find(skill_id, turn); // what it may not see nobody is asked about
+      if (!('skill' in found) || found.skill.state !== 'offered' || refusalOf(settings, args) !== null) return false;
+      const holding = await holdingOf(ports());
+      if (holding.by === 'nothing' ? !isAtTerminal(turn) : settings.approval === 'never') return false;
+      return questionAbout(found.skill, script, settings, holding);
+    },
+    present: presentScript,
+    async execute({ skill_id, script, args }, call) {
+      const found = await library.find(skill_id, call.turn);
+      if (!('skill' in found)) return found.error;
+      const { skill } = found;
+      if (skill.state !== 'offered')
+        return scriptError('skill_not_offered', `Scripts of '${skill.id}' are not run: ${skill.reason ?? skill.state}.`);
+      if (settings.sandbox === 'none') warn(call.turn);
+      const { result, ran } = await runScript(ports(), skill, {
+        script,
+        args,
+        approved: call.approved,
+        isStillTrusted: () => library.isTrusted(`${skill.source}/${skill.id}`),
+        signal: call.signal,
+      });
+      if (ran !== null) {
+        const { id: turnId, threadId, agent, correlationId } = call.turn;
+        context.events.publish(skillUsed, {
+          turnId,
+          threadId,
+          agentId: agent.id,
+          skillId: skill.id,
+          state: 'script_run',
+          ...ran,
+          correlationId,
+        });
+      }
+      return result;
+    },
+  });
+}
+
+async function questionAbout(skill: SkillRecord, given: string, settings: Settings, holding: Holding): Promise<ApprovalQuestion | false> {
+  const digests = await copySkill(skill.realDirectory, null).catch(() => null);
+  const script = digests === null ? null : findScript(skill, given, digests);
+  return script === null ? false : questionOf(skill, script, settings, holding);
+}
+
+type Settings = ScriptsConfig['scripts'];
+
+/** What a person reads before a script runs, and what their yes is for. The arguments stand in the input, so that an `always` holds for others too. */
+function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, holding: Holding): ApprovalQuestion {
+  const { path, sha256, others, allSha256, declared } = script;
+  const names = passedNames(script, settings);
+  const text = [
+    `runs ${path} of the skill '${skill.id}' (${skill.source}, ${skill.realDirectory})`,
+    ...(declared?.description ? [`which says: ${declared.description}`] : []),
+    `sha256 ${sha256}`,
+    ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
+    ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
+    holdingLine(holding),
+    'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
+  ].join('\n');
+  return { text, subject: subjectOf(skill, script, { ...settings, held: holding.by }) };
+}
+
+function holdingLine(holding: Holding): string {
+  if (holding.by === 'bubblewrap') return 'in a sandbox: no network, no files but those of the skill, which it can only read';
+  const why = holding.by === 'settings' ? 'skills.scripts.sandbox: none' : `${holding.why}; ${holding.cure}`;
+  return `WITHOUT A SANDBOX (${why}): it can do all that you can`;
+}

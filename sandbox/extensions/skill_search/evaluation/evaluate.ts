@@ -1,0 +1,130 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import { Bm25fRanker } from '@pith/word-ranker';
+import type { RankedSkill, SkillRecord } from 'pith/skill_registry';
+import type { searchedOf } from '../search-index.ts';
+
+/** A text, and whether it should bring a skill. */
+export interface EvalCase {
+  readonly skillId: string;
+  readonly text: string;
+  readonly should: 'load' | 'not_load';
+  /** Where it comes from: the frontmatter's `examples`, its `triggers`, what people taught, or `evals/evals.yaml`. */
+  readonly from: 'examples' | 'triggers' | 'learned' | 'evals';
+}
+
+/** What a skill's frontmatter says people say. A trigger of one word is no request. */
+export function casesOf({ id, examples, triggers }: Pick<SkillRecord, 'id' | 'examples' | 'triggers'>): readonly EvalCase[] {
+  const phrases = (triggers?.keywords ?? []).filter((phrase) => /\S\s+\S/.test(phrase.trim()));
+  return [...positive(id, 'examples', examples), ...positive(id, 'triggers', phrases)];
+}
+
+export function positive(skillId: string, from: EvalCase['from'], texts: readonly string[]): readonly EvalCase[] {
+  return texts.filter((text) => text.trim() !== '').map((text) => ({ skillId, text, should: 'load', from }));
+}
+
+/** Each text of a skill once, in the order of skills, then as given. */
+export function distinct(cases: readonly EvalCase[]): readonly EvalCase[] {
+  const found = new Map<string, EvalCase>();
+  for (const one of cases) {
+    const key = JSON.stringify([one.skillId, one.text.trim()]);
+    if (!found.has(key) || one.from === 'evals') found.set(key, one);
+  }
+  return [...found.values()].sort((a, b) => (a.skillId < b.skillId ? -1 : a.skillId > b.skillId ? 1 : 0));
+}
+
+/** What a ranker made of one case. */
+export interface Outcome {
+  readonly case: EvalCase;
+  /** Of the skill, from 1; null where it is not among those that were asked for. */
+  readonly rank: number | null;
+  /** Ids before it, or the first few where it was not found. */
+  readonly before: readonly string[];
+}
+
+/** Over the cases that should load; each has one right skill. */
+export interface Figures {
+  readonly cases: number;
+  readonly recallAt1: number;
+  readonly recallAt5: number;
+  readonly recallAt12: number;
+  readonly ndcgAt10: number;
+  readonly mrr: number;
+}
+
+export function figuresOf(outcomes: readonly Outcome[]): Figures {
+  const ranks = outcomes.filter((outcome) => outcome.case.should === 'load').map(({ rank }) => rank ?? Infinity);
+  const mean = (value: (rank: number) => number): number =>
+    ranks.length === 0 ? 0 : ranks.reduce((sum, rank) => sum + value(rank), 0) / ranks.length;
+  const within = (k: number) => mean((rank) => (rank <= k ? 1 : 0));
+  return {
+    cases: ranks.length,
+    recallAt1: within(1),
+    recallAt5: within(5),
+    recallAt12: within(12),
+    ndcgAt10: mean((rank) => (rank <= 10 ? 1 / Math.log2(rank + 1) : 0)),
+    mrr: mean((rank) => 1 / rank),
+  };
+}
+
+/** How deep it is looked for the right skill. */
+export const DEPTH = 100;
+
+export type RankCase = (one: EvalCase) => readonly RankedSkill[] | Promise<readonly RankedSkill[]>;
+
+/** Where the right skill stands for each case. Others may work in between. */
+export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, signal?: AbortSignal): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const one of cases) {
+    signal?.throwIfAborted();
+    const ids = (await rank(one)).map(({ id }) => id);
+    const at = ids.indexOf(one.skillId);
+    outcomes.push({ case: one, rank: at < 0 ? null : at + 1, before: ids.slice(0, at < 0 ? 3 : at).slice(0, 3) });
+    await breathe();
+  }
+  return outcomes;
+}
+
+/** What a skill is found by, with what was learned of it. */
+type Document = ReturnType<typeof searchedOf>;
+
+/**
+ * Ranks by words as a turn does, without help from the case itself: where its text is one of those that the skill is found by, the skill
+ * is indexed without it meanwhile.
+ */
+export class LexicalTrial {
+  readonly #ranker = new Bm25fRanker();
+  readonly #documents: ReadonlyMap<string, Document>;
+
+  constructor(documents: ReadonlyMap<string, Document>) {
+    this.#documents = documents;
+  }
+
+  /** Indexes all, letting others work in between. */
+  async prepare(signal?: AbortSignal): Promise<void> {
+    for (const document of this.#documents.values()) {
+      signal?.throwIfAborted();
+      this.#ranker.upsert(document);
+      await breathe();
+    }
+  }
+
+  rank(one: EvalCase): readonly RankedSkill[] {
+    const document = this.#documents.get(one.skillId);
+    const without = document && withoutCase(document, one);
+    if (without) this.#ranker.upsert(without);
+    const ranked = this.#ranker.rank(one.text, { k: DEPTH, weak: true });
+    if (without && document) this.#ranker.upsert(document);
+    return ranked;
+  }
+}
+
+/** Whether the skill is found by the case's text itself. */
+export function isIn(document: Document | undefined, one: EvalCase): boolean {
+  return document !== undefined && withoutCase(document, one) !== null;
+}
+
+/** The document without the case's text; null where it does not hold it. */
+function withoutCase(document: Document, { text }: EvalCase): Document | null {
+  const examples = document.examples.filter((example) => example.trim() !== text.trim());
+  return examples.length === document.examples.length ? null : { ...document, examples };
+}

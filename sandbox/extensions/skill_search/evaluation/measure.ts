@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { type Remote, PithError } from 'pith';
+import type { RankedSkill, RankerDocument, RankerProvider, SkillLibrary, SkillRecord } from 'pith/skill_registry';
+import type { RerankerProvider } from '../contract.ts';
+import { searchedOf } from '../search-index.ts';
+import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LexicalTrial, outcomesOf, type RankCase } from './evaluate.ts';
+
+/** nDCG@10 on the examples of the skills: of words alone, and as a re-ranker orders them. */
+export interface Measure {
+  /** Of the cases. */
+  readonly digest: string;
+  readonly cases: number;
+  readonly lexical: number;
+  readonly reranked: number;
+}
+
+/** With fewer examples a figure says nothing. */
+export const ENOUGH_CASES = 20;
+/** It runs beside a conversation: so many cases and skills tell a good order from a bad one. */
+const MOST_CASES = 200;
+const MOST_SKILLS = 1000;
+const AT_ONCE = 64;
+
+export function isWorse({ lexical, reranked }: Measure): boolean {
+  return reranked < lexical - 1e-9;
+}
+
+/** The figures in words. */
+export function figuresText(model: string, { cases, lexical, reranked }: Measure): string {
+  const verb = reranked < lexical ? 'lowers' : 'changes';
+  return `the embedding model ${model} ${verb} nDCG@10 on ${cases} examples of your skills from ${lexical.toFixed(3)} to ${reranked.toFixed(3)}`;
+}
+
+/** What the frontmatter of offered skills says people say. */
+export function exampleCases(skills: readonly SkillRecord[]): { readonly cases: readonly EvalCase[]; readonly digest: string } {
+  const cases = distinct(skills.filter(isOffered).flatMap(casesOf));
+  const said = JSON.stringify(cases.map(({ skillId, text }) => [skillId, text]));
+  return { cases, digest: createHash('sha256').update(said).digest('hex') };
+}
+
+/** Words alone against the re-ranker, on the same cases and skills. Rejects where it has no answer. */
+export async function measure(
+  reranker: Remote<RerankerProvider>,
+  library: Remote<SkillLibrary>,
+  all: ReturnType<typeof exampleCases>,
+  signal: AbortSignal,
+): Promise<Measure> {
+  const cases = spread(all.cases, MOST_CASES);
+  const { skills } = await library.records();
+  const asked = new Set(cases.map(({ skillId }) => skillId));
+  const others = skills.filter((skill) => isOffered(skill) && !asked.has(skill.id)).map(({ id }) => id);
+  const documents = await documentsOf([...asked, ...spread(others, Math.max(0, MOST_SKILLS - asked.size))], library, signal);
+  const trial = new LexicalTrial(documents);
+  await trial.prepare(signal);
+  const lexical = await outcomesOf(cases, (one) => trial.rank(one), signal);
+  const ranked = await rerankedTrial(cases, trial, reranker, { among: [...documents.keys()], signal });
+  const reranked = await outcomesOf(cases, ranked, signal);
+  return { digest: all.digest, cases: cases.length, lexical: figuresOf(lexical).ndcgAt10, reranked: figuresOf(reranked).ndcgAt10 };
+}
+
+/** What each of these skills is found by; `learned`: also what people's texts taught. */
+export async function documentsOf(
+  ids: readonly string[],
+  library: Remote<SkillLibrary>,
+  signal: AbortSignal,
+  learned: (id: string) => readonly string[] = () => [],
+): Promise<ReadonlyMap<string, ReturnType<typeof searchedOf>>> {
+  const documents = new Map<string, ReturnType<typeof searchedOf>>();
+  for (const id of ids) {
+    signal.throwIfAborted();
+    documents.set(id, searchedOf(await library.document(id), learned(id)));
+  }
+  return documents;
+}
+
+/** The order of a re-ranker, which is asked for all cases at once. */
+export async function rerankedTrial(
+  cases: readonly EvalCase[],
+  trial: LexicalTrial,
+  reranker: Remote<RerankerProvider>,
+  { among, signal }: { readonly among?: readonly string[]; readonly signal: AbortSignal },
+): Promise<RankCase> {
+  const found = new Map<EvalCase, readonly RankedSkill[]>();
+  const options = { k: DEPTH, weak: true, complete: true, ...(among === undefined ? {} : { among }) };
+  for (let from = 0; from === 0 || from < cases.length; from += AT_ONCE) {
+    const some = cases.slice(from, from + AT_ONCE);
+    const requests = some.map((one) => ({ query: one.text, found: trial.rank(one) }));
+    const answers = await reranker.rerank(requests, options, signal);
+    for (const [at, one] of some.entries()) {
+      const answer = answers[at];
+      if (!answer) throw new PithError('provider_failed', 'the embedding model gives no vectors', { cure: 'see pith doctor' });
+      found.set(one, answer);
+    }
+  }
+  return (one) => found.get(one) ?? [];
+}
+
+/** The ranker of an extension, told of all skills first, as a chat tells it. Others may be using it: nothing is taken from it to measure it. */
+export async function rankerTrial(
+  ranker: Remote<RankerProvider>,
+  documents: readonly RankerDocument[],
+  signal: AbortSignal,
+): Promise<RankCase> {
+  for (let from = 0; from < documents.length; from += AT_ONCE) await ranker.upsert(documents.slice(from, from + AT_ONCE), signal);
+  return async (one) => {
+    const answer: unknown = await ranker.rank(one.text, { k: DEPTH }, signal);
+    if (Array.isArray(answer)) return answer as readonly RankedSkill[];
+    throw new PithError('provider_failed', `the ranker '${ranker.extensionId}' answered something else than a list of { id, score, why }`);
+  };
+}
+
+export function isOffered({ state }: SkillRecord): boolean {
+  return state === 'offered';
+}
+
+/** So many of them, from all over the list; the same ones each time. */
+function spread<T>(items: readonly T[], most: number): readonly T[] {
+  return items.length <= most ? items : Array.from({ length: most }, (_, at) => items[Math.floor((at * items.length) / most)]!);
+}

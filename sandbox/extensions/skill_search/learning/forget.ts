@@ -1,0 +1,58 @@
+import path from 'node:path';
+import { type Command, type CommandIO, type ExtensionContext, PithError, type Remote } from 'pith';
+import type { SkillLibrary } from 'pith/skill_registry';
+import { needsPerson } from '@pith/command-line';
+import { stateFolder } from '@pith/safe-files';
+import { LearnedExamples } from './learned-examples.ts';
+
+/** `pith skills forget`: removes what was learned of one skill, or of all. A person is asked first. */
+export function forget(context: Pick<ExtensionContext, 'database' | 'clock' | 'dataDirectory'>, library: Remote<SkillLibrary>): Command {
+  const command: Command = {
+    path: 'skills forget',
+    description: "Remove what people's texts taught the search, of one skill or of all",
+    arguments: [{ name: 'id', description: 'id, display name or source/id; without one, all skills' }],
+    options: [{ name: 'yes', short: 'y', type: 'boolean', description: 'do not ask before it is removed' }],
+    async run({ arguments: { id }, options }, io) {
+      const learned = new LearnedExamples(context);
+      await learned.look();
+      const known = typeof id !== 'string' ? null : learned.count(id) > 0 ? id : (await library.named(id)).id;
+      const count = learned.count(known);
+      const former = known === null ? formerFiles(context.dataDirectory) : [];
+      if (count === 0 && former.length === 0) return said(io, new Map(), known);
+      const what = count > 0 ? textsOf(count) : 'what earlier versions learned';
+      if (options['yes'] !== true && !(await agreed(io, what, known))) return io.print('Nothing was removed.');
+      const gone = await learned.forget(known);
+      for (const remove of former) remove();
+      if (gone.size > 0) return said(io, gone, known);
+      io.json({ forgotten: [] });
+      return io.print(`Removed ${what}.`);
+    },
+  };
+  return needsPerson<CommandIO, Command>(command, (message, options) => new PithError('confirmation_needed', message, options));
+}
+
+/** Where earlier versions kept the texts and their words. */
+const FORMER = ['examples.jsonl', 'catalog.db-journal', 'catalog.db'];
+
+function formerFiles(dataDirectory: string): readonly (() => void)[] {
+  const folder = stateFolder(path.join(path.dirname(dataDirectory), 'skill_registry'));
+  return FORMER.filter((name) => folder.has(name)).map((name) => () => folder.remove(name));
+}
+
+async function agreed(io: CommandIO, what: string, id: string | null): Promise<boolean> {
+  if (!io.interactive)
+    throw new PithError('confirmation_needed', `${what} would be removed, and nobody can be asked`, { cure: 'add --yes' });
+  return (await io.ask(`Remove ${what} of ${id ?? 'all skills'}?`, { choices: ['yes', 'no'] })) === 'yes';
+}
+
+function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | null): void {
+  const rows = [...gone].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  io.json({ forgotten: rows.map(([skill, examples]) => ({ id: skill, examples })) });
+  const total = rows.reduce((sum, [, examples]) => sum + examples, 0);
+  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${id}'.`);
+  else io.print(`Removed ${textsOf(total)}: ${rows.map(([skill, examples]) => `${skill} (${examples})`).join(', ')}.`);
+}
+
+function textsOf(count: number): string {
+  return count === 1 ? '1 learned example' : `${count} learned examples`;
+}

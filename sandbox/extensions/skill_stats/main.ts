@@ -1,0 +1,62 @@
+import { type AgentSpec, type Command, type CommandProvider, type ContextProvider, type ExtensionContext, z } from 'pith';
+import { once } from '@pith/promises';
+import { SkillExplainer, type SkillRecord, skillsOffered, skillUsed } from 'pith/skill_registry';
+import { Ledger } from './ledger.ts';
+import { SpanNames } from './spans.ts';
+
+const configSchema = once(() =>
+  z.strictObject({
+    /** Days for which it is kept what became of skills; 0: nothing is recorded. */
+    stats_days: z.int().min(0).max(3650).default(90),
+  }),
+);
+
+/** Keeps what became of skills in each turn, and says it. */
+export default class SkillStats implements CommandProvider, ContextProvider, SkillExplainer {
+  static get config() {
+    return configSchema();
+  }
+
+  static protocols = [SkillExplainer];
+
+  readonly contextPriority = 60;
+  readonly #context: ExtensionContext<z.output<ReturnType<typeof configSchema>>>;
+  readonly #ledger: Ledger;
+
+  constructor(context: ExtensionContext<z.output<ReturnType<typeof configSchema>>>) {
+    this.#context = context;
+    const { database, clock, logger, events, config } = context;
+    this.#ledger = new Ledger({ database, clock, logger, keepDays: config.stats_days });
+    const spans = new SpanNames();
+    context.own(
+      events.handle(skillUsed, (use) => {
+        this.#ledger.used(use);
+        return spans.add(use);
+      }),
+    );
+    context.own(events.handle(skillsOffered, (offer) => this.#ledger.offered(offer)));
+    context.own(
+      events.handle('thread.compacted', async (compaction) => {
+        for (const use of await this.#ledger.compacted(compaction)) events.publish(skillUsed, use);
+      }),
+    );
+    context.own(events.handle('turn.ended', () => void this.#ledger.flush()));
+    context.own(() => this.#ledger.flush());
+  }
+
+  /** Adds nothing to a turn. Whoever is asked for context is loaded by then, and listens before anything is said. */
+  async getContext(): Promise<null> {
+    return null;
+  }
+
+  async getCommands(): Promise<readonly Command[]> {
+    const { stats } = await import('./stats.ts');
+    return [stats(this.#context, this.#ledger)];
+  }
+
+  async explainSkill(skill: SkillRecord, { agent }: { readonly agent: AgentSpec | null }) {
+    const { usesOf } = await import('./stats.ts');
+    await this.#ledger.flush();
+    return usesOf(this.#context, skill.id, agent);
+  }
+}

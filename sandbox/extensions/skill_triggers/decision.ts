@@ -1,0 +1,146 @@
+import type { SkillRecord, SkillRecords } from 'pith/skill_registry';
+import { fold, PhraseIndex } from './phrase-index.ts';
+import type { TriggerIndex, TriggerMatch } from './trigger-index.ts';
+
+/** What one message is given of the skills: 0 nothing, 1 their number, 2 their names, 3 the bodies of those that fit. */
+export interface TriggerDecision {
+  readonly tier: 0 | 1 | 2 | 3;
+  /** Why this tier, as a clause. */
+  readonly why: string;
+  /** All that the message matches, best first. */
+  readonly matches: readonly TriggerMatch[];
+  /** Those of them that it brings. */
+  readonly chosen: readonly SkillRecord[];
+  /** What earlier messages brought and is still in, the latest first. */
+  readonly active: readonly SkillRecord[];
+}
+
+export interface DecisionInput {
+  /** As the turn's agent sees them. */
+  readonly records: SkillRecords;
+  readonly index: TriggerIndex;
+  /** The user's message. */
+  readonly text: string;
+  readonly maxSkills: number;
+  /** Ids that the thread has used, the latest first. */
+  readonly recent: readonly string[];
+  /** What triggers brought in the thread's last turns, the latest first. */
+  readonly matched: readonly string[];
+}
+
+export async function decide({ records, index, text, maxSkills, recent, matched }: DecisionInput): Promise<TriggerDecision> {
+  const offered = offeredIn(records);
+  if (offered.length === 0) return { tier: 0, why: 'no skill is in scope', matches: [], chosen: [], active: [] };
+  const inScope = new Set(offered.map(({ id }) => id));
+  const matches = ranked(await index.match(text, (id) => inScope.has(id)), recent);
+  const chosen = top(matches, maxSkills).map(({ skill }) => skill);
+  const active = matched.flatMap((reference) => {
+    const skill = records.all.find((one) => referenceOf(one) === reference);
+    return skill !== undefined && inScope.has(skill.id) && !chosen.some(({ id }) => id === skill.id) ? skill : [];
+  });
+  return { ...tierOf(chosen, active, text, offered), matches, chosen, active };
+}
+
+/** What a message may bring to the agent, sorted by id: not what stands in its instructions. */
+export function offeredIn({ skills, agent }: SkillRecords): readonly SkillRecord[] {
+  const [readable, bound] = [new Set(agent?.readable), new Set(agent?.bound)];
+  return skills.filter(({ id }) => readable.has(id) && !bound.has(id));
+}
+
+function tierOf(
+  chosen: readonly SkillRecord[],
+  active: readonly SkillRecord[],
+  text: string,
+  offered: readonly SkillRecord[],
+): Pick<TriggerDecision, 'tier' | 'why'> {
+  if (chosen.length > 0) return { tier: 3, why: 'the message matches skills' };
+  if (asksForCapabilities(text)) return { tier: 2, why: 'the message asks what there is' };
+  if (offered.every(({ triggers }) => triggers === null)) return { tier: 2, why: 'no skill has triggers' };
+  if (active.length > 0) return { tier: 3, why: 'an earlier message matched skills' };
+  return { tier: 1, why: 'the message matches no skill' };
+}
+
+/** What a thread keeps a skill by: its id, or `source/id` where another has that id. */
+export function referenceOf({ id, source, state }: SkillRecord): string {
+  return state === 'shadowed' ? `${source}/${id}` : id;
+}
+
+/** Best first: named, exact phrase, pattern, number of hits, used lately, id. `recent`: ids, the latest used first. */
+function ranked(matches: readonly TriggerMatch[], recent: readonly string[]): readonly TriggerMatch[] {
+  const place = new Map(recent.map((id, index) => [id, index] as const));
+  const age = ({ skill }: TriggerMatch) => place.get(skill.id) ?? Infinity;
+  return [...matches].sort(
+    (a, b) =>
+      Number(b.mentioned) - Number(a.mentioned) ||
+      Number(b.phrase) - Number(a.phrase) ||
+      Number(b.pattern) - Number(a.pattern) ||
+      b.hits.length - a.hits.length ||
+      (age(a) === age(b) ? 0 : age(a) - age(b)) ||
+      (a.skill.id < b.skill.id ? -1 : 1),
+  );
+}
+
+/** The first `most`, and whatever is named. */
+function top(matches: readonly TriggerMatch[], most: number): readonly TriggerMatch[] {
+  return matches.filter(({ mentioned }, index) => mentioned || index < most);
+}
+
+/** Texts that, standing in a message as whole words, ask what there is. docs/triggers.md lists them. */
+export const CAPABILITY_PHRASES: readonly string[] = [
+  'what can you do',
+  'what are you able to do',
+  'what can you help me with',
+  'what can you help with',
+  'how can you help',
+  'what can i ask you',
+  'your capabilities',
+  'your abilities',
+  'your skills',
+  'list skills',
+  'list all skills',
+  'list the skills',
+  'list available skills',
+  'show skills',
+  'show all skills',
+  'show the skills',
+  'show available skills',
+  'available skills',
+  'which skills',
+  'what skills',
+  'was kannst du',
+  'welche skills',
+  'que peux-tu faire',
+  'que sais-tu faire',
+  'qué puedes hacer',
+  'o que você pode fazer',
+  '你能做什么',
+  '你会什么',
+  '何ができますか',
+  '何ができる',
+  '무엇을 할 수 있',
+];
+
+/** Texts that ask it when they are the whole message. */
+export const CAPABILITY_MESSAGES: readonly string[] = ['help', 'skills', 'capabilities', '/help', '/skills', '?'];
+
+/** Whether a message asks what the agent can do. */
+export function asksForCapabilities(message: string): boolean {
+  const text = fold(message.slice(0, LONGEST));
+  if (CAPABILITY_MESSAGES.includes(text.replace(/(?<=\p{L})[\s?!.]+$/u, ''))) return true;
+  let asks = false;
+  index().eachIn(text, () => (asks = true));
+  return asks;
+}
+
+/** Who asks does so in few words. */
+const LONGEST = 1000;
+
+let made: PhraseIndex<true> | undefined;
+
+function index(): PhraseIndex<true> {
+  if (made === undefined) {
+    made = new PhraseIndex();
+    for (const phrase of CAPABILITY_PHRASES) made.add(phrase, true);
+  }
+  return made;
+}

@@ -1,0 +1,170 @@
+import type { AgentSpec, ContextParts, ContextProvider, ExtensionContext, Remote, TopicMap, TurnInfo, TurnProvider } from 'pith';
+import {
+  SkillExplainer,
+  SkillLibrary,
+  SkillMode,
+  type SkillRecord,
+  type SkillRecords,
+  skillsOffered,
+  skillUsed,
+} from 'pith/skill_registry';
+import { agentKeySchema, configSchema, type TriggersConfig } from './config.ts';
+import { decide, offeredIn, referenceOf, type TriggerDecision } from './decision.ts';
+import { MatchedByThread, type MatchedSkills } from './matched-skills.ts';
+import { type MessageParts, messageParts } from './message-parts.ts';
+import { PatternCache } from './pattern-cache.ts';
+import { TriggerIndex } from './trigger-index.ts';
+
+const MODE = 'triggers';
+
+/** For so many turns after its match a skill stays in. */
+const STAYS_FOR = 3;
+
+/** What one turn is given of the skills, decided once, whoever asks. */
+interface Decided {
+  readonly records: SkillRecords;
+  readonly decision: TriggerDecision;
+  readonly matched: MatchedSkills;
+}
+
+interface Turn {
+  decided?: Promise<Decided>;
+  /** What stands beside its message, and of what turn. */
+  told?: { readonly turn: TurnInfo; readonly decided: Decided; readonly message: MessageParts };
+}
+
+/** The way to meet skills in which a message itself brings those that it needs. */
+export default class SkillTriggers implements ContextProvider, TurnProvider, SkillMode, SkillExplainer {
+  static get config() {
+    return configSchema();
+  }
+
+  static get agentKeys() {
+    return { triggers: agentKeySchema() };
+  }
+
+  static protocols = [SkillMode, SkillExplainer];
+
+  readonly contextPriority = 60;
+  readonly #context: ExtensionContext<TriggersConfig>;
+  readonly #library: Remote<SkillLibrary>;
+  readonly #matched: MatchedByThread;
+  readonly #patterns: PatternCache;
+  /** By the list of skills that they are made of. */
+  readonly #indexes = new WeakMap<SkillRecords['skills'], Promise<TriggerIndex>>();
+  readonly #turns = new Map<string, Turn>();
+
+  constructor(context: ExtensionContext<TriggersConfig>) {
+    this.#context = context;
+    this.#library = context.use(SkillLibrary);
+    this.#matched = new MatchedByThread(context);
+    this.#patterns = new PatternCache(context.clock);
+    context.own(context.events.handle('turn.started', (start) => this.#started(start)));
+    context.own(() => this.#matched.settled());
+  }
+
+  async modeOf({ keys }: AgentSpec): Promise<string | null> {
+    return keys[MODE] !== undefined || fieldsOf(keys['skills'])['mode'] === MODE ? MODE : null;
+  }
+
+  beginTurn({ id }: TurnInfo): void {
+    if (!this.#turns.has(id)) this.#turns.set(id, {});
+  }
+
+  endTurn({ id }: TurnInfo): void {
+    this.#turns.delete(id);
+  }
+
+  async getContext(_prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<ContextParts | null> {
+    if ((await this.modeOf(turn.agent)) === null) return null;
+    const decided = await this.#decided(turn);
+    const ports = { library: this.#library, logger: this.#context.logger };
+    const message = await messageParts(ports, decided.decision, offeredIn(decided.records), turn);
+    const known = this.#turns.get(turn.id);
+    if (known !== undefined && !signal?.aborted) known.told = { turn, decided, message }; // who was cut has told nothing
+    return message.parts;
+  }
+
+  async skillsFor(turn: TurnInfo): Promise<readonly string[]> {
+    if ((await this.modeOf(turn.agent)) === null) return [];
+    const { chosen, active } = (await this.#decided(turn)).decision;
+    return [...chosen, ...active].map(({ id }) => id);
+  }
+
+  async explainSkill(skill: SkillRecord, { agent, text }: { readonly agent: AgentSpec | null; readonly text: string | null }) {
+    if (agent === null || text === null || (await this.modeOf(agent)) === null) return null;
+    const { explanationOf } = await import('./explanation.ts');
+    const records = await this.#library.records({ agent });
+    const maxSkills = this.#mostOf(agent, records);
+    const decision = await decide({ records, index: await this.#index(records), text, maxSkills, recent: [], matched: [] });
+    return explanationOf(skill, text, decision, maxSkills);
+  }
+
+  /** A preview, which no turn begins, decides each time. */
+  #decided(turn: TurnInfo): Promise<Decided> {
+    const known = this.#turns.get(turn.id);
+    if (known === undefined) return this.#decide(turn);
+    if (known.decided === undefined) {
+      known.decided = this.#decide(turn);
+      known.decided.catch(() => delete known.decided); // who asked gets the rejection
+    }
+    return known.decided;
+  }
+
+  async #decide(turn: TurnInfo): Promise<Decided> {
+    const [records, before] = await Promise.all([this.#library.records({ turn }), this.#matched.of(turn.threadId)]);
+    const now = before.turnId === turn.id ? before.turns : before.turns + 1;
+    const decision = await decide({
+      records,
+      index: await this.#index(records),
+      text: turn.userTexts.at(-1) ?? '',
+      maxSkills: this.#mostOf(turn.agent, records),
+      recent: [...before.matched.map(([reference]) => reference), ...turn.held.map(({ key }) => key).reverse()],
+      matched: before.matched.filter(([, at]) => at < now && now - at <= STAYS_FOR).map(([reference]) => reference),
+    });
+    return { records, decision, matched: before };
+  }
+
+  #index({ skills, all }: SkillRecords): Promise<TriggerIndex> {
+    let made = this.#indexes.get(skills);
+    if (made === undefined) this.#indexes.set(skills, (made = TriggerIndex.of({ skills, all }, this.#patterns)));
+    return made;
+  }
+
+  /** By the agent's key, its former `skills: { mode: triggers, max_skills }`, else the settings. */
+  #mostOf({ keys }: AgentSpec, { agent }: SkillRecords): number {
+    const own = keys[MODE] === undefined ? agent?.settings['max_skills'] : fieldsOf(keys[MODE])['max_skills'];
+    return typeof own === 'number' ? own : this.#context.config.max_skills;
+  }
+
+  /** The turn is more than a preview. Of the texts that were to stand beside its message, those count that do. One that goes on has said so before. */
+  #started({ turnId, documents }: TopicMap['turn.started']): void {
+    const told = this.#turns.get(turnId)?.told;
+    if (told === undefined || told.decided.matched.turnId === turnId) return;
+    const { turn, decided, message } = told;
+    const { threadId, correlationId } = turn;
+    const about = { turnId, threadId, agentId: turn.agent.id, correlationId };
+    const isGiven = (key: string, sha256: string) => documents.some((document) => document.key === key && document.digest === sha256);
+    const loads = message.loads.filter(({ reference, sha256, again }) => again || isGiven(reference, sha256));
+    const readable = offeredIn(decided.records).length;
+    const { offered, shown } = message;
+    const counts = { readable, offered: offered === 'all' ? readable : offered.length, shown: shown.length };
+    this.#context.events.publish(skillsOffered, { ...about, offered, shown, counts });
+    for (const { reference: skillId, sha256, again, carried } of loads)
+      this.#context.events.publish(skillUsed, {
+        ...about,
+        skillId,
+        state: 'loaded',
+        how: 'trigger',
+        sha256,
+        ...(again ? { again } : {}),
+        ...(carried ? { carried } : {}),
+      });
+    const matches = loads.filter(({ carried }) => !carried).map(({ skill }) => referenceOf(skill));
+    this.#matched.add(threadId, turnId, decided.matched, matches);
+  }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,47 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Clock } from 'pith';
+import { within } from '@pith/promises';
+import { loadPatternCompiler, type Pattern } from '@pith/skill-files';
+
+/** Compiled patterns. What reads them was checked when its file was: one that cannot be compiled is null. */
+export class PatternCache {
+  #compiled = new Map<string, Pattern | null>();
+  #preparing: Promise<void> = Promise.resolve();
+  readonly #clock: Clock | null;
+
+  /** With a clock nobody waits long for many patterns: those that are not compiled in time count from a later message on. */
+  constructor(clock: Clock | null = null) {
+    this.#clock = clock;
+  }
+
+  get(pattern: string): Pattern | null {
+    return this.#compiled.get(pattern) ?? null;
+  }
+
+  /** Compiles what is not compiled yet, a few at once; one caller after the other. */
+  async prepare(patterns: readonly string[]): Promise<void> {
+    if (patterns.every((pattern) => this.#compiled.has(pattern))) return;
+    this.#preparing = this.#preparing.then(() => this.#compile(patterns));
+    await (this.#clock === null ? this.#preparing : within(this.#clock, PATIENCE_MS, this.#preparing));
+  }
+
+  async #compile(patterns: readonly string[]): Promise<void> {
+    const compile = await loadPatternCompiler();
+    if (this.#compiled.size > MOST) this.#compiled = new Map();
+    let done = 0;
+    for (const pattern of patterns) {
+      if (this.#compiled.has(pattern)) continue;
+      const compiled = compile(pattern);
+      const usable = 'problem' in compiled ? null : compiled;
+      usable?.test(''); // its automaton is made at first use
+      this.#compiled.set(pattern, usable);
+      if (++done % AT_ONCE === 0) await breathe();
+    }
+  }
+}
+
+const AT_ONCE = 16;
+/** Half of what the kernel waits for a provider. */
+const PATIENCE_MS = 500;
+/** Far more than any set of skills has: what is no longer used goes with the rest. */
+const MOST = 20_000;

@@ -1,0 +1,124 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { openGitOrigin } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
+import { systemClock } from '@pith/promises';
+import { skillText } from '../skill_registry/skill-sandbox.ts';
+import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
+
+const hasGit = spawnSync('git', ['--version']).status === 0;
+
+/** A working copy whose commits a test makes; its address is a file address. */
+async function repository(box: InstallSandbox, files: Readonly<Record<string, string>>) {
+  const folder = path.join(box.project, 'origin/letters-pack');
+  const env = { PATH: process.env['PATH'], HOME: box.home, GIT_CONFIG_NOSYSTEM: '1' };
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main', ...args], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+      .toString()
+      .trim();
+  const commit = async (changes: Readonly<Record<string, string | null>>) => {
+    for (const [name, text] of Object.entries(changes)) {
+      await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+      if (text === null) await rm(path.join(folder, name));
+      else await writeFile(path.join(folder, name), text);
+    }
+    git('add', '-A');
+    git('commit', '-qm', 'x');
+    return git('rev-parse', 'HEAD');
+  };
+  await mkdir(folder, { recursive: true });
+  git('init', '-q');
+  return { folder, url: pathToFileURL(folder).href, git, commit, first: await commit(files) };
+}
+
+const PACK = {
+  'skills/letters/SKILL.md': skillText({ name: 'letters', body: 'One.\n' }),
+  'skills/letters/.gitattributes': '* text eol=crlf\n*.md filter=evil ident\n',
+  'skills/notes/SKILL.md': skillText({ name: 'notes' }),
+};
+
+describe.skipIf(!hasGit)('skills install from git (S83)', () => {
+  it('S83 installs a branch, a tag and a commit, byte for byte', async () => {
+    const box = await installSandbox();
+    const { url, git, commit, first } = await repository(box, PACK);
+    git('tag', 'v1');
+    const second = await commit({ 'skills/letters/SKILL.md': skillText({ name: 'letters', body: 'Two. $Id$\n' }) });
+    const body = () => readFileSync(path.join(box.sandbox, 'skills/letters/SKILL.md'), 'utf8').split('---\n').at(-1);
+    const run = async (ref?: string) =>
+      (await box.run('install', url, { skill: ['letters'], force: true, ...(ref === undefined ? {} : { ref }) })).error;
+    expect([await run(), body(), box.lock()['letters']!.commit]).toEqual(['', 'Two. $Id$\n', second]);
+    expect([await run('v1'), body(), box.lock()['letters']!.commit]).toEqual(['', 'One.\n', first]);
+    expect([await run('main'), body()]).toEqual(['', 'Two. $Id$\n']);
+    expect([await run(first), body()]).toEqual(['', 'One.\n']);
+    expect(box.lock()['letters']).toMatchObject({ origin: { kind: 'git', location: url, ref: first, path: 'skills/letters' } });
+    expect(box.skills()).toEqual(['letters']);
+    expect(existsSync(path.join(box.sandbox, 'skills/letters/.git'))).toBe(false);
+  });
+
+  it('S83 takes a bare repository by its folder, and a skill at its top by the name that it says', async () => {
+    const box = await installSandbox();
+    const { git, folder } = await repository(box, { 'SKILL.md': skillText({ name: 'letters' }), 'run.sh': '#!/bin/sh\n' });
+    await chmod(path.join(folder, 'run.sh'), 0o755);
+    git('add', '-A');
+    git('commit', '-qm', 'x');
+    const bare = path.join(box.project, 'pack.git');
+    git('clone', '-q', '--bare', folder, bare);
+    const { error, json } = await box.run('install', bare, { json: true });
+    expect([error, box.skills()]).toEqual(['', ['letters']]);
+    expect(json).toMatchObject({ commit: git('rev-parse', 'HEAD'), skills: [{ scripts: ['run.sh'] }] });
+  });
+
+  it('S83 refuses links and submodules in the skill, not beside it', async () => {
+    const box = await installSandbox();
+    const { folder, url, git, commit } = await repository(box, PACK);
+    await symlink('/etc/passwd', path.join(folder, 'skills/notes/link.md'));
+    await commit({});
+    expect((await box.run('install', url, { skill: ['notes'] })).error).toMatch(/^origin_refused: .*is a link/);
+    expect((await box.run('install', url, { skill: ['letters'] })).error).toBe('');
+    git('update-index', '--add', '--cacheinfo', `160000,${git('rev-parse', 'HEAD')},skills/letters/module`);
+    git('commit', '-qm', 'x');
+    expect((await box.run('install', url, { skill: ['letters'], force: true })).error).toMatch(/^origin_refused: .*module" is no file/);
+    expect(box.skills()).toEqual(['letters']);
+  });
+
+  it('S83 runs no hook, filter or configuration of the repository or of the user', async () => {
+    const box = await installSandbox();
+    const ran = path.join(box.project, 'ran');
+    const { folder, url } = await repository(box, PACK);
+    await writeFile(
+      path.join(box.home, '.gitconfig'),
+      `[core]\n\tfsmonitor = touch ${ran}\n[filter "evil"]\n\tsmudge = touch ${ran}\n[url "file:///nowhere"]\n\tinsteadOf = file://\n`,
+    );
+    await writeFile(path.join(folder, '.git/hooks/post-checkout'), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 });
+    expect((await box.run('install', url, { skill: ['letters'] })).error).toBe('');
+    expect(existsSync(ran)).toBe(false);
+  });
+
+  it('S83 says what git says when it fails, without waiting for a password', async () => {
+    const box = await installSandbox();
+    const { url } = await repository(box, PACK);
+    expect((await box.run('install', `${url}-gone`)).error).toMatch(/^git_failed: git fetch failed: /);
+    expect((await box.run('install', url, { ref: 'nowhere' })).error).toMatch(/^git_failed: git fetch failed: .*nowhere/);
+    expect(box.skills()).toEqual([]);
+  });
+
+  it('S83 ends a fetch that takes too much room or time', async () => {
+    const box = await installSandbox();
+    const { url } = await repository(box, {
+      ...PACK,
+      'large.bin': Array.from({ length: 60_000 }, (_, at) => `${(at * 7919) % 104729} ${at}`).join('\n'),
+    });
+    const open = (limits: { bytes: number; timeMs: number }, name: string) =>
+      openGitOrigin({ kind: 'git', location: url }, { staging: path.join(box.project, name), clock: systemClock, allow: [], limits });
+    await expect(open({ bytes: 1e9, timeMs: 1 }, 'late')).rejects.toMatchObject({ code: 'origin_timeout' });
+    const listing = await open({ bytes: 1e9, timeMs: 60_000 }, 'fine');
+    expect(listing.entries.map(({ path: name }) => name)).toContain('skills/notes/SKILL.md');
+  });
+});

@@ -1,0 +1,47 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { JsonValue } from 'pith';
+import { type Answered, type Asked, skillSandbox, type SkillSandbox } from '../skill_registry/skill-sandbox.ts';
+
+export interface Outcome extends Omit<Answered, 'error'> {
+  /** What the command threw, as `code: message`; empty where it ended by itself. */
+  readonly error: string;
+}
+
+export interface Given extends Pick<Asked, 'json' | 'answer' | 'signal' | 'config'> {
+  readonly [option: string]: unknown;
+}
+
+export interface InstallSandbox extends Omit<SkillSandbox, 'run'> {
+  readonly home: string;
+  /** The first argument is `argument`; names that are not of `Given` are options. */
+  run(command: string, argument: string | readonly string[], given?: Given): Promise<Outcome>;
+  /** Names in sandbox/skills, hidden ones too. */
+  skills(): readonly string[];
+  lock(): { readonly [id: string]: { readonly origin: JsonValue; readonly commit: string | null; readonly digest: string } };
+}
+
+const FIRST: Readonly<Record<string, string>> = { install: 'from', validate: 'path', lint: 'skill' };
+
+export async function installSandbox(files: Readonly<Record<string, string>> = {}): Promise<InstallSandbox> {
+  const box = await skillSandbox(files);
+  const home = path.join(box.project, 'home');
+  await mkdir(home);
+  return {
+    ...box,
+    home,
+    async run(name, argument, { json, answer, signal, config, ...options } = {}) {
+      const input = { arguments: { [FIRST[name] ?? 'id']: argument }, options: options as Asked['options'] };
+      const asked = { ...input, home, json, answer, signal, config } as Asked;
+      const answered = await box.attempt(`skills ${name}`, asked);
+      const { code, message, where, cure } = answered.error ?? {};
+      return { ...answered, error: answered.error === null ? '' : `${code}: ${message} (${where ?? ''}); ${cure ?? ''}` };
+    },
+    skills: () => readdirSync(path.join(box.sandbox, 'skills')).sort(),
+    lock() {
+      const file = path.join(box.sandbox, 'skills.lock.json');
+      return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { skills: ReturnType<InstallSandbox['lock']> }).skills : {};
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import path from 'node:path';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { stateFolder } from '@pith/safe-files';
+import { configSchema } from '../../../sandbox/extensions/skill_scripts/config.ts';
+import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_scripts/scripts/run-script.ts';
+import { copySkill, findScript, subjectOf } from '../../../sandbox/extensions/skill_scripts/scripts/skill-copy.ts';
+import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
+import { folderWith } from '../../places.ts';
+
+const { available } = await probeSandboxing();
+let home: string;
+beforeEach(() => void (home = folderWith()));
+
+describe('S72 settings of scripts', () => {
+  it('S72 have the defaults of the specification', () => {
+    const defaults = {
+      timeout_s: 60,
+      max_output_bytes: 1_048_576,
+      max_args: 100,
+      max_arg_bytes: 4096,
+      sandbox: 'bubblewrap',
+      approval: 'ask',
+      env: [],
+    };
+    expect(configSchema().parse({}).scripts).toEqual(defaults);
+  });
+
+  it.each([{ sandbox: 'off' }, { approval: true }, { env: ['A B'] }, { env: 'A' }, { timeout_s: 0 }, { max_args: -1 }, { max_output: 1 }])(
+    'S72 %j is refused',
+    (scripts) => {
+      expect(configSchema().safeParse({ scripts }).success).toBe(false);
+    },
+  );
+});
+
+it('S2 S72 the manifest keeps all of an entry of scripts, also over a restart', async () => {
+  const more = 'scripts:\n  - scripts/a.sh\n  - { path: scripts/b.py, description: Does b., env: [KEY], timeout_s: 5 }\n  - { path: 3 }\n';
+  const files = { 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit', more }) };
+  const sandbox = await skillSandbox(files);
+  const wanted = [
+    { path: 'scripts/a.sh', description: null, env: [], timeoutSeconds: null },
+    { path: 'scripts/b.py', description: 'Does b.', env: ['KEY'], timeoutSeconds: 5 },
+  ];
+  for (let round = 0; round < 2; round += 1) {
+    const registry = sandbox.registry();
+    const skill = (await registry.refresh()).skills.get('kit');
+    expect(skill?.scripts).toEqual(wanted);
+    expect(skill?.diagnostics.map(({ message }) => message).join()).toContain(
+      "a 'scripts' that is not a list of paths, or of { path, description, env, timeout_s }",
+    );
+    await registry.close();
+  }
+});
+
+describe('S74 what a script is run with', () => {
+  const locate = async (name: string) => ({ path: name === 'python9' ? null : `/usr/bin/${name}`, install: `sudo get ${name}` });
+  const of = (script: string, text = '') => interpreterOf(script, text, { locate });
+
+  it.each([
+    ['a.js', '', { kind: 'program', argv: [process.execPath] }],
+    ['a.mjs', '', { kind: 'program', argv: [process.execPath] }],
+    ['a.ts', '#!/usr/bin/env node\n', { kind: 'typescript' }],
+    ['a.py', '', { kind: 'program', argv: ['/usr/bin/python3'] }],
+    ['a.py', '#!/usr/bin/env python9\n', { kind: 'program', argv: ['/usr/bin/python3'] }],
+    ['a.py', '# /// script\n# dependencies = ["x"]\n# ///\n', { kind: 'uv' }],
+    ['a', '#!/usr/bin/env -S uv run --script\n', { kind: 'uv' }],
+    ['a.sh', '#!/bin/bash -eu\r\n', { kind: 'program', argv: ['/usr/bin/bash', '-eu'] }],
+    ['a.SH', '', { kind: 'program', argv: ['/usr/bin/sh'] }],
+    ['a.sh', '#! /usr/bin/env ruby\n', { kind: 'program', argv: ['/usr/bin/ruby'] }],
+  ])('S74 %s %j', async (script, text, wanted) => {
+    expect(await of(script, text)).toEqual(wanted);
+  });
+
+  it('S74 says what is missing and how to get it here', async () => {
+    const nowhere = async (name: string) => ({ ...(await locate(name)), path: null });
+    expect(await interpreterOf('a.py', '', { locate: nowhere })).toMatchObject({
+      kind: 'unknown',
+      why: expect.stringContaining('sudo get python3'),
+    });
+    const odd = await interpreterOf('a', '#!/usr/bin/$(x)\n', { locate: nowhere });
+    expect(odd).toMatchObject({ kind: 'unknown', why: expect.stringMatching(/; install it$/u) });
+    expect(await of('a.txt')).toMatchObject({ kind: 'unknown', why: expect.stringContaining('.py, .sh') });
+  });
+});
+
+const PYTHON = '# /// script\n# requires-python = ">=3.11"\n# dependencies = ["nice"]\n# ///\nprint("never by python3")\n';
+
+/** A program in the place of uv, with a cache that it has filled; what it does stands in `code`. */
+async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof runScript>; skill: Skill }> {
+  const sandbox = await skillSandbox({
+    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    'sandbox/skills/kit/scripts/a.py': PYTHON,
+  });
+  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  for (const bucket of ['archive-v0', 'interpreter-v4', 'sdists-v9/pypi'])
+    mkdirSync(path.join(home, '.cache/uv', bucket), { recursive: true });
+  writeFileSync(path.join(home, '.cache/uv/archive-v0/nice'), 'fetched');
+  writeFileSync(path.join(home, 'private'), 'never');
+  if (code !== null) {
+    mkdirSync(path.join(home, '.local/bin'), { recursive: true });
+    writeFileSync(path.join(home, '.local/bin/uv'), `#!/bin/sh\n${code}\n`);
+    chmodSync(path.join(home, '.local/bin/uv'), 0o755);
+  }
+  const directory = path.join(sandbox.sandbox, 'data/scripts');
+  const confined = createConfinedPrograms({ dataDirectory: directory, env: {} });
+  const ports: ScriptPorts = {
+    settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
+    confined,
+    getSecret: () => null,
+    copies: stateFolder(directory),
+    places: { home, shippedSandbox: path.resolve('sandbox') },
+    now: () => Date.now(),
+  };
+  const call = { script: 'a.py', args: ['x'], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
+  return { skill, run: () => runScript(ports, skill, call) };
+}
+
+describe.skipIf(!available)('S74 python with packages named in the file', () => {
+  it('S74 is run by uv, offline, on what was fetched, which it cannot change', async () => {
+    const { run, skill } = await withUv(
+      `echo "$@"; ls $UV_CACHE_DIR; cat $UV_CACHE_DIR/archive-v0/nice; touch $UV_CACHE_DIR/archive-v0/new 2>/dev/null || echo kept; touch $UV_CACHE_DIR/.lock && echo locked; ls $UV_CACHE_DIR/sdists-v9; ls -A ${home}; env | grep -c UV_OFFLINE=1`,
+    );
+    const { result, ran } = await run();
+    expect(ran).toEqual({ path: 'scripts/a.py', exit: 0 });
+    expect(result).toMatchObject({
+      output: `run --offline --script ${skill.realDirectory}/scripts/a.py x\narchive-v0\nsdists-v9\nfetchedkept\nlocked\npypi\n.local\n1\n`,
+    });
+  });
+
+  it('S74 a package that was not fetched is an error with the command that fetches it', async () => {
+    const { run, skill } = await withUv(
+      `echo 'warning: old' >&2; echo '  × No solution found when resolving script dependencies:' >&2; echo 'Because nice was not found in the cache' >&2; exit 1`,
+    );
+    const { result, ran } = await run();
+    expect(result).toMatchObject({ ok: false, error: { code: 'script_packages_missing' }, metadata: { exit: 1 } });
+    const { message = '' } = result.ok ? {} : result.error;
+    expect(message).toContain(`uv sync --script '${skill.realDirectory}/scripts/a.py'`);
+    expect(message).toMatch(/ended with exit code 1; the end of its error output:\n.*Because nice was not found in the cache$/su);
+    expect(ran).toEqual({ path: 'scripts/a.py', exit: 1 });
+  });
+
+  it.each([
+    ['the mail server is offline', 3],
+    ['Traceback (most recent call last):\nerror: the file was not found in the cache', 1],
+  ])('S74 S90 a script that fails with %j keeps its exit code and its error output', async (said, exit) => {
+    const { run } = await withUv(`printf '%s\\n' '${said}' >&2; exit ${exit}`);
+    const { result, ran } = await run();
+    expect(result).toMatchObject({ error: { code: 'script_failed', message: expect.stringContaining(said) }, metadata: { exit } });
+    expect(ran).toEqual({ path: 'scripts/a.py', exit });
+  });
+
+  it('S74 without uv it is a clear error', async () => {
+    const { run } = await withUv(null);
+    expect((await run()).result).toMatchObject({
+      ok: false,
+      error: { code: 'interpreter_missing', message: expect.stringContaining('uv is not installed') },
+    });
+  });
+});
+
+it('S14 S72 a skill that changed while it was copied is not run', async () => {
+  const sandbox = await skillSandbox({
+    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    'sandbox/skills/kit/scripts/a.sh': 'echo ran\n',
+  });
+  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  const directory = path.join(sandbox.sandbox, 'data/scripts');
+  const copied: string[] = [];
+  const ports: ScriptPorts = {
+    settings: configSchema().parse({ scripts: { approval: 'never', sandbox: 'none' } }).scripts,
+    confined: {
+      unavailable: async () => null,
+      locate: async () => ({ path: '/bin/sh', install: '' }),
+      run: () => Promise.reject(new Error('it was run')),
+      close: async () => undefined,
+    },
+    getSecret: () => null,
+    copies: stateFolder(directory),
+    places: { home: null, shippedSandbox: path.resolve('sandbox') },
+    now: () => Date.now(),
+  };
+  const isStillTrusted = async () => {
+    for (const name of readdirSync(directory)) copied.push(...readdirSync(path.join(directory, name, 'scripts')));
+    return false;
+  };
+  const call = { script: 'a.sh', args: [], approved: undefined, isStillTrusted, signal: new AbortController().signal };
+  const { result, ran } = await runScript(ports, skill, call);
+  expect(copied).toEqual(['a.sh']); // asked when the copy was made, not before
+  expect(result).toMatchObject({ ok: false, error: { code: 'skill_not_offered' } });
+  expect(ran).toBeNull();
+});
+
+it('S72 a yes is for all that decides what runs: every file, what it is given, what holds it', () => {
+  const skill = { id: 'kit', source: 'sandbox/skills', realDirectory: '/kit', scripts: [] };
+  const declared = { path: 'scripts/a.sh', description: null, env: ['KEY'], timeoutSeconds: null };
+  const files = { 'SKILL.md': { sha256: '1', executable: false }, 'scripts/a.sh': { sha256: '2', executable: false } };
+  const none = { env: [], held: 'bubblewrap' };
+  const of = (more: object = {}, settings: Parameters<typeof subjectOf>[2] = none, scripts: (typeof declared)[] = []) =>
+    subjectOf(skill, findScript({ scripts }, 'a.sh', new Map(Object.entries({ ...files, ...more })))!, settings);
+  const subjects = [
+    of(),
+    of({ 'lib/steps': { sha256: '3', executable: false } }),
+    of({ 'SKILL.md': { sha256: '4', executable: false } }),
+    of({ 'SKILL.md': { sha256: '1', executable: true } }),
+    of({}, { ...none, held: 'settings' }),
+    of({}, { ...none, held: 'nothing' }),
+    of({}, { ...none, env: ['KEY'] }, [declared]),
+  ];
+  expect(new Set(subjects).size).toBe(subjects.length);
+  expect(of({}, { ...none, env: ['OTHER'] }, [declared])).toBe(of()); // not given to it
+});
+
+it('S72 what is too large to be copied is refused', async () => {
+  const sandbox = await skillSandbox({ 'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }) });
+  mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
+  await expect(copySkill(path.join(sandbox.sandbox, 'skills/kit'), null)).rejects.toThrow('folders more than 32 deep');
+});
+
+it('S73 without bubblewrap scripts are refused with the reason and the install line', async () => {
+  const sandbox = await skillSandbox({
+    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    'sandbox/skills/kit/scripts/a.sh': 'echo ran\n',
+  });
+  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  const directory = path.join(sandbox.sandbox, 'data/scripts');
+  const missing = { available: false, why: 'bubblewrap is not installed', cure: 'sudo apt install bubblewrap' } as const;
+  const ports: ScriptPorts = {
+    settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
+    confined: createConfinedPrograms({ dataDirectory: directory }, async () => missing),
+    getSecret: () => null,
+    copies: stateFolder(directory),
+    places: { home: null, shippedSandbox: path.resolve('sandbox') },
+    now: () => Date.now(),
+  };
+  const call = { script: 'a.sh', args: [], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
+  const message =
+    'Scripts are not run, because bubblewrap is not installed. A person can fix it: sudo apt install bubblewrap; in a chat in a terminal they are asked about each script instead.';
+  expect((await runScript(ports, skill, call)).result).toMatchObject({ ok: false, error: { code: 'sandbox_unavailable', message } });
+});

@@ -1,0 +1,75 @@
+import { BroughtExtensions, type ExtensionContext, type JsonValue, Places } from 'pith';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Toolsets } from '../../../../sandbox/extensions/skill_scripts/toolsets/toolsets.ts';
+import { allow } from '../../../../sandbox/extensions/skill_scripts/allow.ts';
+import { folderWith } from '../../../places.ts';
+import { recordsOf, skillOf } from '../../skill_registry/skill-values.ts';
+
+const unheld = { why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
+
+describe('the toolset of a skill where nothing confines', () => {
+  let digest: string;
+  let held: typeof unheld | null;
+  let opened: string[];
+  let toolsets: Toolsets;
+  let dataDirectory: string;
+  beforeEach(() => {
+    dataDirectory = folderWith();
+    [digest, held, opened] = ['d1', unheld, []];
+    const kept = new Map<string, JsonValue>();
+    const answers: Readonly<Record<string, object>> = {
+      [BroughtExtensions.id]: {
+        prepare: async () => ({ digest, unheld: held }),
+        open: async (_: unknown, wanted: string) => (opened.push(wanted), { tools: ['roll'], findings: [] }),
+      },
+      [Places.id]: { sandbox: '/mine', shippedSandbox: '/pith' },
+    };
+    toolsets = new Toolsets(
+      {
+        directory: '/pith/extensions/skill_scripts',
+        dataDirectory,
+        clock: { now: () => 0 },
+        logger: { warn: () => undefined },
+        events: { publish: async () => '' },
+        kv: { get: async (key: string) => kept.get(key) ?? null, set: async (key: string, value: JsonValue) => void kept.set(key, value) },
+        use: ({ id }: { readonly id: string }) => answers[id],
+      } as unknown as ExtensionContext,
+      { records: async () => recordsOf([skillOf('dice', { toolsets: ['toolsets/index:list'] })]) },
+    );
+  });
+  const agree = (yes = true) => {
+    const said: string[] = [];
+    const io = { print: (text: string) => said.push(text), json: () => undefined, interactive: false, quiet: false } as never;
+    return Promise.resolve(allow(toolsets).run({ arguments: { skill: 'dice' }, options: { yes } }, io, new AbortController().signal)).then(
+      () => said.join('\n'),
+    );
+  };
+
+  it('T16 F9: is not opened, runs nothing, and is told with the cure; once agreed for its digest it is, and another asks again', async () => {
+    const [refused] = await toolsets.bring('toolset:dice');
+    expect(refused).toMatchObject({
+      severity: 'error',
+      code: 'sandbox_unavailable',
+      message: expect.stringMatching(/'dice'.*not sandboxed on this system.*digest d1/),
+    });
+    expect([...toolsets.waiting.values()]).toMatchObject([
+      { diagnostic: { message: refused!.message, cure: expect.stringContaining('install') } },
+    ]);
+    expect(opened).toEqual([]);
+    await expect(agree(false)).rejects.toMatchObject({ code: 'usage' });
+    expect(await agree()).toContain('may run until its code changes');
+    expect(await toolsets.bring('toolset:dice')).toEqual([]);
+    expect(await agree()).toContain('No toolset of a skill');
+    digest = 'd2';
+    expect(await toolsets.bring('toolset:dice')).toMatchObject([
+      { code: 'sandbox_unavailable', message: expect.stringContaining('digest d2') },
+    ]);
+    expect(new Set(opened)).toEqual(new Set(['d1']));
+  });
+
+  it('T16 F9: where a person chose no sandbox, it is opened', async () => {
+    held = null;
+    expect(await toolsets.bring('toolset:dice')).toEqual([]);
+    expect(opened).toEqual(['d1']);
+  });
+});
