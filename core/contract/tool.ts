@@ -93,7 +93,11 @@ export function toolResult(output: JsonValue, options: ToolResultOptions = {}): 
   return mark({ ok: true, output, ...options });
 }
 
-export function toolError(code: string, message: string, options: Omit<ToolResultOptions, 'retain'> = {}): ToolResult {
+export function toolError(
+  code: string,
+  message: string,
+  options: Omit<ToolResultOptions, 'retain'> = {},
+): Extract<ToolResult, { ok: false }> {
   return mark({ ok: false, error: { code, message }, ...options });
 }
 

@@ -1,4 +1,4 @@
-import { type AgentSpec, defineProtocol, defineTopic, type Diagnostic, type SkillProvider, type ToolResult, type TurnInfo } from 'pith';
+import { type AgentSpec, defineProtocol, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
 
 /** The ids of skills that came, differ and went. */
 export interface SkillsChange {
@@ -206,8 +206,11 @@ export interface FoundSkills {
 export interface SkillLibrary {
   /** Without `of` as they are now. For a turn as they were when it began, for an agent as they are now. */
   records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords>;
-  /** The skill that a turn's agent means by an id, a unique display name or `source/id`, still trusted; or the error that its model is told. */
-  find(name: string, turn: TurnInfo): Promise<{ readonly skill: SkillRecord } | { readonly error: ToolResult }>;
+  /** The skill that a turn's agent means by an id, a unique display name or `source/id`, still trusted; or what its model is told instead. */
+  find(
+    name: string,
+    turn: TurnInfo,
+  ): Promise<{ readonly skill: SkillRecord } | { readonly error: { readonly code: string; readonly message: string } }>;
   /** The skill that a person means in a command, in whatever state. Rejects `skill_not_found`, with what lies there instead. */
   named(reference: string): Promise<SkillRecord>;
   /** `ref`: `source/id`, or the id of the one that counts. `notes` stand before the body in the envelope. Rejects `skill_not_found` and `skill_not_offered`. */

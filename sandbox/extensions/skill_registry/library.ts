@@ -1,10 +1,9 @@
-import { type AgentSpec, isToolResult, PithError, type ToolResult, type TurnInfo } from 'pith';
+import { type AgentSpec, PithError, type TurnInfo } from 'pith';
 import { listResources, resourceBytes } from '@pith/skill-files';
 import { agentSkills, type ScopeCache } from './catalog/scope.ts';
 import type { FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
 import { renderEnvelope } from './reading/envelope.ts';
 import { skillFor, type ToolPorts } from './reading/read-skill.ts';
-import { skillError } from './reading/results.ts';
 import { findSkill } from './scan/names.ts';
 import { documentOf } from './search/documents.ts';
 import type { Snapshot } from './skill.ts';
@@ -28,10 +27,10 @@ export class Library implements SkillLibrary {
     return cache.made(snapshot, agent, 'records', () => ({ ...view, agent: agentRecords(cache, snapshot, agent) }));
   }
 
-  async find(name: string, turn: TurnInfo): Promise<{ readonly skill: SkillRecord } | { readonly error: ToolResult }> {
-    if (!this.ports.context.config.enabled) return { error: skillError('skills_disabled', 'Skills are switched off.') };
+  async find(name: string, turn: TurnInfo): ReturnType<SkillLibrary['find']> {
+    if (!this.ports.context.config.enabled) return { error: { code: 'skills_disabled', message: 'Skills are switched off.' } };
     const found = await skillFor(this.ports, name, turn);
-    return isToolResult(found) ? { error: found } : { skill: found };
+    return 'ok' in found ? { error: found.error } : { skill: found };
   }
 
   async named(reference: string): Promise<SkillRecord> {

@@ -11,7 +11,7 @@ import { digestOf, type SkillLedger } from '../ledger/ledger.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
-import { noLongerTrusted, skillError, skillResult } from './results.ts';
+import { type Failed, noLongerTrusted, skillError, skillResult } from './results.ts';
 
 /** What the tools use of the extension. */
 export interface ToolPorts {
@@ -47,7 +47,7 @@ export async function skillFor(
   name: string,
   turn: TurnInfo,
   search?: string,
-): Promise<Skill | ToolResult> {
+): Promise<Skill | Failed> {
   const snapshot = await ports.pinned(turn);
   const found = requireSkill(snapshot, ports.cache.scope(snapshot, turn.agent), name, search);
   return isToolResult(found) || (await ports.registry.isStillTrusted(found)) ? found : noLongerTrusted(found);
@@ -97,12 +97,7 @@ function missingTools({ allowedTools: entries, toolsets }: Skill, { turn }: Tool
 }
 
 /** The skill that is meant, or the error that says what to do instead. */
-function requireSkill(
-  snapshot: Snapshot,
-  scope: SkillScope,
-  given: string,
-  search = 'Search with list_skills(query).',
-): Skill | ToolResult {
+function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string, search = 'Search with list_skills(query).'): Skill | Failed {
   const name = given.trim();
   if (name === '') return skillError('skill_name_required', `A skill id is required. ${search}`);
   const skill = findReadable(snapshot, scope, name);

@@ -21,12 +21,14 @@ export function skillResult(
   return toolResult(output, { title, metadata, ...(retain === undefined ? {} : { retain }) });
 }
 
-export function skillError(code: string, message: string): ToolResult {
+export type Failed = Extract<ToolResult, { ok: false }>;
+
+export function skillError(code: string, message: string): Failed {
   return toolError(code, message, { title: `Error: ${message}` });
 }
 
 /** A skill whose files are not what a person looked at. */
-export function noLongerTrusted({ id }: Pick<Skill, 'id'>): ToolResult {
+export function noLongerTrusted({ id }: Pick<Skill, 'id'>): Failed {
   return skillError(
     'skill_not_offered',
     `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`,

@@ -68,7 +68,7 @@ export function scriptTool(
     present: presentScript,
     async execute({ skill_id, script, args }, call) {
       const found = await library.find(skill_id, call.turn);
-      if (!('skill' in found)) return found.error;
+      if (!('skill' in found)) return scriptError(found.error.code, found.error.message);
       const { skill } = found;
       if (skill.state !== 'offered')
         return scriptError('skill_not_offered', `Scripts of '${skill.id}' are not run: ${skill.reason ?? skill.state}.`);
