@@ -1,4 +1,14 @@
-import { examinedAsk, HARMLESS_SETTINGS, loosened, type Loosened, manifestAsks, reached, type Trust, writableBy } from '../trust/index.ts';
+import {
+  examinedAsk,
+  HARMLESS_SETTINGS,
+  loosened,
+  type Loosened,
+  manifestAsks,
+  PROJECT_FILES,
+  reached,
+  type Trust,
+  writableBy,
+} from '../trust/index.ts';
 import { codeOf } from '../contract/index.ts';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -34,16 +44,6 @@ export interface ShownAsk {
   readonly text: string;
   readonly never: boolean;
 }
-
-/** Of a project whose sandbox is trusted: what Pith, its skills and its agents take from it. */
-const PROJECT_FILES = [
-  'AGENTS.md',
-  'CLAUDE.md',
-  '.mcp.json',
-  '.env',
-  'skills',
-  ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
-];
 
 /** Looks at a sandbox without using anything of it: manifests and settings are parsed, no code is loaded, nothing is written. */
 export async function overviewOf(
@@ -97,6 +97,8 @@ export interface ShownOverview {
   /** False: something was cut or left out, so that nobody can agree to it. */
   readonly isWhole: boolean;
   readonly grants: Readonly<Record<string, readonly string[]>>;
+  /** Of the project. */
+  readonly files: readonly string[];
 }
 
 /** More than that nobody reads. */
@@ -144,7 +146,7 @@ export function shownOverview(overview: SandboxOverview): ShownOverview {
   section('what could not be read', unreadable);
   if (lines.length === 0) lines.push('nothing that runs');
   if (hidden > 0) lines.push(`… and ${hidden} more lines`);
-  return { lines, isWhole, grants };
+  return { lines, isWhole, grants, files };
 }
 
 /** The value at a dotted path, whose keys may hold dots themselves. */

@@ -151,7 +151,13 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   let prefixes: ReadonlySet<string> = new Set();
   let claims: ReadonlyMap<string, string> = new Map();
   return {
-    places: { sandbox, untrustedSandbox: trust.untrusted, home: home ?? null, dataDirectory: settings.data_dir },
+    places: {
+      sandbox,
+      untrustedSandbox: trust.untrusted,
+      projectFiles: trust.projectFiles,
+      home: home ?? null,
+      dataDirectory: settings.data_dir,
+    },
     trust,
     source: {
       async discover(at) {

@@ -101,6 +101,8 @@ export interface Places {
   readonly sandbox: string;
   /** The sandbox that the person opened and has not trusted: what lies in it may be named, never used. null: `sandbox` is the one that was opened. */
   readonly untrustedSandbox: string | null;
+  /** Files and folders of the project that the person was shown when they trusted the sandbox: they may be used. Absolute. */
+  readonly projectFiles: readonly string[];
   /** The extensions, agents and skills that ship with Pith. May be `sandbox`. */
   readonly shippedSandbox: string;
   /** The user's, where other tools keep theirs; null where Pith was started without one. */
@@ -110,6 +112,7 @@ export interface Places {
 export const Places = defineProtocol<Places>('places', {
   sandbox: { kind: 'constant', signature: 'sandbox: string' },
   untrustedSandbox: { kind: 'constant', signature: 'untrustedSandbox: string | null' },
+  projectFiles: { kind: 'constant', signature: 'projectFiles: string[]' },
   shippedSandbox: { kind: 'constant', signature: 'shippedSandbox: string' },
   home: { kind: 'constant', signature: 'home: string | null' },
 });

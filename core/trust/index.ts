@@ -18,6 +18,7 @@ export {
   requireTrust,
   decideState,
   distrustSandbox,
+  PROJECT_FILES,
   trustOf,
   trustSandbox,
   type Granted,

@@ -43,7 +43,7 @@ const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     setting: 'skills.trust',
-    loosens: (value, own) => (value === 'auto' && own !== 'auto' ? 'changed texts of trusted skills are taken without a question' : null),
+    loosens: (value, own) => (value === 'auto' && own === 'ask' ? 'changed texts of trusted skills are taken without a question' : null),
   },
   { setting: 'skills.trusted_links', loosens: (value, own) => more('links of skills may lead to', value, own) },
   { setting: 'skills.private_origins', loosens: (value, own) => more('updates of skills may come from', value, own) },

@@ -10,6 +10,16 @@ import { makeFolders } from '@pith/safe-files';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
 
+/** Of a project whose sandbox is trusted: what Pith, its skills and its agents may take from it. */
+export const PROJECT_FILES: readonly string[] = [
+  'AGENTS.md',
+  'CLAUDE.md',
+  '.mcp.json',
+  '.env',
+  'skills',
+  ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
+];
+
 /** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so that nothing of it is used. */
 export type TrustLevel = 'own' | 'trusted' | 'restricted';
 
@@ -35,6 +45,8 @@ export interface Trust {
   readonly untrusted: string | null;
   /** The folder around it, whose own files (AGENTS.md, .mcp.json, .env and the like) may be used; null where nobody has trusted it. */
   readonly project: string | null;
+  /** Which of its files and folders the person was shown when they trusted it, absolute. */
+  readonly projectFiles: readonly string[];
   /** Why it is restricted; null when it is not. */
   readonly why: string | null;
   /** True when no person has been asked about it yet, and one may be. */
@@ -87,6 +99,12 @@ export function trustOf(options: TrustOptions): Trust {
   const accepted = new Map<string, readonly string[]>();
   const otherSandboxes = () => Object.keys(file.read().sandboxes).filter((other) => other !== opened);
 
+  function projectFiles(): readonly string[] {
+    if (level !== 'trusted') return [];
+    const shown = accepts ? PROJECT_FILES : (file.read().projectFiles[opened] ?? []); // `--trust` is for all that is there
+    return PROJECT_FILES.filter((name) => shown.includes(name));
+  }
+
   function writable(): readonly string[] {
     const all = Object.entries(file.read().grants).map(([of, grants]) => [of, Object.values(grants).flat()] as const);
     const given = [...all, [opened, [...accepted.values()].flat()] as const];
@@ -110,6 +128,7 @@ export function trustOf(options: TrustOptions): Trust {
     sandbox,
     untrusted: level === 'restricted' && foreign === null ? opened : null,
     project: level === 'restricted' ? null : path.dirname(opened),
+    projectFiles: projectFiles().map((name) => path.join(path.dirname(opened), name)),
     why: level !== 'restricted' ? null : (foreign ?? file.problem() ?? 'nobody has trusted it'),
     isOpen: level === 'restricted' && foreign === null && recorded === undefined && file.problem() === null,
     file,
@@ -143,10 +162,22 @@ export function trustOf(options: TrustOptions): Trust {
   };
 }
 
-/** Records that a sandbox is trusted, with what its extensions may have. Throws `trust_failed`. */
-export function trustSandbox(file: TrustFile, sandbox: string, grants: Readonly<Record<string, readonly string[]>> = {}): void {
+/** What a person agrees to with a sandbox. */
+export interface Agreed {
+  /** What its extensions may have, by their ids. */
+  readonly grants: Readonly<Record<string, readonly string[]>>;
+  /** Those of `PROJECT_FILES` that they were shown. */
+  readonly files: readonly string[];
+}
+
+/** Records that a sandbox is trusted, with what was agreed to. Throws `trust_failed`. */
+export function trustSandbox(file: TrustFile, sandbox: string, { grants, files }: Agreed = { grants: {}, files: [] }): void {
   const real = realOf(sandbox);
-  file.change((record) => ({ ...withGrants(record, real, grants), sandboxes: { ...record.sandboxes, [real]: true } }));
+  file.change((record) => ({
+    ...withGrants(record, real, grants),
+    sandboxes: { ...record.sandboxes, [real]: true },
+    projectFiles: { ...record.projectFiles, [real]: files },
+  }));
 }
 
 /** Records that a person does not trust a sandbox; what its extensions were given goes. Throws `trust_failed`. */
@@ -154,7 +185,8 @@ export function distrustSandbox(file: TrustFile, sandbox: string): void {
   const real = realOf(sandbox);
   file.change((record) => {
     const { [real]: _, ...grants } = record.grants;
-    return { ...record, grants, sandboxes: { ...record.sandboxes, [real]: false } };
+    const { [real]: __, ...projectFiles } = record.projectFiles;
+    return { ...record, grants, projectFiles, sandboxes: { ...record.sandboxes, [real]: false } };
   });
 }
 

@@ -12,6 +12,8 @@ export interface TrustRecord {
   readonly sandboxes: Readonly<Record<string, boolean>>;
   /** By sandbox and extension: what its manifest may have of what it asks for. */
   readonly grants: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** By the real path of a trusted sandbox: which of `PROJECT_FILES` the person was shown with it. */
+  readonly projectFiles: Readonly<Record<string, readonly string[]>>;
   /** Data folders of unknown origin that the person was asked about and did not take. */
   readonly foreignState: readonly string[];
 }
@@ -29,7 +31,7 @@ export interface TrustFile {
 }
 
 const NAME = 'trust.json';
-const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, foreignState: [] };
+const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, projectFiles: {}, foreignState: [] };
 const MOST_BYTES = 4 * 1024 * 1024;
 
 export function openTrustFile(home: string | null): TrustFile {
@@ -82,6 +84,7 @@ function parse(bytes: Buffer | null): TrustRecord {
   return {
     sandboxes: entriesOf(read['sandboxes'], (value) => (typeof value === 'boolean' ? value : undefined)),
     grants: entriesOf(read['grants'], (value) => (isPlainMap(value) ? entriesOf(value, textsOf) : undefined)),
+    projectFiles: entriesOf(read['projectFiles'], textsOf),
     foreignState: textsOf(read['foreignState']) ?? [],
   };
 }

@@ -26,8 +26,8 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     io.json({ ok: isTaken, sandbox: found.opened, trusted: true });
     return isTaken ? 0 : 1;
   }
-  const { overview, grants, ...shown } = await lookAt(found);
-  printOverview({ grants, ...shown }, found, io);
+  const { overview, ...shown } = await lookAt(found);
+  printOverview(shown, found, io);
   if (!shown.isWhole)
     throw new PithError('restricted', TOO_MUCH, {
       where: overview.sandbox,
@@ -39,7 +39,7 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     io.json({ ok: false, sandbox: found.opened, trusted: found.level === 'trusted', overview: { ...overview } as never });
     return 1;
   }
-  trustSandbox(found.file, found.opened, grants);
+  trustSandbox(found.file, found.opened, shown);
   const now = trustOfTarget({ ...target, accepts: false });
   if (!io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(path.dirname(found.opened))}`);
   const isTaken = await takeState(target, now, input, io);

@@ -89,7 +89,7 @@ async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
   printOverview(shown, trust, io);
   const question = 'Do you trust this folder? If you answer no, Pith uses only its own parts and nothing from this folder.';
   const answer = await io.ask(question, { choices: ['yes', 'no'] });
-  if (answer === 'yes') trustSandbox(trust.file, trust.opened, shown.grants);
+  if (answer === 'yes') trustSandbox(trust.file, trust.opened, shown);
   else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
 }
 

@@ -170,8 +170,9 @@ export function createCommandContext(
 /** A protocol that the kernel answers itself, by constants that hold in every process; null: it is for extensions to provide. */
 export function answeredByKernel<T extends object>({ id }: Protocol<T>, places: Runtime['places']): Remote<T> | null {
   if (id !== Places.id) return null;
-  const { sandbox, untrustedSandbox = null, home = null } = places;
-  const answer: Remote<Places> = { extensionId: 'kernel', sandbox, untrustedSandbox, shippedSandbox: shippedSandbox(), home };
+  const { sandbox, untrustedSandbox = null, projectFiles = [], home = null } = places;
+  const shipped = shippedSandbox();
+  const answer: Remote<Places> = { extensionId: 'kernel', sandbox, untrustedSandbox, projectFiles, shippedSandbox: shipped, home };
   return Object.freeze(answer) as Remote<object> as Remote<T>;
 }
 

@@ -37,6 +37,8 @@ export interface Folders {
   readonly sandbox: string;
   /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
   readonly untrustedSandbox?: string | null;
+  /** What of the project the person trusted with the sandbox. */
+  readonly projectFiles?: readonly string[];
   /** The user's home folder; null or absent: extensions know of none. */
   readonly home?: string | null;
   /** Everything that Pith writes is below it. */

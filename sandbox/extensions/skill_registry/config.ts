@@ -19,7 +19,7 @@ export const configSchema = once(() => {
     /** One more source. */
     skills_path: z.string().min(1).nullable().default(null),
     /** What of a source that a person trusts is asked again: every change, or that of links, scripts and toolsets. */
-    trust: z.enum(['ask', 'auto']).default('ask'),
+    trust: z.enum(['ask', 'auto']).default('auto'),
     /** Seconds between rescans; 0 switches them off. */
     poll_seconds: z.number().min(0).default(5),
     /** Folders outside a source to which its links may lead. */

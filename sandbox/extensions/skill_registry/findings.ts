@@ -4,7 +4,7 @@ import { agentSkills } from './catalog/scope.ts';
 import { countsAs, isGlob, keptBack, unknownIn } from './scan/names.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import type { Skill, Snapshot } from './skill.ts';
-import { CHANGED } from './trust/trust.ts';
+import { SINCE_TRUSTED } from './trust/trust.ts';
 
 /** What is wrong with skills, with the settings, with agents that name skills that are not there, and with the search. */
 export async function findingsOf(
@@ -40,9 +40,9 @@ function slips({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
 
 const SLIPS: ReadonlySet<string> = new Set(['field_misspelt', 'body_large']);
 
-/** A skill that was trusted and is no longer offered, because it is not what a person looked at. */
+/** A skill that waits because it is not what a person trusted, or came later. */
 function lost({ id, file, state, reason, source }: Skill): readonly Diagnostic[] {
-  if (state !== 'untrusted' || reason?.includes(CHANGED) !== true) return [];
+  if (state !== 'untrusted' || reason === null || !SINCE_TRUSTED.test(reason)) return [];
   const cure = `look at it and trust it again: pith skills trust ${source}/${id}`;
   return [{ severity: 'warning', code: 'skill_untrusted', message: `skill '${id}' is not offered: ${reason}`, file, cure }];
 }

@@ -19,6 +19,7 @@ import {
 import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
 import {
   type SkillChange,
+  SkillInspector,
   SkillLibrary,
   type SkillPlace,
   type SkillRecords,
@@ -71,6 +72,10 @@ export default class SkillRegistryExtension
     this.#context = context;
     this.#registry = new SkillRegistry({
       ...registryOptions(context),
+      inspect: async (directory) => {
+        const [inspector] = context.find(SkillInspector);
+        return inspector === undefined ? null : (await inspector.inspect(directory)).findings;
+      },
       onChange: (change, snapshot) => {
         context.events.publish(skillsChanged, change);
         context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });

@@ -6,7 +6,7 @@ import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
 import { SourceWatch } from './scan/watch.ts';
 import { inPieces } from '@pith/skill-files';
-import { Trust, TRUST_CURE } from './trust/trust.ts';
+import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
 import { isUnsettled, targetsAt } from './writing/target.ts';
 
 /** What begins later than this after the last scan is preceded by another. */
@@ -40,7 +40,7 @@ export class SkillRegistry {
     const trustedLinks = (options.config.trusted_links ?? []).map((path) => locate(path, options));
     const { dataDirectory, config, clock, logger } = options;
     const { sources } = this;
-    this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'ask', clock });
+    this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'auto', clock, logger, inspect: options.inspect });
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
   }
@@ -134,6 +134,7 @@ export class SkillRegistry {
   /** Resolves when nothing goes on any more. */
   async close(): Promise<void> {
     await this.running?.catch(noop);
+    await this.trust.close();
   }
 
   /** This process goes on for long: from now on bodies are kept as soon as they are found. */
@@ -234,6 +235,8 @@ export interface RegistryOptions extends Places {
   readonly config: RegistryConfig;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Scans a skill's folder; absent, or null: nothing scans. */
+  readonly inspect?: TrustOptions['inspect'];
   /** Called after each swap that changed something, never for the first snapshot. */
   readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
 }

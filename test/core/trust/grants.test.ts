@@ -49,7 +49,7 @@ describe('what a manifest asks for', () => {
       events: { handles: [{ topic: 'user.message', handler: 'hear' }] },
     });
     const wider = made({ ...first, secrets: ['A_KEY', 'B_KEY'], permissions: { ...first.permissions, write: ['docs'] } });
-    trustSandbox(trusted().file, sandbox, {});
+    trustSandbox(trusted().file, sandbox);
     expect(granted(first).manifest).toMatchObject({ secrets: [], permissions: { network: false, read: [] }, events: { handles: [] } });
     trusted().allow('helper', manifestAsks(first));
     expect(granted(first)).toEqual({ manifest: first, withheld: [] });
@@ -165,8 +165,8 @@ describe('what a manifest asks for', () => {
     mkdirSync(path.join(home, 'work/b'), { recursive: true });
     symlinkSync(path.join(project, 'out/deep'), path.join(project, 'way'));
     const file = trusted().file;
-    trustSandbox(file, sandbox, { writer: ['write out'] });
-    trustSandbox(file, path.join(home, 'other/sandbox'), { another: ['write ~/work'] });
+    trustSandbox(file, sandbox, { grants: { writer: ['write out'] }, files: [] });
+    trustSandbox(file, path.join(home, 'other/sandbox'), { grants: { another: ['write ~/work'] }, files: [] });
     const manifest = made({ permissions: { write: ['out', 'out/a'], read: ['out', 'out/r', 'way', '~/work/b', '~/work'] } });
     const given = granted(manifest, trusted(true));
     expect(given.manifest.permissions).toMatchObject({ write: ['out'], read: ['out', '~/work'] });
@@ -191,7 +191,7 @@ describe('what a manifest asks for', () => {
 
   it('T10: another sandbox that is trusted is not written, and a project in a folder of the system is the person’s', () => {
     const other = path.join(home, 'second/sandbox');
-    trustSandbox(trusted().file, other, {});
+    trustSandbox(trusted().file, other);
     const manifest = made({ permissions: { write: ['~/second/sandbox/pith.yaml', '~/second/sandbox/extensions/x', '~/second'] } });
     expect(granted(manifest, trusted(true)).manifest.permissions.write).toEqual([]);
     expect(whyNever('write out', { sandbox: '/usr/src/app/sandbox', home, dataDirectory: data })).toBeNull();

@@ -31,7 +31,6 @@ const ROWS = [
     { skills: { scripts: { approval: 'never' } } },
     { skills: { scripts: { approval: 'always' } } },
   ],
-  ['skills.trust', { skills: { trust: 'auto' } }, /without a question/, { skills: { trust: 'auto' } }, { skills: { trust: 'ask' } }],
   [
     'skills.trusted_links',
     { skills: { trusted_links: ['/elsewhere'] } },
@@ -62,6 +61,13 @@ describe('safeguards that a sandbox loosens', () => {
     expect(loosened(values, LIMITS)).toEqual([{ setting, effect: expect.stringMatching(effect) }]);
     expect(loosened(values, own)).toEqual([]);
     expect(loosened(harmless, LIMITS)).toEqual([]);
+  });
+
+  it('T4: skills.trust: who wants to be asked about every change is told that they are not', () => {
+    const said = (own: Readonly<Record<string, unknown>>) => loosened({ skills: { trust: 'auto' } }, own);
+    expect(said({ skills: { trust: 'ask' } })).toEqual([{ setting: 'skills.trust', effect: expect.stringMatching(/without a question/) }]);
+    expect(said({})).toEqual([]);
+    expect(loosened({ skills: { trust: 'ask' } }, {})).toEqual([]);
   });
 
   it('T4: approvals.tools: of what a person is asked about, what the sandbox leaves out is said', () => {
@@ -96,7 +102,7 @@ describe('a person with settings of their own', () => {
   const run = (...argv: string[]) => cli(argv, { cwd: path.dirname(sandbox), openKernel, env: { PITH_TRUST: '0' } });
 
   it('T4: doctor says of a trusted sandbox which safeguards it loosens, each with its file', async () => {
-    own({ approvals: { tools: ['kv_set'] } });
+    own({ approvals: { tools: ['kv_set'] }, skills: { trust: 'ask' } });
     theirs({
       extensions_sandbox: 'off',
       approvals: { tools: [] },
@@ -112,9 +118,9 @@ describe('a person with settings of their own', () => {
     trustSandbox(openTrustFile(home), sandbox);
     const { notes } = JSON.parse((await run('doctor', '--json')).out) as { notes: readonly { code: string; message: string }[] };
     const messages = notes.filter(({ code }) => code === 'safeguard_loosened').map(({ message }) => message);
-    for (const setting of [...ROWS.map(([name]) => name), 'approvals.tools'])
+    for (const setting of [...ROWS.map(([name]) => name), 'approvals.tools', 'skills.trust'])
       expect(messages).toContainEqual(expect.stringMatching(new RegExp(`pith\\.yaml:\\d+ ${setting.replaceAll('.', '\\.')}: `)));
-    expect(messages).toHaveLength(ROWS.length + 1);
+    expect(messages).toHaveLength(ROWS.length + 2);
   }, 60_000);
 
   it('T2: is asked about all that they named in a restricted sandbox, and about what it adds', async () => {

@@ -5,6 +5,7 @@ import type { TestKernel } from 'pith/testing';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '@pith/promises';
 import { SkillRegistry, type RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
+import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 
 /** A project folder with a sandbox, removed after the test. */
@@ -43,6 +44,8 @@ export interface Answered {
 
 interface Box {
   readonly sandbox: string;
+  /** Of a user who has nothing in it. */
+  readonly home: string;
   /** By their options; nothing of them is activated. */
   readonly kernels: Map<string, TestKernel>;
 }
@@ -53,7 +56,7 @@ export async function skillSandbox(files: Readonly<Record<string, string>> = {})
   const sandbox = path.join(project, 'sandbox');
   await mkdir(path.join(sandbox, 'skills'), { recursive: true });
   const log: string[] = [];
-  const box: Box = { sandbox, kernels: new Map() };
+  const box: Box = { sandbox, home: folderWith({}), kernels: new Map() };
   const write = async (file: string, content: string | Uint8Array) => {
     const target = path.join(project, file);
     await mkdir(path.dirname(target), { recursive: true });
@@ -102,8 +105,9 @@ export function logTo(lines: string[]): Logger {
 
 /** Runs a command of the extension as `pith` does. One that needs the index leaves its kernel as it was, for the next. */
 async function attempt(box: Box, name: string, given: Asked): Promise<Answered> {
-  const { json = false, answer, config = {}, home = null, signal = new AbortController().signal } = given;
-  const options = { sandbox: box.sandbox, home, flags: { skills: config } };
+  const { json = false, answer, config = {}, home = box.home, signal = new AbortController().signal } = given;
+  trustSandbox(openTrustFile(home), box.sandbox); // as `pith init` does: nothing of the project with it
+  const options = { sandbox: box.sandbox, home, accepts: false, flags: { skills: config } };
   const kept = JSON.stringify(options);
   const pith = box.kernels.get(kept) ?? (await kernelOf(options));
   box.kernels.set(kept, pith);

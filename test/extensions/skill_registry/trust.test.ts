@@ -111,11 +111,11 @@ describe('S14 trust', () => {
     await mkdir(path.join(box.project, SOURCE, 'letters/node_modules/a'), { recursive: true });
     await utimes(path.join(box.project, SOURCE, 'letters/references/forms.md'), 1, 1);
     await run(box, 'skills trust', SOURCE);
-    const registry = box.registry();
+    const registry = box.registry({ config: { trust: 'ask' } });
     expect((await registry.refresh()).skills.get('letters')?.state).toBe('offered');
     await change(path.join(box.project, SOURCE));
     expect((await registry.refresh()).skills.get('letters')).toMatchObject({ state: 'untrusted', reason: 'changed since it was trusted' });
-    expect(await states(box)).toEqual({ letters: CHANGED, tables: 'offered' });
+    expect(await states(box, { trust: 'ask' })).toEqual({ letters: CHANGED, tables: 'offered' });
   });
 
   it('S14 the same bytes with other times are still trusted', async () => {
@@ -133,11 +133,11 @@ describe('S14 trust', () => {
     await box.write(`${SOURCE}/code/SKILL.md`, skillText({ name: 'code' }));
     await box.write(`${SOURCE}/code/lib/a.ts`, 'export {};\n');
     const waits = `untrusted: it is new in ${SOURCE} since that was trusted`;
-    expect(await states(box)).toMatchObject({ plain: waits, runs: waits, code: waits });
-    expect(await states(box, { trust: 'auto' })).toMatchObject({
+    expect(await states(box, { trust: 'ask' })).toMatchObject({ plain: waits, runs: waits, code: waits });
+    expect(await states(box)).toMatchObject({
       plain: 'offered',
-      runs: `${waits}, and has links, scripts or toolsets`,
-      code: `${waits}, and has links, scripts or toolsets`,
+      runs: `${waits}, and has toolsets`,
+      code: `${waits}, and has scripts`,
     });
   });
 
@@ -146,34 +146,30 @@ describe('S14 trust', () => {
     [
       'a script',
       (at: string) => appendFile(`${at}/tables/scripts/sum.py`, 'print(2)\n'),
-      `untrusted: its links, scripts or toolsets changed since it was trusted`,
+      'untrusted: its scripts changed since it was trusted',
     ],
     [
       'what an undeclared script loads',
       (at: string) => writeFile(`${at}/tables/lib`, 'steps() { :; }\n'),
-      `untrusted: its links, scripts or toolsets changed since it was trusted`,
+      'untrusted: its scripts changed since it was trusted',
     ],
-    [
-      'a link',
-      (at: string) => symlink('SKILL.md', `${at}/tables/more.md`),
-      `untrusted: its links, scripts or toolsets changed since it was trusted`,
-    ],
+    ['a link', (at: string) => symlink('SKILL.md', `${at}/tables/more.md`), 'untrusted: its links changed since it was trusted'],
     [
       'a declaration',
       (at: string) => writeFile(`${at}/tables/SKILL.md`, skillText({ name: 'tables', more: 'toolsets: ["a:A"]\n' })),
-      `untrusted: its links, scripts or toolsets changed since it was trusted`,
+      'untrusted: its toolsets changed since it was trusted',
     ],
   ])('S14 auto: a later edit of %s', async (_, change, state) => {
     const box = await skillSandbox(files);
     await run(box, 'skills trust', SOURCE);
     await change(path.join(box.project, SOURCE));
-    expect((await states(box, { trust: 'auto' }))['tables']).toBe(state);
+    expect((await states(box))['tables']).toBe(state);
   });
 
   it('S14 is asked at each use: what changes after a scan is neither read nor run', async () => {
     const box = await skillSandbox(files);
     await run(box, 'skills trust', SOURCE);
-    const registry = box.registry();
+    const registry = box.registry({ config: { trust: 'ask' } });
     const letters = (await registry.refresh()).skills.get('letters')!;
     expect(await registry.isStillTrusted(letters)).toBe(true);
     expect((await registry.readBody(letters)).body).toBe('Body.\n');
@@ -206,7 +202,7 @@ describe('S14 trust', () => {
     const contents = `
       import { systemClock } from '@pith/promises';
       import { TrustFile } from './sandbox/extensions/skill_registry/trust/trust-file.ts';
-      const write = (n) => new TrustFile(process.argv[2]).change(process.argv[3] + n, systemClock, () => ({ whole: true, at: '', skills: new Map() }));
+      const write = (n) => new TrustFile(process.argv[2]).change(process.argv[3] + n, systemClock, () => ({ whole: true, withProject: false, at: '', skills: new Map() }));
       (async () => { for (let n = 0; n < 20; n++) await write(n); })();`;
     const program = await bundleText(contents, box.project);
     const one = (name: string) => exitOf(startProgram(program, data, name));

@@ -11,10 +11,11 @@ import type { RegistryConfig } from '../scan/sources.ts';
 export function registryOptions(context: CommandContext): RegistryOptions {
   const { dataDirectory, clock, logger } = context;
   // What ships is not beside this extension, which may stand in the user's sandbox.
-  const { sandbox, untrustedSandbox, shippedSandbox: shipped, home } = context.use(Places);
+  const { sandbox, untrustedSandbox, projectFiles, shippedSandbox: shipped, home } = context.use(Places);
   return {
     sandbox,
     untrustedSandbox,
+    projectFiles,
     home,
     dataDirectory,
     clock,

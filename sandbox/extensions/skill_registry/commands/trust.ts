@@ -60,10 +60,11 @@ export function untrust(context: CommandContext): Command {
             cure: 'list them under skills.disabled, or leave the source out with skills.sources',
           });
         await registry.trust.file.change(realOf(source.directory) ?? source.directory, context.clock, (before) => {
-          if (before === null || skill === null) return null;
-          const skills = new Map(before.skills);
-          skills.delete(folderOf(source, skill.directory));
-          return skills.size === 0 ? null : { ...before, whole: false, skills }; // `auto` must not take it back as a new one
+          const skills = new Map(skill === null ? [] : before?.skills);
+          if (skill !== null) skills.delete(folderOf(source, skill.directory));
+          // What is left keeps `auto` from taking it back as new, and the project's trust from counting again.
+          if (skills.size === 0 && source.trustedWithProject !== true) return null;
+          return { at: before?.at ?? new Date(context.clock.now()).toISOString(), whole: false, withProject: false, skills };
         });
         const what = skill === null ? source.label : `${source.label}/${skill.id}`;
         io.json({ source: source.label, untrusted: what });
@@ -132,6 +133,7 @@ async function record(registry: SkillRegistry, target: TrustTarget, looked: read
   const { source, skill } = target;
   await registry.trust.file.change(realOf(source.directory) ?? source.directory, clock, (before) => ({
     whole: skill === null || before?.whole === true,
+    withProject: skill !== null && before?.withProject === true,
     at: new Date(clock.now()).toISOString(),
     skills: new Map([
       ...(skill === null ? [] : (before?.skills ?? [])),

@@ -17,6 +17,8 @@ export interface Source {
   readonly configured: boolean;
   /** Named in the settings, and thereby trusted: one of the project's, which would wait for a person otherwise. */
   readonly trustedBySettings?: boolean;
+  /** A person trusted it with the project: what it held then is used, and what it holds later as the setting `trust` says. */
+  readonly trustedWithProject?: boolean;
   /** Where it must really lie, or under `trusted_links`; absent: anywhere. */
   readonly within?: string;
 }
@@ -28,6 +30,8 @@ export interface Places {
   readonly home?: string | null;
   /** A sandbox that nobody has trusted: the skills of it and its project are listed, never offered. */
   readonly untrustedSandbox?: string | null;
+  /** Files and folders of the project that a person trusted with the sandbox. */
+  readonly projectFiles?: readonly string[];
   /** The shipped skills, or null where the sandbox holds them itself. */
   readonly bundled?: string | null;
   /** Folders of skills that shipped extensions carry, by the extension's id. */
@@ -90,7 +94,9 @@ function located({ label, base, path, trusted }: DefaultSource, places: Places):
   }
   const root = base === 'home' ? places.home : base === 'project' ? places.project : places.sandbox;
   const source = root ? at(join(root, path)) : null;
-  return source === null ? [] : [trusted ? source : { ...source, within: places.project }];
+  if (source === null) return [];
+  const isAgreed = places.projectFiles?.includes(source.directory) === true;
+  return [trusted ? source : { ...source, within: places.project, ...(isAgreed ? { trustedWithProject: true } : {}) }];
 }
 
 function configured(setting: SourceSetting, places: Places): Source {

@@ -26,7 +26,7 @@ export interface SkillTree {
 export interface TreeDigests {
   /** Of every path with its kind and content. */
   readonly tree: string;
-  /** Of links and of what may be run; empty where there is none. */
+  /** Of its links, scripts and toolsets, in that order with blanks between; empty where there is none of them. */
   readonly risk: string;
 }
 
@@ -48,11 +48,30 @@ export async function digestTree({ tree }: SkillTree, declared: Declared, breath
   if (bytes > BYTE_LIMIT) throw new RangeError(`its files are larger than ${BYTE_LIMIT} bytes together`);
   const isDeclared = declared.scripts.length + declared.toolsets.length > 0;
   const runs = isDeclared || tree.files.some(isProgram);
-  const isRisk = (entry: TreeEntry): boolean => isRisky(entry, runs);
-  const [whole, risk] = (await digestsOf(tree, [() => true, isRisk], breather)) as [string, string];
-  if (!isDeclared) return { tree: whole, risk: tree.entries.some(isRisk) ? risk : '' };
-  const declarations = JSON.stringify([declared.scripts, declared.toolsets]);
-  return { tree: whole, risk: createHash('sha256').update(declarations).update(risk).digest('hex') };
+  const isLink = ({ kind }: TreeEntry): boolean => kind !== 'file' && kind !== 'folder';
+  const isCode = (entry: TreeEntry): boolean => !isLink(entry) && isRisky(entry, runs);
+  const [whole, links, code] = (await digestsOf(tree, [() => true, isLink, isCode], breather)) as [string, string, string];
+  const parts = [
+    tree.entries.some(isLink) ? links : '',
+    tree.entries.some(isCode) || declared.scripts.length > 0 ? digestOf(declared.scripts, code) : '',
+    declared.toolsets.length > 0 ? digestOf(declared.toolsets, '') : '',
+  ];
+  return { tree: whole, risk: parts.some((part) => part !== '') ? parts.map((part) => part || NONE).join(' ') : '' };
+}
+
+const NONE = '-';
+const RISKS = ['links', 'scripts', 'toolsets'];
+
+/** Which of links, scripts and toolsets are others than before, as a person reads it; empty: none. A digest of an earlier format counts as all. */
+export function changedRisks(before: string, now: string): string {
+  if (before === now) return '';
+  const [former, present] = [before, now].map((risk) => (risk === '' ? RISKS.map(() => NONE) : risk.split(' '))) as [string[], string[]];
+  if (former.length !== RISKS.length) return 'links, scripts or toolsets';
+  return RISKS.filter((_, at) => former[at] !== present[at]).join(' and ');
+}
+
+function digestOf(declared: readonly unknown[], code: string): string {
+  return createHash('sha256').update(JSON.stringify(declared)).update(code).digest('hex');
 }
 
 /** What a skill's frontmatter says of what can be run. */

@@ -8,12 +8,16 @@ import type { TreeDigests } from './skill-tree.ts';
 export interface TrustedTree extends TreeDigests {
   /** `SkillTree.stats` at that time. */
   readonly stats: string;
+  /** A later tree that waits because of what a scan of its texts found, and the reason; absent: none. */
+  readonly flagged?: { readonly tree: string; readonly why: string };
 }
 
 /** What a person trusts of one source. */
 export interface TrustedSource {
   /** The whole of it, not single skills only. */
   readonly whole: boolean;
+  /** Trusted with the project, so that it counts only as long as that is. */
+  readonly withProject: boolean;
   /** When, in ISO 8601. */
   readonly at: string;
   /** By the skill's folder, relative to the source. */
@@ -72,9 +76,10 @@ export class TrustFile {
 }
 
 function serialise(sources: ReadonlyMap<string, TrustedSource>): string {
-  const rows = [...sources].map(([path, { whole, at, skills }]) => ({
+  const rows = [...sources].map(([path, { whole, withProject, at, skills }]) => ({
     path,
     whole,
+    ...(withProject ? { withProject } : {}),
     at,
     skills: [...skills].map(([folder, tree]) => ({ folder, ...tree })),
   }));
@@ -89,16 +94,28 @@ function parse(text: string): ReadonlyMap<string, TrustedSource> {
     listOf(sources).map((row) => {
       const skills = listOf(row['skills']).map((skill): [string, TrustedTree] => [
         textOf(skill['folder']),
-        { tree: textOf(skill['tree']), risk: textOf(skill['risk']), stats: textOf(skill['stats']) },
+        {
+          tree: textOf(skill['tree']),
+          risk: textOf(skill['risk']),
+          stats: textOf(skill['stats']),
+          ...(isFields(skill['flagged'])
+            ? { flagged: { tree: textOf(skill['flagged']['tree']), why: textOf(skill['flagged']['why']) } }
+            : {}),
+        },
       ]);
-      return [textOf(row['path']), { whole: row['whole'] === true, at: textOf(row['at']), skills: new Map(skills) }];
+      const [whole, withProject] = [row['whole'] === true, row['withProject'] === true];
+      return [textOf(row['path']), { whole, withProject, at: textOf(row['at']), skills: new Map(skills) }];
     }),
   );
 }
 
 function listOf(value: unknown): readonly Record<string, unknown>[] {
-  if (!Array.isArray(value) || !value.every((row) => typeof row === 'object' && row !== null)) throw new Error('a list is missing');
-  return value as Record<string, unknown>[];
+  if (!Array.isArray(value) || !value.every(isFields)) throw new Error('a list is missing');
+  return value;
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function textOf(value: unknown): string {
