@@ -218,25 +218,3 @@ it('S72 what is too large to be copied is refused', async () => {
   mkdirSync(path.join(sandbox.sandbox, 'skills/kit/scripts', ...Array.from({ length: 32 }, () => 'deep')), { recursive: true });
   await expect(copySkill(path.join(sandbox.sandbox, 'skills/kit'), null)).rejects.toThrow('folders more than 32 deep');
 });
-
-it('S73 without bubblewrap scripts are refused with the reason and the install line', async () => {
-  const sandbox = await skillSandbox({
-    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
-    'sandbox/skills/kit/scripts/a.sh': 'echo ran\n',
-  });
-  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
-  const directory = path.join(sandbox.sandbox, 'data/scripts');
-  const missing = { available: false, why: 'bubblewrap is not installed', cure: 'sudo apt install bubblewrap' } as const;
-  const ports: ScriptPorts = {
-    settings: configSchema().parse({ scripts: { approval: 'never' } }).scripts,
-    confined: createConfinedPrograms({ dataDirectory: directory }, async () => missing),
-    getSecret: () => null,
-    copies: stateFolder(directory),
-    places: { home: null, shippedSandbox: path.resolve('sandbox') },
-    now: () => Date.now(),
-  };
-  const call = { script: 'a.sh', args: [], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
-  const message =
-    'Scripts are not run, because bubblewrap is not installed. A person can fix it: sudo apt install bubblewrap; in a chat in a terminal they are asked about each script instead.';
-  expect((await runScript(ports, skill, call)).result).toMatchObject({ ok: false, error: { code: 'sandbox_unavailable', message } });
-});

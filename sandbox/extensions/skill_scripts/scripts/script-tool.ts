@@ -12,28 +12,17 @@ import { unconfinedWarning } from './unconfined.ts';
 /** Copies, checks and starts what is to run, beside the script's own time. */
 const MARGIN_MS = 15_000;
 
-/** What runs programs, and whether a person sits at a terminal from which a turn comes. */
-interface Surroundings {
-  readonly programs: (host: { readonly dataDirectory: string }) => ScriptPorts['confined'];
-  readonly isAtTerminal: (turn: TurnInfo) => boolean;
+/** Whether a person sits at a terminal from which a turn comes. Turns of other channels, such as of a web page, come from elsewhere. */
+function isAtTerminal({ channelId }: Pick<TurnInfo, 'channelId'>): boolean {
+  return ['cli', 'none'].includes(channelId) && process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
-const HERE: Surroundings = {
-  programs: createConfinedPrograms,
-  // Turns of other channels, such as of a web page, come from elsewhere.
-  isAtTerminal: ({ channelId }) => ['cli', 'none'].includes(channelId) && process.stdin.isTTY === true && process.stdout.isTTY === true,
-};
-
 /** `run_skill_script`: for agents that name it. */
-export function scriptTool(
-  context: ExtensionContext<ScriptsConfig>,
-  library: Pick<SkillLibrary, 'find' | 'isTrusted'>,
-  { programs, isAtTerminal }: Surroundings = HERE,
-): Tool {
+export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pick<SkillLibrary, 'find' | 'isTrusted'>): Tool {
   const settings = context.config.scripts;
   const warn = unconfinedWarning(context);
   const confined = once(() => {
-    const made = programs({ dataDirectory: context.dataDirectory });
+    const made = createConfinedPrograms({ dataDirectory: context.dataDirectory });
     context.own(() => made.close());
     return made;
   });
