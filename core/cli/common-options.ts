@@ -59,11 +59,13 @@ export function switchesIn(words: readonly string[]): readonly string[] {
   return (end < 0 ? words : words.slice(0, end)).flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : []));
 }
 
-/** What extensions declare as `switches`. */
+/** What extensions declare as `switches`; one that several declare is one. */
 export function switchesOf(extensions: readonly { readonly manifest: Pick<Manifest, 'switches'> | null }[]): readonly CommandOption[] {
   const taken = new Set(COMMON_OPTIONS.map(({ name }) => name));
-  const declared = extensions.flatMap(({ manifest }) => manifest?.switches ?? []);
-  return declared.filter(({ name }) => !taken.has(name)).map(({ name, description }) => ({ name, description, type: 'boolean' }));
+  const declared = new Map<string, CommandOption>();
+  for (const { name, description } of extensions.flatMap(({ manifest }) => manifest?.switches ?? []))
+    if (!taken.has(name) && !declared.has(name)) declared.set(name, { name, description, type: 'boolean' });
+  return [...declared.values()];
 }
 
 /** Without `switches`, as far as the command itself has no such option; what follows `--` is left alone. */

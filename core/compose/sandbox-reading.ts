@@ -8,6 +8,7 @@ import {
   type IndexFile,
   packageRoot,
   quarantineIn,
+  type Claims,
   claimsOf,
   configOf,
   enabledBy,
@@ -149,7 +150,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   );
   const bubblewrap = oncePromised(probeSandboxing);
   let prefixes: ReadonlySet<string> = new Set();
-  let claims: ReadonlyMap<string, string> = new Map();
+  let claims: Claims = new Map();
   return {
     places: {
       sandbox,

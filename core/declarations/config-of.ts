@@ -29,8 +29,8 @@ export interface ConfigGiven {
   readonly switches?: readonly string[] | undefined;
   /** Prefixes of models whose key goes to no stranger: something that ships offers them, or several extensions do. */
   readonly prefixes?: ReadonlySet<string>;
-  /** Keys of the block `skills` that extensions claim, each with its id. */
-  readonly claims?: ReadonlyMap<string, string>;
+  /** Keys of the block `skills` that extensions claim, each with their ids. */
+  readonly claims?: Claims;
 }
 
 /** What manifest, settings and the switches of the command line together say about an extension. Of a broken manifest only the settings count. */
@@ -45,9 +45,9 @@ export function configOf(
   const { enabled: _, isolation = keptInProcess(slips, block), memory_mb: memoryMb = null, secrets: granted = [], ...rest } = block;
   const own = withoutKeys(rest, slips);
   const providesSkills = manifest?.provides.includes('skill') ?? false;
-  const isClaimed = (key: string) => (claims.has(key) ? claims.get(key) === id : providesSkills);
+  const isClaimed = (key: string) => claims.get(key)?.includes(id) ?? providesSkills;
   const skills = Object.fromEntries(Object.entries(settings.skills).filter(([key]) => isClaimed(key)));
-  const claimsSkills = providesSkills || [...claims.values()].includes(id);
+  const claimsSkills = providesSkills || [...claims.values()].flat().includes(id);
   const offered = providersOf(manifest, settings);
   const claimed = { ...skills, ...(offered.length === 0 ? {} : { providers: Object.fromEntries(offered) }) };
   const switched = (manifest?.switches ?? []).filter(({ name }) => switches.includes(name)).map((each) => each.config);
@@ -80,14 +80,20 @@ export function configOf(
   };
 }
 
-const NOTHING_CLAIMED: ReadonlyMap<string, string> = new Map();
+/** By the last part of each setting the ids of the extensions that are given it. */
+export type Claims = ReadonlyMap<string, readonly string[]>;
 
-/** What extensions claim of the block `skills`: the last part of each setting, with the extension's id. A stranger's claim would take a safeguard away from who checks it. */
-export function claimsOf(declarations: Iterable<Declaration>): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
+const NOTHING_CLAIMED: Claims = new Map();
+
+/** What extensions claim of the block `skills`. A stranger's claim would take a safeguard away from who checks it. */
+export function claimsOf(declarations: Iterable<Declaration>): Claims {
+  const found = new Map<string, readonly string[]>();
   for (const declaration of declarations) {
     const claims = keepsNames(declaration) ? (declaration.manifest?.claims ?? []) : [];
-    for (const claim of claims) found.set(claim.slice(claim.indexOf('.') + 1), declaration.id);
+    for (const claim of claims) {
+      const key = claim.slice(claim.indexOf('.') + 1);
+      found.set(key, [...(found.get(key) ?? []), declaration.id]);
+    }
   }
   return found;
 }

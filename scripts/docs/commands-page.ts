@@ -111,7 +111,7 @@ function byPath(a: { readonly path: string }, b: { readonly path: string }): num
   return a.path < b.path ? -1 : 1;
 }
 
-/** What manifests declare as `switches`. Throws when one declares commands that are not described here. */
+/** What manifests declare as `switches`, each once. Throws when one declares commands that are not described here. */
 async function switchesOf(root: string, known: readonly Described[]): Promise<readonly CommandOption[]> {
   const switches: CommandOption[] = [];
   const folder = path.join(root, 'sandbox/extensions');
@@ -120,7 +120,8 @@ async function switchesOf(root: string, known: readonly Described[]): Promise<re
       readonly commands?: readonly { readonly path: string }[];
       readonly switches?: readonly Pick<CommandOption, 'name' | 'description'>[];
     };
-    for (const each of manifest.switches ?? []) switches.push({ name: each.name, description: each.description, type: 'boolean' });
+    for (const { name, description } of manifest.switches ?? [])
+      if (!switches.some((known) => known.name === name)) switches.push({ name, description, type: 'boolean' });
     for (const { path: declared } of manifest.commands ?? []) {
       if (!known.some((command) => command.path === declared || command.path.startsWith(`${declared} `)))
         throw new Error(`the commands '${declared}' of ${id} are missing in scripts/docs/commands-page.ts`);

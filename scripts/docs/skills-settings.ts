@@ -22,7 +22,10 @@ export function skillsSchema() {
 
 /** What the keys of the block `skills:` mean. */
 export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
-  ['enabled', 'false leaves out the catalog, the skill tools and bound skills; `--no-skills` does the same for one command.'],
+  [
+    'enabled',
+    'false leaves out the catalog, the skill tools, bound skills and what skills run; `--no-skills` does the same for one command.',
+  ],
   ['allowed', 'Ids that may be used; empty means all.'],
   ['disabled', 'Ids that may not be used.'],
   [

@@ -6,6 +6,8 @@ const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** What it claims of the block `skills:`. */
 export const configSchema = once(() =>
   z.strictObject({
+    /** False: nothing of a skill runs. */
+    enabled: z.boolean().default(true).meta({ safeguard: true, narrowest: false }),
     scripts: z
       .strictObject({
         timeout_s: z.number().positive().default(60),

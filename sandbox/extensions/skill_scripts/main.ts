@@ -43,19 +43,19 @@ export default class SkillScripts implements ToolProvider, BroughtProvider, Comm
   }
 
   getTools(): readonly Tool[] {
-    return [scriptTool(this.#context, this.#library)];
+    return this.#enabled ? [scriptTool(this.#context, this.#library)] : [];
   }
 
-  getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
-    return toolsetsOfTurn(turn, this.#library, this.#context);
+  async getTurnTools(turn: TurnInfo): Promise<readonly TurnTool[]> {
+    return this.#enabled ? toolsetsOfTurn(turn, this.#library, this.#context) : [];
   }
 
-  bring(extensionId: string): Promise<readonly Diagnostic[]> {
-    return this.#toolsets.bring(extensionId);
+  async bring(extensionId: string): Promise<readonly Diagnostic[]> {
+    return this.#enabled ? this.#toolsets.bring(extensionId) : [SWITCHED_OFF];
   }
 
-  bringAll(): Promise<void> {
-    return this.#toolsets.bringAll();
+  async bringAll(): Promise<void> {
+    if (this.#enabled) await this.#toolsets.bringAll();
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
@@ -70,4 +70,14 @@ export default class SkillScripts implements ToolProvider, BroughtProvider, Comm
     const { explanationOf } = await import('./explanation.ts');
     return explanationOf(skill, agent, this.#context);
   }
+  get #enabled(): boolean {
+    return this.#context.config.enabled;
+  }
 }
+
+const SWITCHED_OFF: Diagnostic = {
+  severity: 'error',
+  code: 'skills_disabled',
+  message: 'skills are switched off',
+  cure: "set 'skills.enabled: true' or leave out --no-skills",
+};

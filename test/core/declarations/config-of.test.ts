@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configOf, enabledBy, loadSettings, type SettingsInput, withIdsMeant } from '../../../core/declarations/index.ts';
+import { claimsOf, configOf, enabledBy, loadSettings, type SettingsInput, withIdsMeant } from '../../../core/declarations/index.ts';
 import { testKernel } from 'pith/testing';
 import { folderWith, writeFiles } from '../../places.ts';
 import { discoverIn } from './sandbox-folder.ts';
@@ -16,6 +16,22 @@ describe('config', () => {
     expect(configOf(registry, settings).config).toEqual({ a: 1, b: 2, c: 3, deep: { x: 1, y: 2 }, enabled: false });
     expect(configOf(plain, settings)).toMatchObject({ enabled: true, isolation: null, config: { k: 2 } });
     expect(registry.manifest!.config).toEqual({ a: 1, b: 1, c: 1, deep: { x: 1, y: 1 } });
+  });
+
+  it('K7 a setting goes to each extension that claims it, else to the provider of skills; a claim of a stranger counts for nothing', async () => {
+    const { registry, plain, settings } = await setUp('skills: { enabled: false, scripts: { timeout_s: 1 }, poll_seconds: 0 }\n');
+    const claiming = (from: typeof plain, ...claims: string[]) => ({ ...from, shipped: true, manifest: { ...from.manifest!, claims } });
+    const both = [claiming(registry, 'skills.enabled'), claiming(plain, 'skills.scripts', 'skills.enabled')] as const;
+    const given = (declarations: Parameters<typeof claimsOf>[0]) =>
+      both.map((each) => configOf(each, settings, { claims: claimsOf(declarations) }).config);
+    expect(given(both)).toMatchObject([
+      { enabled: false, poll_seconds: 0 },
+      { enabled: false, scripts: { timeout_s: 1 } },
+    ]);
+    expect(given(both)[0]).not.toHaveProperty('scripts');
+    const strangers = both.map((each) => ({ ...each, shipped: false }));
+    expect(given(strangers)[0]).toMatchObject({ enabled: false, scripts: { timeout_s: 1 } });
+    expect(given(strangers)[1]).toEqual({ k: 1 });
   });
 
   it('K7 T10 a claim gives a stranger no secret: neither variables of scripts, nor the key of a prefix that ships', async () => {
