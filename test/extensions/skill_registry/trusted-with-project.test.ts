@@ -2,8 +2,10 @@ import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openKernel } from '../../../core/cli/index.ts';
 import { distrustSandbox, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { cli } from '../../core/cli/fakes.ts';
 import { folderWith } from '../../places.ts';
 import { skillText } from './skill-sandbox.ts';
 
@@ -74,6 +76,16 @@ describe('S14 skills that are trusted with the project', () => {
     const sent = await prompt();
     expect(sent).toContain('Knows all about letters.');
     expect(sent).not.toContain('`later`');
+  });
+
+  it('S14 T1 a person who trusts the project agrees to the folders that the question listed', async () => {
+    const { project, sandbox, home, open } = await trustedProject([]);
+    vi.stubEnv('HOME', home);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    distrustSandbox(openTrustFile(home), sandbox);
+    const { out, code } = await cli(['trust', '--yes'], { cwd: project, openKernel, env: { PITH_TRUST: '0' } });
+    expect([code, out]).toEqual([0, expect.stringMatching(/files of the project that may be used:\s+skills\s+\.claude\/skills\n/)]);
+    expect(await (await open()).states()).toMatchObject({ letters: 'offered', later: 'offered' });
   });
 
   it('S14 T1 nothing of a project is trusted by the trust of a sandbox that was shown without it', async () => {
