@@ -54,10 +54,10 @@ export const ContextProvider = defineProtocol<ContextProvider>(
   { inProcessOnly: true },
 );
 
-/** Called where each turn begins and ends that asks anything else of this extension, so that what it keeps for a turn is kept in one place. */
+/** Told where each turn begins and ends, so that what it keeps for a turn is kept in one place. Every turn loads it: what listens to what a turn publishes is there by then. */
 export interface TurnProvider {
   /**
-   * Comes before the turn asks for context, tools or a call. It comes again for a turn that goes on after a question or a restart: whoever
+   * Comes before the turn asks anything of any extension. It comes again for a turn that goes on after a question or a restart: whoever
    * keeps something for `turn.id` begins with what it has. Cut after one second; a throw changes nothing for the turn.
    */
   beginTurn?(turn: TurnInfo): void | Promise<void>;

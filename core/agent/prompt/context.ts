@@ -51,15 +51,9 @@ interface GatheredContext {
 }
 
 /** Asks all side by side. One that fails is left out of this turn; nothing here rejects. */
-export async function gatherContext(
-  sources: readonly ContextSource[],
-  turn: TurnInfo,
-  hooks: { begin(extensionId: string, turn: TurnInfo): Promise<void> } | undefined,
-  signal: AbortSignal,
-): Promise<GatheredContext> {
+export async function gatherContext(sources: readonly ContextSource[], turn: TurnInfo, signal: AbortSignal): Promise<GatheredContext> {
   const ask = async ({ extensionId, getContext }: ContextSource): Promise<(ContextParts & Pick<ContextSource, 'extensionId'>) | Notice> => {
     try {
-      await hooks?.begin(extensionId, turn);
       const { system, turn: beside, documents } = await getContext(turn.userTexts.at(-1) ?? '', turn, signal);
       return { extensionId, system: system?.trim(), turn: beside && cutToTokens(beside.trim(), TURN_PART_TOKENS), documents };
     } catch (error) {

@@ -269,8 +269,6 @@ interface TurnToolsQuestion {
   readonly offered: readonly OfferedTool[];
   /** Tools that are offered already may be told differently: only before the model has seen them. */
   readonly mayRedescribe: boolean;
-  /** Awaited before an extension is asked. */
-  readonly hooks?: { begin(extensionId: string, turn: TurnInfo): Promise<void> };
 }
 
 /** The tools that a turn begins with. */
@@ -287,7 +285,7 @@ interface FirstTools extends ToolsOfTurn {
 
 /** Those of `uses_tools`, then what extensions bring. `infoOf`: the turn with the tools that it is named. */
 export async function toolsOfTurn(
-  { host, clock, hooks }: Pick<TurnToolsQuestion, 'host' | 'clock' | 'hooks'>,
+  { host, clock }: Pick<TurnToolsQuestion, 'host' | 'clock'>,
   { spec, policy, callees }: { readonly spec: AgentSpec; readonly policy: TurnPolicy; readonly callees: readonly AgentSpec[] },
   infoOf: (own: readonly string[]) => Promise<TurnInfo>,
   signal: AbortSignal,
@@ -298,7 +296,7 @@ export async function toolsOfTurn(
   ]);
   const providers = asked.filter((id) => mayServe(policy, id));
   const turn = await infoOf(toolIds(offered));
-  const question = { host, clock, hooks, providers, turn, policy, reserved, offered, mayRedescribe: true };
+  const question = { host, clock, providers, turn, policy, reserved, offered, mayRedescribe: true };
   const { tools, notices, late } = await withTurnTools(question, signal);
   const info = { ...turn, tools: toolIds(tools) };
   return {
@@ -359,7 +357,6 @@ async function ask(question: TurnToolsQuestion, extensionId: string, signal: Abo
   const { turn } = question;
   const { tools } = question.host.providers;
   try {
-    await question.hooks?.begin(extensionId, turn);
     const brought = await tools.ofTurn(extensionId, turn, signal);
     if (brought.length === 0) return NOTHING;
     const own = brought.some((each) => 'tool' in each) ? await tools.of(extensionId) : [];

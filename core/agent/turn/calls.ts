@@ -67,7 +67,6 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const offered = toolOf(turn, record);
   const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy });
   if (result) return { result, question: null };
-  if (offered?.descriptor.needsApproval === 'maybe') await deps.hooks?.begin(extensionId, turn.offer.info);
   const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
   if (needed === null) return RUNS;
   // Nobody is asked about a call that its tool will refuse; the kernel refuses it then, whatever the tool would do.
@@ -280,7 +279,6 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   const { correlationId } = turn.offer.info;
   const idempotencyKey = keyOf(record);
   const about = { turn: turn.offer.info, idempotencyKey, signal: turn.signal, ...(approved === undefined ? {} : { approved }) };
-  await turn.deps.hooks?.begin(record.extensionId, turn.offer.info);
   const call = () => host.providers.tools.call(record.extensionId, record.tool, record.input, about);
   const span = startSpan({
     name: `execute_tool ${record.name}`,

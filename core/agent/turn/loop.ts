@@ -159,12 +159,12 @@ function providersToAsk({ deps, plan, offer }: RunningTurn, calls: readonly Deci
 /** Asks `providers` again what they bring to this turn; what is new is offered from the next step. Returns what is to be said of it; never rejects. */
 async function appendTools(turn: RunningTurn, providers: readonly string[]): Promise<readonly TurnEvent[]> {
   const { deps, plan, signal, offer } = turn;
-  const { host, clock, hooks } = deps;
+  const { host, clock } = deps;
   const { policy, tools } = plan;
   const offered = [...offer.toolsByName.values()];
   const info = { ...offer.info, tools: tools.own };
   const { reserved } = tools;
-  const question = { host, clock, hooks, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
+  const question = { host, clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];

@@ -37,7 +37,11 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const { agent: spec, policy, channelId, userId } = turn;
   const { host } = deps;
   const resolving = deps.models.resolve(policy.model ?? spec.model);
-  const ofTurn = async (own: readonly string[]) => infoOf(request, await resolving, own);
+  const ofTurn = async (own: readonly string[]) => {
+    const info = infoOf(request, await resolving, own);
+    await deps.hooks?.begin(info, policy);
+    return info;
+  };
   const [model, tools, skills, contexts] = await Promise.all([
     resolving,
     deps.registry.callees(spec).then((callees) => toolsOfTurn(deps, { spec, policy, callees }, ofTurn, signal)),
@@ -56,7 +60,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   const serving = contexts.filter(({ extensionId }) => mayServe(policy, extensionId));
   const [instructions, context] = await Promise.all([
     instructionsOf(spec, skills, variables, (id, prompt) => host.agents.renderPrompt(id, prompt, signal)),
-    gatherContext(serving, info, deps.hooks, signal),
+    gatherContext(serving, info, signal),
   ]);
   const fitting = fittingDocuments(context.documents, model.contextWindow);
   const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, text: part }))];

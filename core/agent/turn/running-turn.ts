@@ -24,6 +24,7 @@ import type { OfferedDocument } from '../prompt/messages.ts';
 import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
+import { mayServe } from '../tools/gate.ts';
 import type { OfferedTool, TurnToolHost } from '../tools/tools.ts';
 
 /** What agents take of the kernel. */
@@ -225,27 +226,30 @@ export class StepEvents {
   }
 }
 
-/** Calls the hooks of extensions that provide `turn` where one turn begins and ends: those of which it asks anything. */
+/** Calls the hooks of the extensions that provide `turn` where one turn begins and ends. */
 export class TurnHooks {
-  readonly #begun = new Map<string, { readonly turn: TurnInfo; readonly ready: Promise<void> }>();
+  #begun: readonly { readonly extensionId: string; readonly turn: TurnInfo; readonly ready: Promise<void> }[] = [];
+  #hasEnded = false;
 
-  constructor(private readonly providers: Pick<Providers, 'remote' | 'running'>) {}
+  constructor(private readonly providers: Pick<Providers, 'active' | 'running'>) {}
 
-  /** Awaited before anything else is asked of the extension in this turn. Never rejects: a hook that fails is recorded and costs nothing else. */
-  begin(extensionId: string, turn: TurnInfo): Promise<void> {
-    const known = this.#begun.get(extensionId);
-    if (known) return known.ready;
-    const ready = quietly(this.providers.remote(extensionId, TurnProvider)?.beginTurn?.(turn));
-    this.#begun.set(extensionId, { turn, ready });
-    return ready;
+  /** Loads them. Awaited before anything else is asked of an extension in this turn. Never rejects: a hook that fails is recorded and costs nothing else. */
+  async begin(turn: TurnInfo, policy: TurnPolicy): Promise<void> {
+    const found = await this.providers.active(TurnProvider);
+    if (this.#hasEnded) return; // stopped meanwhile
+    this.#begun = found
+      .filter(({ extensionId }) => mayServe(policy, extensionId))
+      .map((provider) => ({ extensionId: provider.extensionId, turn, ready: quietly(provider.beginTurn?.(turn)) }));
+    await Promise.all(this.#begun.map(({ ready }) => ready));
   }
 
   /** For each that has begun and still runs, side by side. `last`: the turn as it was known last. */
   async end(last: TurnInfo | null, reason: TurnEndReason): Promise<void> {
-    const begun = [...this.#begun];
-    this.#begun.clear();
+    this.#hasEnded = true;
     await Promise.all(
-      begun.map(([extensionId, { turn, ready }]) => ready.then(() => quietly(this.#running(extensionId)?.endTurn?.(last ?? turn, reason)))),
+      this.#begun.map(({ extensionId, turn, ready }) =>
+        ready.then(() => quietly(this.#running(extensionId)?.endTurn?.(last ?? turn, reason))),
+      ),
     );
   }
 

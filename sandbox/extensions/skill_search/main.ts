@@ -1,4 +1,4 @@
-import type { Command, CommandProvider, ContextProvider, Diagnostic, ExtensionContext, TurnInfo, TurnProvider } from 'pith';
+import type { Command, CommandProvider, Diagnostic, ExtensionContext, TurnInfo, TurnProvider } from 'pith';
 import {
   type FoundSkills,
   type RankedSkill,
@@ -22,14 +22,13 @@ import { SearchIndex } from './search-index.ts';
 const DEPTH = 100;
 
 /** Finds the skills that fit a request. */
-export default class SkillSearch implements RankerProvider, SkillExplainer, CommandProvider, ContextProvider, TurnProvider, SkillFinder {
+export default class SkillSearch implements RankerProvider, SkillExplainer, CommandProvider, TurnProvider, SkillFinder {
   static get config() {
     return configSchema();
   }
 
   static readonly protocols = [RankerProvider, SkillExplainer];
 
-  readonly contextPriority = 100;
   private readonly context: ExtensionContext<Config>;
   private readonly index: SearchIndex;
   private readonly reranking: Reranking;
@@ -92,11 +91,6 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
 
   endTurn(turn: TurnInfo, reason: Parameters<TurnLessons['ended']>[1]): void {
     this.lessons?.ended(turn, reason);
-  }
-
-  /** Says nothing: asked for it, the extension has its part in where turns begin and end. */
-  async getContext(): Promise<null> {
-    return null;
   }
 
   async getCommands(): Promise<readonly Command[]> {

@@ -1,4 +1,4 @@
-import { type AgentSpec, type Command, type CommandProvider, type ContextProvider, type ExtensionContext, z } from 'pith';
+import { type AgentSpec, type Command, type CommandProvider, type ExtensionContext, type TurnProvider, z } from 'pith';
 import { once } from '@pith/promises';
 import { SkillExplainer, type SkillRecord, skillsOffered, skillUsed } from 'pith/skill_registry';
 import { Ledger } from './ledger.ts';
@@ -12,14 +12,13 @@ const configSchema = once(() =>
 );
 
 /** Keeps what became of skills in each turn, and says it. */
-export default class SkillStats implements CommandProvider, ContextProvider, SkillExplainer {
+export default class SkillStats implements CommandProvider, TurnProvider, SkillExplainer {
   static get config() {
     return configSchema();
   }
 
   static protocols = [SkillExplainer];
 
-  readonly contextPriority = 60;
   readonly #context: ExtensionContext<z.output<ReturnType<typeof configSchema>>>;
   readonly #ledger: Ledger;
 
@@ -40,13 +39,12 @@ export default class SkillStats implements CommandProvider, ContextProvider, Ski
         for (const use of await this.#ledger.compacted(compaction)) events.publish(skillUsed, use);
       }),
     );
-    context.own(events.handle('turn.ended', () => void this.#ledger.flush()));
     context.own(() => this.#ledger.flush());
   }
 
-  /** Adds nothing to a turn. Whoever is asked for context is loaded by then, and listens before anything is said. */
-  async getContext(): Promise<null> {
-    return null;
+  /** Who provides it is there when a turn begins, and hears what becomes of skills in it. */
+  endTurn(): void {
+    void this.#ledger.flush();
   }
 
   async getCommands(): Promise<readonly Command[]> {

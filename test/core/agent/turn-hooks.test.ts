@@ -104,22 +104,59 @@ describe('a provider of turns', () => {
     ]);
   });
 
-  it('K45 is told of the beginning by the process that goes on after a kill, and nothing is asked of who serves no part of the turn', async () => {
+  it('K45 is told of the beginning by the process that goes on after a kill, also where it serves no part of the turn', async () => {
     const agents = [agent('main', { usesTools: ['ext'] })];
     const extensions = { ext: { tools: { work: {} } }, other: { tools: { rest: {} } } };
+    const both = (what: string) => ['ext', 'other'].map((id) => [what, id, []]);
     const first = await createWorld({ agents, extensions, script: [call('work'), { text: 'never', hang: true }] });
     const stop = new AbortController();
     const events = first.kernel.agents.run({ agent: 'main', threadId: 'thread', input: 'do it' }, stop.signal)[Symbol.asyncIterator]();
     for (;;) if ((await events.next()).value?.type === 'text-delta') break;
-    expect(first.hooks).toEqual([['begin', 'ext', []]]);
+    expect(first.hooks).toEqual(both('begin'));
     first.store.write((statement) => void statement('DELETE FROM leases')).catch(() => undefined);
     const second = await createWorld({ agents, extensions, script: [call('work'), { text: 'done now' }], sandbox: first.sandbox });
     expect((await second.collect({ resume: true })).text).toBe('done now');
-    expect(second.hooks).toEqual([
-      ['begin', 'ext', []],
-      ['done', 'ext', []],
-    ]);
+    expect(second.hooks).toEqual([...both('begin'), ...both('done')]);
     stop.abort();
     await events.return?.();
+  });
+
+  it('K45 is loaded and listens before anything else of a turn, though it provides nothing else; a preview loads nothing', async () => {
+    const LISTENER = `import { appendFileSync } from 'node:fs';
+import path from 'node:path';
+export default class {
+  constructor({ dataDirectory, events, own }) {
+    this.note = (what) => appendFileSync(path.join(dataDirectory, 'heard'), what + '\\n');
+    own(events.handle('watched.asked', () => this.note('asked')));
+  }
+  beginTurn() { this.note('begin'); }
+  endTurn(_, reason) { this.note(reason); }
+}
+`;
+    const manifest = 'version: 1.0.0\nentrypoint: main.ts\n';
+    const test = await testKernel({
+      files: {
+        'extensions/listener/manifest.yaml': `id: listener\n${manifest}provides: [turn]\ndepends_on: [watched]\n`,
+        'extensions/listener/main.ts': LISTENER,
+        'extensions/watched/manifest.yaml': `id: watched\n${manifest}provides: [context]\ndefines: { topics: { watched.asked: {} } }\n`,
+        'extensions/watched/main.ts': `export default class {
+  contextPriority = 1;
+  constructor({ events }) { this.events = events; }
+  async getContext() { this.events.publish('watched.asked', {}); return null; }
+}
+`,
+        'extensions/broken/manifest.yaml': `id: broken\n${manifest}provides: [turn]\n`,
+        'extensions/broken/main.ts': "throw new Error('it is broken');\n",
+        'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { description: Main. }\n',
+      },
+      shipped: false,
+      flags: { default_agent: 'main' },
+      model: scriptedModel([{ text: 'done' }]),
+    });
+    onTestFinished(() => test.stop());
+    await test.kernel.agents.preview({ agent: 'main', input: 'go' });
+    expect(test.kernel.host.extensions.state('listener')).toBe('idle');
+    expect(await test.run('go')).toMatchObject({ reason: 'done', text: 'done' });
+    expect(await readFile(path.join(test.sandbox, 'data/extensions/listener/heard'), 'utf8')).toBe('begin\nasked\ndone\n');
   });
 });
