@@ -1,6 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTrustFile, trustSandbox } from '../../core/trust/index.ts';
 import { pithHere } from './pith-here.ts';
 import { projectFolder, type Folder } from './pith-process.ts';
 
@@ -8,7 +9,7 @@ let folder: Folder;
 let home: string;
 const PROJECT = ['.cursor', '.codex', '.agent', '.kodelet', '.claude', '.agents'];
 
-const pith = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: { HOME: home } });
+const pith = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: { HOME: home, PITH_TRUST: '0' } });
 const skill = (name: string, body = 'Body.') => `---\nname: ${name}\ndescription: Does ${name}. Use it for ${name}.\n---\n${body}\n`;
 
 async function put(file: string, text: string): Promise<void> {
@@ -41,6 +42,7 @@ beforeAll(async () => {
   });
   home = path.join(folder.path, 'home');
   await mkdir(home);
+  trustSandbox(openTrustFile(home), path.join(folder.path, 'sandbox')); // nothing of the project with it
   for (const name of PROJECT) {
     await put(`${name}/skills/same/SKILL.md`, skill('same'));
     await put(`${name}/skills/only-${name.slice(1)}/SKILL.md`, skill(`only-${name.slice(1)}`));
@@ -96,9 +98,9 @@ describe('a project with the skills of every system', () => {
     expect(of('other', 'sandbox/skills')).toMatchObject({ state: 'offered', diagnostics: [{ code: 'shadowed_differs' }] });
     expect(of('other', 'skills')).toMatchObject({ state: 'shadowed', diagnostics: [{ code: 'shadowed_differs' }] });
     expect((await pith('skills', 'show', 'skills/other')).out).toContain('Theirs.');
-    await put('.claude/skills/only-claude/more.md', 'New.');
+    await put('.claude/skills/only-claude/more.sh', 'echo new');
     expect(statesOf(await listAll(), 'only-claude')).toEqual({ '.claude/skills': 'untrusted' });
-    expect((await pith('skills', 'explain', 'only-claude')).out).toContain('only-claude: untrusted, changed since it was trusted');
+    expect((await pith('skills', 'explain', 'only-claude')).out).toContain('only-claude: untrusted, its scripts changed since it was trusted');
   }, 30_000);
 
   it.each([
@@ -118,7 +120,7 @@ describe('a project with the skills of every system', () => {
   });
 
   it('S85 /skills and /skills show ID in a chat are the same commands', async () => {
-    const chat = await pithHere(['chat'], { cwd: folder.path, env: { HOME: home }, input: '/skills\n/skills show skills/other\n' });
+    const chat = await pithHere(['chat'], { cwd: folder.path, env: { HOME: home, PITH_TRUST: '0' }, input: '/skills\n/skills show skills/other\n' });
     const [list, show] = [await pith('skills', 'list'), await pith('skills', 'show', 'skills/other')];
     expect(chat.code, chat.err).toBe(0);
     expect(show.out).toContain('Theirs.');
@@ -137,6 +139,6 @@ describe('a project with the skills of every system', () => {
     const { out } = await pith('doctor');
     expect(out).toContain(".claude/skills/outside: a link leads out of the skill source '.claude/skills'");
     await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills:\n  trusted_links: [elsewhere]\n');
-    expect(statesOf(await listAll(), 'outside')).toEqual({ '.claude/skills': 'untrusted' });
+    expect(statesOf(await listAll(), 'outside')).toEqual({ '.claude/skills': 'offered' });
   }, 30_000);
 });

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { scopeOf, findReadable } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/names.ts';
+import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { folderWith } from '../../places.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 const COMPOSED = 'café'.normalize('NFC');
@@ -41,6 +43,43 @@ describe('precedence, names and filters', () => {
     ]);
     const named = await box.registry({ config: { trusted_links: [path.join(outside.project, 'skills')] } }).refresh();
     expect(named.skills.get('x')?.state).toBe('untrusted');
+  });
+
+  it('S13 skills of plugins carry the name of their plugin, so that several may have a start', async () => {
+    const start = (text: string) => skillText({ name: 'start', body: `${text}\n` });
+    const box = await skillSandbox({
+      'sandbox/skills/start/SKILL.md': start('own'),
+      'sandbox/skills/one/.claude-plugin/plugin.json': '{ "name": "first" }',
+      'sandbox/skills/one/skills/start/SKILL.md': start('first'),
+      'sandbox/skills/two/.codex-plugin/plugin.json': 'no JSON',
+      'sandbox/skills/two/skills/start/SKILL.md': start('two'),
+      'plugins/three/.cursor-plugin/plugin.json': JSON.stringify({ name: '../third\n' }),
+      'plugins/three/skills/start/SKILL.md': start('three'),
+      'plain/skills/plain/SKILL.md': skillText({ name: 'plain' }),
+    });
+    const registry = box.registry({ config: { sources: ['plugins/three/skills', 'plain/skills'] } });
+    const snapshot = await registry.refresh();
+    expect([...snapshot.skills.values()].map(({ id, state, diagnostics }) => [id, state, diagnostics])).toEqual(
+      ['first:start', 'plain', 'start', 'three:start', 'two:start'].map((id) => [id, 'offered', []]),
+    );
+    expect((await registry.readBody(findSkill(snapshot, 'sandbox/skills/first:start')!)).body).toBe('first\n');
+    const narrowed = scopeOf(snapshot, { keys: { skills: { allow: ['t*:start'] } }, usesSkills: [] });
+    expect([...narrowed.readable.keys()].sort()).toEqual(['three:start', 'two:start']);
+    // A plugin that is only declared later gives its name to the skills that are known.
+    await box.write('plain/.claude-plugin/plugin.json', '{ "name": "late" }');
+    await box.remove('sandbox/skills/one/.claude-plugin');
+    const next = await box.registry({ config: { sources: ['plain/skills'] } }).refresh();
+    expect(next.skills.has('late:plain')).toBe(true);
+    expect([...(await registry.refresh()).skills.keys()]).not.toContain('first:start');
+  });
+
+  it('S13 a name that only plugins have says by which id it is listed', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/one/.claude-plugin/plugin.json': '{ "name": "first" }',
+      'sandbox/skills/one/skills/start/SKILL.md': skillText({ name: 'Begin' }),
+    });
+    const { error } = await box.attempt('skills show', { arguments: { id: 'start' } });
+    expect(error?.message).toContain("it belongs to a plugin, and is listed as 'first:start'");
   });
 
   it('S13 one id in one form: a decomposed folder is found by composed text, and the other way round', async () => {
@@ -155,7 +194,10 @@ describe('precedence, names and filters', () => {
       'sandbox/agents/main/manifest.yaml':
         'id: main\nname: Main\nversion: 1.0.0\ndescription: Main.\nagent: { description: Main., uses_skills: [letters], uses_tools: [skill_registry] }\n',
     });
-    const test = await testKernel({ sandbox: box.sandbox, model: scriptedModel([]), flags: { default_agent: 'main' } });
+    const home = folderWith({});
+    trustSandbox(openTrustFile(home), box.sandbox);
+    const flags = { default_agent: 'main' };
+    const test = await testKernel({ sandbox: box.sandbox, home, accepts: false, model: scriptedModel([]), flags });
     const { reason, error } = await test.run('hello');
     expect(reason).toBe('error');
     expect(error?.message).toContain("skill 'letters' is untrusted: its source .claude/skills is not trusted");

@@ -5,7 +5,7 @@ import type { TestKernel } from 'pith/testing';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '@pith/promises';
 import { SkillRegistry, type RegistryOptions } from '../../../sandbox/extensions/skill_registry/registry.ts';
-import { openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
+import { adoptState, openTrustFile, trustSandbox } from '../../../core/trust/index.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 
 /** A project folder with a sandbox, removed after the test. */
@@ -107,6 +107,7 @@ export function logTo(lines: string[]): Logger {
 async function attempt(box: Box, name: string, given: Asked): Promise<Answered> {
   const { json = false, answer, config = {}, home = box.home, signal = new AbortController().signal } = given;
   trustSandbox(openTrustFile(home), box.sandbox); // as `pith init` does: nothing of the project with it
+  adoptState(path.join(box.sandbox, 'data'), home);
   const options = { sandbox: box.sandbox, home, accepts: false, flags: { skills: config } };
   const kept = JSON.stringify(options);
   const pith = box.kernels.get(kept) ?? (await kernelOf(options));

@@ -91,8 +91,10 @@ function whyAbsent(
     const folder = folderNamed(source.directory, name);
     if (folder === null) continue;
     const skill = all.find(({ realDirectory }) => realDirectory === realOf(folder));
-    if (skill !== undefined)
-      return { file: folder, message: `it is a link to a skill that is listed as '${skill.id}'`, cure: `name '${skill.id}'` };
+    if (skill !== undefined) {
+      const why = skill.directory === folder ? 'it belongs to a plugin, and is' : 'it is a link to a skill that is';
+      return { file: folder, message: `${why} listed as '${skill.id}'`, cure: `name '${skill.id}'` };
+    }
     return { file: folder, ...reasonOf(folder.slice(source.directory.length + 1).split('/'), source) };
   }
   return null;

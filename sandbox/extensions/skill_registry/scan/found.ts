@@ -36,6 +36,8 @@ export interface FoundDirectory {
   /** The name of a skill file that is not written SKILL.md, or null. */
   readonly oddFile: string | null;
   readonly hasFiles: boolean;
+  /** The name of the plugin that the folder is, or null. */
+  readonly plugin: string | null;
 }
 
 export interface SourceScan {

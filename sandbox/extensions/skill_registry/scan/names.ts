@@ -8,9 +8,10 @@ export function canonical(name: string): string {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** The id of the skill in that folder. */
-export function idOf(directory: string): string {
-  return canonical(directory.slice(directory.lastIndexOf('/') + 1));
+/** The id of the skill in that folder. Of a plugin's skill: `plugin:folder`, so that several plugins may each have a `start`. */
+export function idOf(directory: string, plugin: string | null = null): string {
+  const folder = canonical(directory.slice(directory.lastIndexOf('/') + 1));
+  return plugin === null ? folder : `${plugin}:${folder}`;
 }
 
 /** The skill that an id, a unique display name, `source/id` or `source/group/id` names, in whatever state; undefined when there is none. */

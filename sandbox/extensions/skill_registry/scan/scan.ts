@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Diagnostic } from 'pith';
 import {
@@ -15,6 +16,7 @@ import {
   sourceTooLarge,
 } from './scan-findings.ts';
 import type { FoundDirectory, FoundSkill, ScanOptions, SourceScan } from './found.ts';
+import { marksPlugin, pluginName } from './plugin.ts';
 import { SkillReader, type SkillPlace } from './skill-reader.ts';
 import { isInside } from '@pith/safe-files';
 import type { Source } from './sources.ts';
@@ -41,6 +43,7 @@ interface Visit {
   /** The path without links. */
   readonly real: string;
   readonly depth: number;
+  readonly plugin: string | null;
 }
 
 class Scan {
@@ -76,7 +79,7 @@ class Scan {
     } else if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
       this.#diagnostics.push(sourceLeadsOut(this.#source, real));
     } else {
-      await this.#descend([{ path: root, real, depth: 0 }]);
+      await this.#descend([{ path: root, real, depth: 0, plugin: configured ? pluginAbove(root) : null }]);
       for (let link = this.#links.shift(); link !== undefined; link = this.#links.shift()) await this.#follow(link);
       this.#diagnostics.push(...this.#emptyFolderNotes(), ...(trustedBySettings ? [sourceNotAsked(this.#source)] : []));
     }
@@ -128,11 +131,12 @@ class Scan {
     this.#directories.set(path, folder);
     if (folder.oddFile !== null) this.#diagnostics.push((depth > 0 ? skillUnreadable : skillAtRoot)(`${path}/${folder.oddFile}`));
     if (depth >= DEPTH_LIMIT) return null;
+    const below = { depth: depth + 1, plugin: folder.plugin ?? visit.plugin };
     for (const name of folder.children) {
       const child = `${path}/${name}`;
-      stack.push({ path: child, real: real === path ? child : `${real}/${name}`, depth: depth + 1 });
+      stack.push({ path: child, real: real === path ? child : `${real}/${name}`, ...below });
     }
-    for (const name of folder.links) this.#links.push({ path: `${path}/${name}`, real: '', depth: depth + 1 });
+    for (const name of folder.links) this.#links.push({ path: `${path}/${name}`, real: '', ...below });
     return null;
   }
 
@@ -145,16 +149,16 @@ class Scan {
     } else if (!this.#roots.some((root) => isInside(real, root))) {
       this.#diagnostics.push(linkRefused(link.path, this.#source, this.#options.ownerOf?.(real)));
     } else if (!this.#seen.has(real)) {
-      await this.#descend([{ path: link.path, real, depth: link.depth }]);
+      await this.#descend([{ ...link, real }]);
     }
   }
 
   /** null where `fileName` in that folder is no file. */
-  #placeIn({ path, real }: Visit, fileName: string): SkillPlace | null {
+  #placeIn({ path, real, plugin }: Visit, fileName: string): SkillPlace | null {
     const file = `${path}/${fileName}`;
     this.#spent += 1;
     const stats = statOf(file);
-    return stats === undefined || stats.isDirectory() ? null : { path, real, file, stats };
+    return stats === undefined || stats.isDirectory() ? null : { path, real, file, stats, plugin };
   }
 
   /** False where the skill has to be read. */
@@ -195,7 +199,7 @@ class Scan {
     } catch (error) {
       this.#changed ||= !same;
       this.#diagnostics.push(folderUnreadable(path, this.#source, String(error)));
-      return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false };
+      return { stamp: stampOf(stats), settled: false, children: [], links: [], oddFile: null, hasFiles: false, plugin: null };
     }
   }
 }
@@ -210,8 +214,10 @@ function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   const links: string[] = [];
   const skillFiles: string[] = [];
   let hasFiles = false;
+  let plugin: string | null = null;
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const { name } = entry;
+    if (marksPlugin(name)) plugin ??= pluginName(path, name);
     if (name.startsWith('.') || name === 'node_modules') continue;
     if (entry.isDirectory()) children.push(name);
     else {
@@ -224,7 +230,18 @@ function readFolder(path: string): Omit<FoundDirectory, 'stamp' | 'settled'> {
   children.sort((a, b) => (a < b ? 1 : -1));
   links.sort();
   skillFiles.sort();
-  return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles };
+  return { children, links: links.filter((name) => !skillFiles.includes(name)), oddFile: skillFiles[0] ?? null, hasFiles, plugin };
+}
+
+/** The plugin whose folder `skills` a source is; null: it is none. */
+function pluginAbove(source: string): string | null {
+  const folder = dirname(source);
+  try {
+    const mark = basename(source) === 'skills' ? readdirSync(folder).find(marksPlugin) : undefined;
+    return mark === undefined ? null : pluginName(folder, mark);
+  } catch {
+    return null; // the folder may not be read
+  }
 }
 
 /** The folders that hold files and have no skill below them. */

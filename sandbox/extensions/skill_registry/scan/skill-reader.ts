@@ -32,6 +32,8 @@ export interface SkillPlace {
   readonly real: string;
   readonly file: string;
   readonly stats: Stats;
+  /** The name of the plugin that it belongs to, or null. */
+  readonly plugin: string | null;
 }
 
 /** Reads the skill files of one source. Returns `before` itself when they say what they said. */
@@ -47,15 +49,21 @@ export class SkillReader {
   }
 
   /** True when there is nothing to read. */
-  isKnown({ real, file, stats }: SkillPlace, before: FoundSkill | undefined): before is FoundSkill {
-    return before?.settled === true && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
+  isKnown({ path, real, file, stats, plugin }: SkillPlace, before: FoundSkill | undefined): before is FoundSkill {
+    return (
+      before?.settled === true &&
+      before.id === idOf(path, plugin) &&
+      before.file === file &&
+      before.realDirectory === real &&
+      isSame(before.stamp, stats)
+    );
   }
 
   async read(place: SkillPlace, before: FoundSkill | undefined): Promise<FoundSkill> {
-    const { path, real, file, stats } = place;
-    const same = before !== undefined && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
-    const id = idOf(path);
-    const about = { id, file, mode: 'load' } as const;
+    const { path, real, file, stats, plugin } = place;
+    const id = idOf(path, plugin);
+    const same = before?.id === id && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
+    const about = { id: idOf(path), file, mode: 'load' } as const;
     const foreign = severalLinks(stats.nlink, real + file.slice(path.length));
     const parsed = foreign === null ? await this.#parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
