@@ -18,13 +18,13 @@ export {
   requireTrust,
   decideState,
   distrustSandbox,
-  PROJECT_FILES,
   trustOf,
   trustSandbox,
   type Granted,
   type StatePlace,
   type Trust,
 } from './sandbox-trust.ts';
+export { PROJECT_FILES } from './project-files.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';
 export {

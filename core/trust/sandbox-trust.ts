@@ -7,18 +7,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { once } from '@pith/promises';
 import { makeFolders } from '@pith/safe-files';
+import { PROJECT_FILES } from './project-files.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
-
-/** Of a project whose sandbox is trusted: what Pith, its skills and its agents may take from it. */
-export const PROJECT_FILES: readonly string[] = [
-  'AGENTS.md',
-  'CLAUDE.md',
-  '.mcp.json',
-  '.env',
-  'skills',
-  ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
-];
 
 /** `own`: it belongs to Pith's installation. `trusted`: a person said so. `restricted`: neither, so that nothing of it is used. */
 export type TrustLevel = 'own' | 'trusted' | 'restricted';

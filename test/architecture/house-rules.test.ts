@@ -133,7 +133,7 @@ describe('house rules', () => {
       /^core\/contract\//, // the protocol, and `uses_skills`
       /^core\/agent\/(?!tools\/|threads\/)/, // what an agent carries, and the variable of templates
       /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/error-codes)\.ts$/, // the protocol, `uses_skills`, and the variable of templates
-      /^core\/declarations\/|^core\/trust\/(?:manifest|safeguards)\.ts$/, // `uses_skills`, and their section of the settings
+      /^core\/declarations\/|^core\/trust\/(?:manifest|project-files|safeguards)\.ts$/, // `uses_skills`, their section of the settings, and their folders in the question of trust
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
       /^core\/compose\/(?:doctor|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
     ];

@@ -276,6 +276,16 @@ export const SkillMode = defineProtocol<SkillMode>('skills.mode', {
   skillsFor: { kind: 'method', signature: 'skillsFor(turn: TurnInfo): Promise<string[]>' },
 });
 
+/** Says which skills the words of a message call for. */
+export interface SkillSuggester {
+  /** Ids, best first. In the mode `catalog` they stand beside the message, before those that a ranker finds. */
+  suggestionsFor(turn: TurnInfo): Promise<readonly string[]>;
+}
+
+export const SkillSuggester = defineProtocol<SkillSuggester>('skills.suggester', {
+  suggestionsFor: { kind: 'method', signature: 'suggestionsFor(turn: TurnInfo): Promise<string[]>', timeoutMs: 1000 },
+});
+
 /** What was found in a skill's folder. Nothing of it was run. */
 export interface SkillInspection {
   readonly files: readonly { readonly path: string; readonly size: number }[];

@@ -39,7 +39,7 @@ import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
 import { WorkingDirectory } from './copying/copy-skill-file.ts';
 import { contentOf } from './skill-contents.ts';
-import { modeOf, OWN_MODES } from './modes/mode.ts';
+import { modeOf, OWN_MODES, suggestionsFor } from './modes/mode.ts';
 import { modeTools, toolOffer, type TurnTool } from './modes/turn-tools.ts';
 import { createTools } from './tools.ts';
 import type { ToolPorts } from './reading/read-skill.ts';
@@ -140,6 +140,7 @@ export default class SkillRegistryExtension
       clock,
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#ledger.offered(asking, offer)), // who was cut has told nothing
       recent: async (asking: TurnInfo) => this.#ledger.heldIn(asking),
+      suggested: (asking) => suggestionsFor(this.#context, asking),
     };
     const snapshot = await this.#prepared(turn);
     if (this.#ports.workers.has(turn.threadId)) this.#ports.workers.set(turn.threadId, turn.tools);

@@ -3,6 +3,7 @@ import {
   SkillExplainer,
   SkillLibrary,
   SkillMode,
+  SkillSuggester,
   type SkillRecord,
   type SkillRecords,
   skillsOffered,
@@ -34,7 +35,7 @@ interface Turn {
 }
 
 /** The way to meet skills in which a message itself brings those that it needs. */
-export default class SkillTriggers implements ContextProvider, TurnProvider, SkillMode, SkillExplainer {
+export default class SkillTriggers implements ContextProvider, TurnProvider, SkillMode, SkillSuggester, SkillExplainer {
   static get config() {
     return configSchema();
   }
@@ -43,7 +44,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     return { triggers: agentKeySchema() };
   }
 
-  static protocols = [SkillMode, SkillExplainer];
+  static protocols = [SkillMode, SkillSuggester, SkillExplainer];
 
   readonly contextPriority = 60;
   readonly #context: ExtensionContext<TriggersConfig>;
@@ -89,6 +90,16 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     if ((await this.modeOf(turn.agent)) === null) return [];
     const { chosen, active } = (await this.#decided(turn)).decision;
     return [...chosen, ...active].map(({ id }) => id);
+  }
+
+  /** Those whose triggers the newest message matches, as many as it would bring in the mode `triggers`. */
+  async suggestionsFor(turn: TurnInfo): Promise<readonly string[]> {
+    const records = await this.#library.records({ turn });
+    const maxSkills = this.#mostOf(turn.agent, records);
+    const text = turn.userTexts.at(-1) ?? '';
+    const recent = turn.held.map(({ key }) => key).reverse();
+    const { chosen } = await decide({ records, index: await this.#index(records), text, maxSkills, recent, matched: [] });
+    return chosen.filter(({ triggers }) => triggers !== null).map(({ id }) => id);
   }
 
   async explainSkill(skill: SkillRecord, { agent, text }: { readonly agent: AgentSpec | null; readonly text: string | null }) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
@@ -168,9 +169,8 @@ describe('S14 skills that are trusted with the project', () => {
     await rm(file);
     await mkdir(`${file}.lock`, { recursive: true });
     const { pith, prompt } = await open();
-    const began = performance.now();
     expect(await prompt()).toContain('Knows all about letters.');
-    expect(performance.now() - began).toBeLessThan(3000); // by then the lock is given up
+    expect(existsSync(file)).toBe(false); // the lock is held still
     await pith.stop();
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ sources: [{ whole: true, withProject: true }] });
   }, 30_000);

@@ -11,6 +11,8 @@ export interface CatalogPorts {
   readonly readTool: string;
   /** Is told what the turn's model is told of the skills. */
   offered(turn: TurnInfo, offer: Offer): void;
+  /** Ids of the skills that the words of the turn's message call for, best first. */
+  suggested(turn: TurnInfo): Promise<readonly string[]>;
   /** Ids of the skills whose body the turn's thread holds, the latest first. */
   recent(turn: TurnInfo): Promise<readonly string[]>;
   readonly clock: Clock;
@@ -22,34 +24,45 @@ const MANY = 1000;
 /** A turn waits so long for a search index that is being built: the catalog itself must not be late. */
 const PATIENCE_MS = 250;
 
-/** The catalog for one turn: the stable system part and, only where not all skills fit, the part for this message. */
+/** The catalog for one turn: the stable system part and, where not all skills fit or the message calls for some by its words, the part for it. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
   const reads = turn.tools.includes(ports.readTool);
   const { scope, catalog } = ports.cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const told = !reads ? [] : catalog.complete ? 'all' : catalog.lines;
   const offer: Offer = { snapshot, scope, told, rest: reads ? OVER_BUDGET : `the agent does not hold ${ports.readTool}` };
-  if (!reads || catalog.text === null || catalog.complete) {
+  if (!reads || catalog.text === null) {
     ports.offered(turn, offer);
-    return reads && catalog.text !== null ? { system: catalog.text } : null;
+    return null;
   }
+  const { readable, bound } = scope;
+  const suggested = (await ports.suggested(turn)).flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
   if (scope.readable.size > MANY) await breathe(); // what came before and what follows are long enough each
-  await ports.search.prepare(snapshot, PATIENCE_MS);
-  const part = await messagePart(ports, snapshot, scope, new Set(catalog.lines.map(({ id }) => id)), turn);
+  if (!catalog.complete) await ports.search.prepare(snapshot, PATIENCE_MS);
+  const lines = new Set(catalog.lines.map(({ id }) => id));
+  const part = catalog.complete
+    ? renderTurnPart({ ranked: suggested, recent: [], searchReady: true })
+    : await messagePart(ports, snapshot, { scope, lines, suggested }, turn);
   ports.offered(turn, { ...offer, shown: part.shown });
   return part.text === null ? { system: catalog.text } : { system: catalog.text, turn: part.text };
 }
 
-/** Ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
+interface Shown {
+  readonly scope: SkillScope;
+  /** Ids of what has its line in the system part. */
+  readonly lines: ReadonlySet<string>;
+  readonly suggested: readonly Skill[];
+}
+
+/** What is suggested, then what is ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
 async function messagePart(
   ports: CatalogPorts,
   snapshot: Snapshot,
-  { readable, bound }: SkillScope,
-  lines: ReadonlySet<string>,
+  { scope: { readable, bound }, lines, suggested }: Shown,
   turn: TurnInfo,
 ): Promise<TurnPart> {
   const offered = (id: string) => readable.has(id) && !bound.has(id);
   const unlisted = (id: string) => offered(id) && !lines.has(id); // what has its line in the system part leaves its place to another
-  const ranked = new Set<Skill>();
+  const ranked = new Set(suggested);
   let searchReady = true;
   for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {
     if (ranked.size >= SHOWN_BESIDE) break;
