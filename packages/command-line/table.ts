@@ -6,78 +6,63 @@ export interface Column<Row> {
   /** Applied after the text has been padded or cut. */
   readonly paint?: (text: string, row: Row) => string;
   readonly align?: 'right';
+  /** As the last column it goes below its row where the terminal leaves it little room. */
+  readonly below?: boolean;
 }
 
-/** Aligned columns; the last one is cut to what is left of `width` (0: never). Empty when there are no rows. */
+/** Of a last column that is cut. */
+const LEAST_WIDTH = 16;
+/** With less room a last column goes below its row, if it may. */
+const LEAST_ROOM = 40;
+const INDENT = '    ';
+
+/**
+ * Aligned columns, each as wide as its widest cell; the last one is cut to what is left of `width` (0: never). A column that says nothing is
+ * left out. Empty when there are no rows.
+ */
 export function renderTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
   width: number,
   heading: (text: string) => string = (text) => text,
 ): string {
-  if (rows.length === 0) return '';
-  const cells = rows.map((row) => columns.map((column) => flat(column.value(row))));
-  const used = columns.map((_, index) => cells.some((line) => line[index] !== '')); // a column that says nothing is left out
-  const widths = columns.map((column, index) => Math.max(column.title.length, ...cells.map((line) => displayWidth(line[index] ?? ''))));
-  const last = used.lastIndexOf(true);
-  const before = widths.reduce((sum, each, index) => (used[index] && index < last ? sum + each + 2 : sum), 0);
-  const room = width > 0 ? Math.max(16, width - before) : Infinity;
-
-  const line = (texts: readonly string[], paint: (text: string, index: number) => string): string =>
-    texts
-      .map((text, index) => ({ text, index }))
-      .filter(({ index }) => used[index])
-      .map(({ text, index }) =>
-        paint(
-          index === last && columns[index]?.align !== 'right' ? cut(text, room) : pad(text, widths[index] ?? 0, columns[index]?.align),
-          index,
-        ),
-      )
-      .join('  ')
-      .trimEnd();
-
-  return [
-    line(
-      columns.map((column) => column.title),
-      (text) => heading(text),
-    ),
-    ...rows.map((row, number) => line(cells[number] ?? [], (text, index) => columns[index]?.paint?.(text, row) ?? text)),
-  ].join('\n');
+  const shown = columns
+    .map((column) => {
+      const cells = rows.map((row) => flat(column.value(row)));
+      return { ...column, cells, width: cells.reduce((most, text) => Math.max(most, displayWidth(text)), displayWidth(column.title)) };
+    })
+    .filter(({ cells }) => cells.some((text) => text !== ''));
+  const last = shown.at(-1);
+  if (last === undefined) return '';
+  const room = width > 0 ? width - shown.slice(0, -1).reduce((sum, column) => sum + column.width + 2, 0) : Infinity;
+  const isBelow = last.below === true && room < LEAST_ROOM && room < last.width;
+  const lastRoom = isBelow ? Math.max(LEAST_ROOM, width - INDENT.length) : Math.max(LEAST_WIDTH, room);
+  const fitted = (text: string, column: typeof last) =>
+    column === last && column.align !== 'right' ? cut(text, lastRoom) : pad(text, column.width, column.align);
+  const lines = rows.flatMap((row, number) => {
+    const texts = shown.map((column) => {
+      const text = fitted(column.cells[number]!, column);
+      return column.paint?.(text, row) ?? text;
+    });
+    if (!isBelow) return [joined(texts)];
+    return [joined(texts.slice(0, -1)), ...(last.cells[number] === '' ? [] : [INDENT + texts.at(-1)!])];
+  });
+  const titles = (isBelow ? shown.slice(0, -1) : shown).map((column) => heading(fitted(column.title, column)));
+  return [joined(titles), ...lines].join('\n');
 }
 
-/** What is left for the last column must be so much, else it goes below its row. */
-const LEAST_ROOM = 40;
-const INDENT = '    ';
-
-/**
- * Rows of plain texts, aligned below a heading, each column as wide as its widest cell; the last is cut to what is left of `width`. A column
- * that says nothing is left out.
- */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[], width: number): string {
-  const last = heading.length - 1;
-  const cells = [heading, ...rows.map((row) => row.map(flat))];
-  const used = heading
-    .map((_, column) => column)
-    .filter((column) => column < last && cells.some((row, at) => at > 0 && row[column] !== ''));
-  const widths = heading.map((_, column) => cells.reduce((most, row) => Math.max(most, displayWidth(row[column] ?? '')), 0));
-  const room = width - used.reduce((sum, column) => sum + widths[column]! + 2, 0);
-  const below = room < LEAST_ROOM && room < widths[last]!;
-  const lines: string[] = [];
-  cells.forEach((row, at) => {
-    const aligned = used.map((column) => pad(row[column]!, widths[column]!)).join('  ');
-    if (!below) lines.push(`${aligned}  ${cut(row[last]!, room)}`.trimEnd());
-    else
-      lines.push(
-        aligned.trimEnd(),
-        ...(at > 0 && row[last] !== '' ? [INDENT + cut(row[last]!, Math.max(LEAST_ROOM, width - INDENT.length))] : []),
-      );
-  });
-  return lines.join('\n');
+/** Columns of rows that are texts already, by their titles. The last one may go below its row. */
+export function textColumns(titles: readonly string[]): readonly Column<readonly string[]>[] {
+  return titles.map((title, at) => ({ title, value: (row) => row[at] ?? '', below: at === titles.length - 1 }));
 }
 
 /** The width that a table may have: what is piped is never cut. */
 export function widthOf(io: { readonly interactive: boolean; readonly columns: number }): number {
-  return io.interactive ? io.columns || 120 : Infinity;
+  return io.interactive ? io.columns || 120 : 0;
+}
+
+function joined(texts: readonly string[]): string {
+  return texts.join('  ').trimEnd();
 }
 
 function cut(text: string, room: number): string {

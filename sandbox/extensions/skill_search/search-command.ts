@@ -1,6 +1,6 @@
 import { type Command, type CommandInput, PithError, type Remote } from 'pith';
 import type { SkillLibrary } from 'pith/skill_registry';
-import { table, widthOf } from '@pith/command-line';
+import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import { briefOf } from '@pith/skill-files';
 import type { SkillFinder } from './explain.ts';
@@ -22,7 +22,7 @@ export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Comm
       });
       if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why: [...why] })));
       else if (ranked.length === 0) io.print(`No skill matches '${printableLine(query)}'. See pith skills list.`);
-      else io.print(table(['ID', 'SCORE', 'MATCHED', 'DESCRIPTION'], rows, widthOf(io)));
+      else io.print(renderTable(rows, textColumns(['ID', 'SCORE', 'MATCHED', 'DESCRIPTION']), widthOf(io)));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type AgentSpec, type Command, type CommandContext, type CommandIO, type ExtensionContext, type JsonValue, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import { renderTable } from '@pith/command-line';
+import { renderTable, widthOf } from '@pith/command-line';
 import { SkillLibrary } from 'pith/skill_registry';
 import { type Database, hasTables, type Ledger } from './ledger.ts';
 
@@ -89,7 +89,7 @@ async function printAll(context: StatsContext, { skills, turns, period, all }: S
   io.json({ ...turns, skills: sorted.map(([id, one]) => ({ id, ...countsOf(one) })) });
   if (skills.size === 0 && turns.turns === 0) return io.print(`Nothing is recorded of ${period}: talk to an agent first.`);
   if (!io.quiet) io.print(`${turnsText(turns)} in ${period}`);
-  if (sorted.length > 0) io.print(renderTable(sorted, COLUMNS, io.interactive ? io.columns || 120 : 0));
+  if (sorted.length > 0) io.print(renderTable(sorted, COLUMNS, widthOf(io)));
   if (!all && unused.length > 0)
     io.print(
       `${unused.length} ${sorted.length > 0 ? 'more ' : ''}${unused.length === 1 ? 'skill was' : 'skills were'} not used; --all shows them`,
@@ -123,7 +123,7 @@ function printOne(
     { title: 'THREAD', value: ({ thread }: SkillUse) => thread },
     { title: 'WHAT', value: useText },
   ];
-  if (recent.length > 0) io.print(renderTable(recent, columns, io.interactive ? io.columns || 120 : 0));
+  if (recent.length > 0) io.print(renderTable(recent, columns, widthOf(io)));
   io.print(`why it is not offered to an agent: pith skills explain ${id} --agent <id>`);
 }
 

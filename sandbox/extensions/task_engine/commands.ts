@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
-import { captureCommand, renderTable } from '@pith/command-line';
+import { captureCommand, renderTable, widthOf } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -153,7 +153,7 @@ function listText(tasks: readonly Task[], now: number, io: Pick<CommandIO, 'inte
     { title: 'CHANGED', value: ({ updatedAt }: Task) => `${ago(now - updatedAt)} ago` },
     { title: 'GOAL', value: ({ goal }: Task) => goal },
   ];
-  return renderTable(tasks, columns, io.interactive ? io.columns || 120 : 0);
+  return renderTable(tasks, columns, widthOf(io));
 }
 
 /** All that a person wants to know of one task. */

@@ -2,8 +2,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandIO, type JsonValue, PithError } from 'pith';
 import type { InstalledSkill, SkillChange, SkillPlace } from 'pith/skill_registry';
-import { table, widthOf } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
+import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { InstallContext } from '../main.ts';
 import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
@@ -120,8 +119,8 @@ async function choose(listing: Listing, { skills, all }: InstallRequest, origin:
     return chosenSkills(found, skills, all);
   } catch (error) {
     if (found.length > 1) {
-      const rows = found.map(({ id, path: folder, description }) => [id, printableLine(folder || '.'), description]);
-      io.print(table(['ID', 'FOLDER', 'DESCRIPTION'], rows, widthOf(io)));
+      const rows = found.map(({ id, path: folder, description }) => [id, folder || '.', description]);
+      io.print(renderTable(rows, textColumns(['ID', 'FOLDER', 'DESCRIPTION']), widthOf(io)));
       io.json({
         installed: false,
         origin: { ...origin },

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Places, type Command, type CommandContext, type CommandIO, type Diagnostic, type JsonValue } from 'pith';
-import { table, widthOf } from '@pith/command-line';
+import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -46,8 +46,8 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
     if (all)
       for (const { id, source, finding } of refusedLinks(registry, snapshot))
         rows.push([id, 'invalid', source, '', '', `refused: ${finding.message}`]);
-    const heading = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
-    io.print(table(heading, rows, widthOf(io)));
+    const titles = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
+    io.print(renderTable(rows, textColumns(titles), widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
     io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');

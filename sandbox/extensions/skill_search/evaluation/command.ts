@@ -9,7 +9,7 @@ import {
   type Remote,
 } from 'pith';
 import { RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_registry';
-import { table, widthOf } from '@pith/command-line';
+import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { clean } from '@pith/skill-files';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
 import type { Reranking } from '../reranking.ts';
@@ -182,7 +182,8 @@ function print(io: CommandIO, reports: readonly Report[], { k, tasks, leftOut, p
       ...[figures.recallAt1, figures.recallAt5, figures.recallAt12, figures.ndcgAt10, figures.mrr].map(percent),
       against === 0 ? '–' : `${passed}/${against}`,
     ]);
-    io.print(table(['RANKER', 'CASES', 'R@1', 'R@5', 'R@12', 'nDCG@10', 'MRR', 'NOT LOADED'], rows, widthOf(io)));
+    const titles = ['RANKER', 'CASES', 'R@1', 'R@5', 'R@12', 'nDCG@10', 'MRR', 'NOT LOADED'];
+    io.print(renderTable(rows, textColumns(titles), widthOf(io)));
     for (const outcome of reports.at(-1)!.failed) io.print(clean(failure(outcome, k)));
     if (first.cases < ENOUGH_CASES) io.print(`${first.cases} cases say little; ${ENOUGH_CASES} and more say something.`);
   }
