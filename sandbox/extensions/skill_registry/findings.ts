@@ -1,7 +1,8 @@
 import type { AgentSpec, Diagnostic, ExtensionContext } from 'pith';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { agentSkills } from './catalog/scope.ts';
-import { countsAs, isGlob, keptBack, unknownIn } from './scan/names.ts';
+import { PART_TOKENS } from './reading/read-skill.ts';
+import { countsAs, findSkill, isGlob, keptBack, unknownIn } from './scan/names.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import type { Skill, Snapshot } from './skill.ts';
 import { SINCE_TRUSTED } from './trust/trust.ts';
@@ -12,7 +13,7 @@ export async function findingsOf(
   search: Pick<SkillSearch, 'findings'>,
   snapshot: Snapshot,
 ): Promise<readonly Diagnostic[]> {
-  const pins = (await agents.list()).flatMap((agent) => unknownSkills(agent, snapshot));
+  const pins = (await agents.list()).flatMap((agent) => [...unknownSkills(agent, snapshot), ...longBound(agent, snapshot)]);
   const found = [...snapshot.diagnostics, ...pins, ...search.findings()];
   return [
     ...snapshot.all.flatMap(broken),
@@ -45,6 +46,17 @@ function lost({ id, file, state, reason, source }: Skill): readonly Diagnostic[]
   if (state !== 'untrusted' || reason === null || !SINCE_TRUSTED.test(reason)) return [];
   const cure = `look at it and trust it again: pith skills trust ${source}/${id}`;
   return [{ severity: 'warning', code: 'skill_untrusted', message: `skill '${id}' is not offered: ${reason}`, file, cure }];
+}
+
+/** A warning for each skill in an agent's instructions that other agents would be given in parts. */
+function longBound({ id, origin, usesSkills }: AgentSpec, snapshot: Snapshot): readonly Diagnostic[] {
+  return usesSkills.flatMap((name): readonly Diagnostic[] => {
+    const skill = findSkill(snapshot, name);
+    if (skill === undefined || skill.tokens <= PART_TOKENS) return [];
+    const message = `agent '${id}': its instructions hold the whole of skill '${skill.id}', about ${skill.tokens} tokens, in every message; up to ${PART_TOKENS} are advised`;
+    const cure = `move detail of '${skill.id}' into files under references/, or leave it out of uses_skills: read_skill gives it in parts`;
+    return [{ severity: 'warning', code: 'bound_skill_large', message, cure, ...(origin === null ? {} : { file: origin }) }];
+  });
 }
 
 /** Lists of ids under an agent's `skills`. */

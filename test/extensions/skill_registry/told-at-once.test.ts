@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { expect, it } from 'vitest';
-import { call, skill, skillKernel } from './skill-kernel.ts';
+import { agent, call, skill, skillKernel } from './skill-kernel.ts';
 
 it('S10 a skill that breaks or grows too long is said while the conversation goes on, once, and again when it breaks again', async () => {
   const { pith, chat } = await skillKernel({ ...skill('letters'), ...skill('other') });
@@ -26,6 +26,20 @@ it('S10 a skill that breaks or grows too long is said while the conversation goe
   await expect.poll(() => found.length).toBe(2);
   expect(found[1]).toMatchObject({ severity: 'warning', message: expect.stringContaining("skill 'letters' has a body of about") });
   await rm(path.dirname(file), { recursive: true });
+});
+
+it('S41 a skill that is long beyond a part, and in the instructions of an agent, is given whole and warned of', async () => {
+  const body = `${'Some words of it. '.repeat(5000)}THE-END`;
+  const { pith, turn } = await skillKernel({ ...skill('long', { body }), ...agent('bound', 'uses_skills: [long]') });
+  const { requests } = await turn('bound', 'hello');
+  expect(requests[0]!.system).toContain('THE-END');
+  expect(await pith.kernel.problems()).toContainEqual(
+    expect.objectContaining({
+      severity: 'warning',
+      code: 'bound_skill_large',
+      message: expect.stringMatching(/^agent 'bound': its instructions hold the whole of skill 'long', about \d+ tokens/),
+    }),
+  );
 });
 
 it('S3 a folder with a SKILL.md without frontmatter is a skill, with a warning: read from the text below, however long', async () => {

@@ -18,7 +18,7 @@ interface Turn {
   offer: { readonly turn: TurnInfo; readonly offer: Offer } | null;
   /** What came with its message, said once it has begun. */
   readonly uses: { readonly turn: TurnInfo; readonly use: SkillUse }[];
-  /** What the tool `skill` loaded in it: ids, each with the digest and the number of compactions. */
+  /** What the tool `skill` loaded in it: ids with the part, each with the digest and the number of compactions. */
   readonly active: Map<string, string>;
 }
 
@@ -84,11 +84,11 @@ export class SkillLedger {
   }
 
   /** Whether the tool `skill` loaded it in this turn, and no compaction has come since; from now on it has. */
-  activate({ id, compactions }: TurnInfo, { skillId, sha256 }: SkillLoad): boolean {
+  activate({ id, compactions }: TurnInfo, { skillId, sha256, part = 1 }: SkillLoad): boolean {
     const active = this.#turns.get(id)?.active;
     const now = `${sha256} ${compactions}`;
-    const isActive = active?.get(skillId) === now;
-    active?.set(skillId, now);
+    const isActive = active?.get(`${skillId} ${part}`) === now;
+    active?.set(`${skillId} ${part}`, now);
     return isActive;
   }
 

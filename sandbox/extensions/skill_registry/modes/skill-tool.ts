@@ -1,9 +1,10 @@
 import { defineTool, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { clean, listResources, type ResourceList } from '@pith/skill-files';
+import { digestOf } from '../ledger/ledger.ts';
 import type { SkillLoad } from '../ledger/skill-use.ts';
 import { nameOf } from '../reading/envelope.ts';
-import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
+import { partNotFound, partsOf, type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
 import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
@@ -16,22 +17,34 @@ export function skillTool(ports: ToolPorts): Tool {
   return defineTool({
     name: 'skill',
     description: 'Loads a skill, by its name only: instructions and knowledge for a kind of task. Follow them once they are loaded.',
-    input: lateInput(() => z.object({ skill_name: z.string().describe('The id of the skill.') })),
+    input: lateInput(() => z.object({ skill_name: z.string().describe('The id of the skill.'), part: z.int().min(1).default(1) })),
     effect: 'read',
     optIn: true,
     present: presentsSkill('skill', [], (id) => `Skill ${id} loaded`),
-    execute: ({ skill_name }, call) => withSkill(ports, skill_name, call, (skill) => activate(ports, skill, call), NAMES_IN_TOOL),
+    execute: ({ skill_name, part }, call) =>
+      withSkill(ports, skill_name, call, (skill) => activate(ports, skill, part, call), NAMES_IN_TOOL),
   });
 }
 
-async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise<ToolResult> {
+async function activate(ports: ToolPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
   const { body, sha256, stale } = await ports.registry.readBody(skill);
-  const load: SkillLoad = { skillId: skill.id, state: 'loaded', how: 'skill', sha256, callKey: call.idempotencyKey };
+  const parts = partsOf(body);
+  if (part > parts.length) return partNotFound(skill, part, parts.length);
+  const isWhole = parts.length === 1;
+  const load: SkillLoad = {
+    skillId: skill.id,
+    state: 'loaded',
+    how: 'skill',
+    sha256,
+    ...(isWhole ? {} : { part }),
+    callKey: call.idempotencyKey,
+  };
   const title = `Skill ${skill.id} loaded`;
   if (ports.ledger.activate(call.turn, load)) {
     // A turn is one run: the next one begins with none active.
     ports.ledger.record(call.turn, { ...load, again: true });
-    return skillResult(`Skill \`${clean(skill.id)}\` is already active: follow its instructions above.`, skill, { title });
+    const which = isWhole ? '' : ` part ${part}/${parts.length}`;
+    return skillResult(`Skill \`${clean(skill.id)}\`${which} is already active: follow its instructions above.`, skill, { title });
   }
   const resources = await listResources(skill.realDirectory);
   call.signal.throwIfAborted();
@@ -43,11 +56,12 @@ async function activate(ports: ToolPorts, skill: Skill, call: ToolCall): Promise
     ...filesOf(resources),
     ...(stale === undefined ? [] : [`Note: ${stale}`]),
     '',
-    '## Instructions',
+    isWhole ? '## Instructions' : `## Instructions, part ${part}/${parts.length}`,
     '',
-    body,
+    parts[part - 1],
+    ...(part < parts.length ? ['', `The next part is skill(skill_name="${clean(skill.id)}", part=${part + 1}).`] : []),
   ].join('\n');
-  return skillResult(output, skill, { title, retain: { key: skill.id, digest: sha256 } });
+  return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }
 
 function filesOf({ entries, total, more }: ResourceList): readonly string[] {

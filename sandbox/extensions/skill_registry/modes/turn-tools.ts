@@ -1,5 +1,5 @@
 import type { ToolProvider, TurnInfo } from 'pith';
-import type { ToolPorts } from '../reading/read-skill.ts';
+import { PART_TOKENS, type ToolPorts } from '../reading/read-skill.ts';
 import type { Offer, ScopeCache } from '../catalog/scope.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { OWN_MODES } from './mode.ts';
@@ -77,7 +77,7 @@ export function singleTool(skills: readonly Skill[], budget: number, rules: read
     ...chosen,
     '</skills>',
   ].join('\n');
-  return { description, inputSchema: schemaOf(sorted.map(({ id }) => id)) };
+  return { description, inputSchema: schemaOf(sorted) };
 }
 
 type Detail = (skill: Skill) => string;
@@ -99,10 +99,14 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;');
 }
 
-function schemaOf(ids: readonly string[]): Readonly<Record<string, unknown>> {
+function schemaOf(skills: readonly Skill[]): Readonly<Record<string, unknown>> {
+  const hasParts = skills.some(({ tokens }) => tokens > PART_TOKENS);
   return {
     type: 'object',
-    properties: { skill_name: { type: 'string', enum: ids, description: 'The id of one of the skills in <skills>.' } },
+    properties: {
+      skill_name: { type: 'string', enum: skills.map(({ id }) => id), description: 'The id of one of the skills in <skills>.' },
+      ...(hasParts ? { part: { type: 'integer', minimum: 1, description: 'Of a long skill, once its first part is read.' } } : {}),
+    },
     required: ['skill_name'],
     additionalProperties: false,
   };

@@ -57,11 +57,7 @@ export async function skillFor(
 export async function readSkill(ports: ToolPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
   const { body, sha256, stale } = await ports.registry.readBody(skill);
   const parts = partsOf(body);
-  if (part > parts.length)
-    return skillError(
-      'part_not_found',
-      `Skill '${skill.id}' has ${parts.length} part${parts.length === 1 ? '' : 's'}; part ${part} does not exist.`,
-    );
+  if (part > parts.length) return partNotFound(skill, part, parts.length);
   const load: SkillLoad = {
     skillId: skill.id,
     state: 'loaded',
@@ -115,8 +111,13 @@ function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string, sear
   );
 }
 
-/** Characters of a body in one part: about 8,000 tokens. */
-const PART_CHARACTERS = 32_000;
+export function partNotFound({ id }: Skill, part: number, parts: number): Failed {
+  return skillError('part_not_found', `Skill '${id}' has ${parts} part${parts === 1 ? '' : 's'}; part ${part} does not exist.`);
+}
+
+/** Of a body in one part, whichever way it is read. */
+export const PART_TOKENS = 16_000;
+const PART_CHARACTERS = PART_TOKENS * 4;
 
 /** Cuts a long text at line ends, else between characters; joined again the parts are the text. */
 export function partsOf(text: string, limit = PART_CHARACTERS): readonly string[] {

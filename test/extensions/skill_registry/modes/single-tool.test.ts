@@ -104,6 +104,27 @@ describe('the mode single_tool', () => {
     expect(outcome.results.map(({ output }) => String(output).includes('BODY-OF-alpha'))).toEqual([true, false, true]);
   });
 
+  it('S41 a long skill comes in the same parts by the one tool, and each part is loaded once', async () => {
+    const body = Array.from({ length: 2000 }, (_, at) => `Line ${at} of a long text that goes on and on and on.\n`).join('');
+    const { turn } = await skillKernel({ ...skill('alpha', { body }), ...skill('beta'), ...agent('one', SINGLE) });
+    const part = (at: number) => call('skill', { skill_name: 'alpha', part: at });
+    const outcome = await turn('one', 'hello', activate('alpha'), part(2), part(2), part(3));
+    const [first, second, again, none] = outcome.results.map((result) => String(result.output ?? result.error?.code));
+    expect(outcome.requests[0]!.tools[0]!.inputSchema).toMatchObject({
+      properties: { part: { type: 'integer' } },
+      required: ['skill_name'],
+    });
+    expect(first).toContain('## Instructions, part 1/2\n');
+    expect(first).toContain('The next part is skill(skill_name="alpha", part=2).');
+    const texts = [first!, second!].map((text) => text.replace(/^[^]*part \d\/2\n\n/, '').replace(/\n\nThe next part.*$/, ''));
+    expect(texts.join('')).toBe(body);
+    expect(again).toBe('Skill `alpha` part 2/2 is already active: follow its instructions above.');
+    expect(none).toBe('part_not_found');
+    const short = await skillKernel({ ...skill('beta'), ...agent('one', SINGLE) });
+    const { requests } = await short.turn('one', 'hello');
+    expect(Object.keys((requests[0]!.tools[0]!.inputSchema as { properties: object }).properties)).toEqual(['skill_name']);
+  });
+
   it('S61 without skills there is no tool', async () => {
     const { turn } = await skillKernel({
       ...agent('one', SINGLE),
