@@ -1,5 +1,4 @@
 import { defineTool, type Tool, z } from 'pith';
-import { lateInput } from './late-input.ts';
 import { listResult, MOST_FOUND } from './reading/list.ts';
 import { copySkillFile } from './copying/copy-skill-file.ts';
 import { runSkillTool } from './modes/run-skill.ts';
@@ -18,13 +17,11 @@ function listSkills(ports: ToolPorts): Tool {
     name: 'list_skills',
     description:
       'Finds skills for a request, best first; without a query lists all by id. A skill holds instructions and knowledge for a kind of task.',
-    input: lateInput(() =>
-      z.object({
-        query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
-        limit: z.int().min(1).max(50).default(8),
-        offset: z.int().min(0).default(0),
-      }),
-    ),
+    input: z.object({
+      query: z.string().default('').describe('What is to be done, in a few words; empty lists all.'),
+      limit: z.int().min(1).max(50).default(8),
+      offset: z.int().min(0).default(0),
+    }),
     effect: 'read',
     present: presenter('list_skills', ({ count, total, more }) =>
       typeof count === 'number' && typeof total === 'number'
@@ -52,12 +49,10 @@ function readOne(ports: ToolPorts): Tool {
   return defineTool({
     name: 'read_skill',
     description: 'Loads the full instructions of a skill. Read a skill before a task that it fits, then follow it.',
-    input: lateInput(() =>
-      z.object({
-        skill_id: z.string().describe('The id as the catalog or list_skills shows it.'),
-        part: z.int().min(1).default(1).describe('Long skills come in numbered parts.'),
-      }),
-    ),
+    input: z.object({
+      skill_id: z.string().describe('The id as the catalog or list_skills shows it.'),
+      part: z.int().min(1).default(1).describe('Long skills come in numbered parts.'),
+    }),
     effect: 'read',
     present: presentsSkill('read_skill', [], (id) => `Skill ${id} loaded`),
     execute: ({ skill_id, part }, call) => withSkill(ports, skill_id, call, (skill) => readSkill(ports, skill, part, call)),
@@ -68,13 +63,11 @@ function readFile(ports: ToolPorts): Tool {
   return defineTool({
     name: 'read_skill_resource',
     description: 'Reads one file of a skill, such as references/guide.md. Binary files give their type, size and digest only.',
-    input: lateInput(() =>
-      z.object({
-        skill_id: z.string(),
-        path: z.string().describe("Relative to the skill's folder; a leading references/ may be left out."),
-        part: z.int().min(1).default(1).describe('Long files come in numbered parts.'),
-      }),
-    ),
+    input: z.object({
+      skill_id: z.string(),
+      path: z.string().describe("Relative to the skill's folder; a leading references/ may be left out."),
+      part: z.int().min(1).default(1).describe('Long files come in numbered parts.'),
+    }),
     effect: 'read',
     present: presentsSkill('read_skill_resource', ['path'], (id, { path }) => `Resource ${path} of ${id} read`),
     execute: ({ skill_id, path, part }, call) =>

@@ -16,3 +16,14 @@ export function explanationOf(skill: SkillRecord, text: string, { tier, why, mat
   ];
   return { lines, json: { text, tier, why, hits, rank, of: matches.length, maxSkills, brought } };
 }
+
+/** The same for an agent with a catalog, to which what matches is only suggested. */
+export function suggestionOf(skill: SkillRecord, { matches, chosen }: TriggerDecision) {
+  const hits = [...(matches.find((one) => one.skill.id === skill.id)?.hits ?? [])];
+  const suggested = chosen.some(({ id }) => id === skill.id);
+  const meaning = suggested ? ', so it is suggested beside the message' : '; others come before it';
+  return {
+    lines: [`triggers: the text has ${hits.length === 0 ? 'none of this skill' : `${hits.join(', ')}${meaning}`}`],
+    json: { hits, suggested },
+  };
+}

@@ -103,12 +103,13 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
   }
 
   async explainSkill(skill: SkillRecord, { agent, text }: { readonly agent: AgentSpec | null; readonly text: string | null }) {
-    if (agent === null || text === null || (await this.modeOf(agent)) === null) return null;
-    const { explanationOf } = await import('./explanation.ts');
+    const hasMode = agent !== null && (await this.modeOf(agent)) !== null;
+    if (agent === null || text === null || (!hasMode && skill.triggers === null)) return null;
+    const { explanationOf, suggestionOf } = await import('./explanation.ts');
     const records = await this.#library.records({ agent });
     const maxSkills = this.#mostOf(agent, records);
     const decision = await decide({ records, index: await this.#index(records), text, maxSkills, recent: [], matched: [] });
-    return explanationOf(skill, text, decision, maxSkills);
+    return hasMode ? explanationOf(skill, text, decision, maxSkills) : suggestionOf(skill, decision);
   }
 
   /** A preview, which no turn begins, decides each time. */

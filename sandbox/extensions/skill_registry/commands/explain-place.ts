@@ -11,8 +11,7 @@ export type Place = keyof typeof PLACES;
 export async function placeFor(
   skill: Skill,
   text: string,
-  agent: AgentSpec | null,
-  catalog: CatalogReport,
+  { agent, catalog }: { readonly agent: AgentSpec | null; readonly catalog: CatalogReport },
   { search, snapshot, signal }: { readonly search: SkillSearch; readonly snapshot: Snapshot; readonly signal: AbortSignal },
 ): Promise<Place> {
   if (catalog.withinBudget === true) return 'system';

@@ -32,7 +32,7 @@ export function explain(context: ExtensionContext, registry: SkillRegistry, sear
         trusted: trustOf(skill, registry),
         catalog,
         allowedTools: allowedToolsOf(skill),
-        ...(typeof text === 'string' ? { place: await placeFor(skill, text, agent, catalog, { search, snapshot, signal }) } : {}),
+        ...(typeof text === 'string' ? { place: await placeFor(skill, text, { agent, catalog }, { search, snapshot, signal }) } : {}),
       };
       const others = await fromOthers(context, skill, { agent, text: typeof text === 'string' ? text : null }, signal);
       if (io.wantsJson) io.json({ ...others.json, ...report });

@@ -1,7 +1,6 @@
 import { type AgentSpec, defineTool, type Tool, type ToolCall, toolError, toolResult, type ToolResult, type TurnEvent, z } from 'pith';
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsSkill } from '../reading/results.ts';
-import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
@@ -17,12 +16,10 @@ export function runSkillTool(ports: ToolPorts): Tool {
     name: 'run_skill',
     description:
       'Has a skill carried out apart from this conversation and returns the answer. The skill sees only the task that you write here, and has only the tools that it is allowed.',
-    input: lateInput(() =>
-      z.object({
-        skill_id: z.string().describe('The id of the skill.'),
-        task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
-      }),
-    ),
+    input: z.object({
+      skill_id: z.string().describe('The id of the skill.'),
+      task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),
+    }),
     effect: 'idempotent', // the same call continues the same turn, or repeats its answer
     optIn: true,
     timeoutMs: LONGEST_MS,

@@ -6,7 +6,6 @@ import type { SkillLoad } from '../ledger/skill-use.ts';
 import { nameOf } from '../reading/envelope.ts';
 import { partNotFound, partsOf, type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
-import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 
 /** How an agent that cannot list skills finds one. */
@@ -17,12 +16,12 @@ export function skillTool(ports: ToolPorts): Tool {
   return defineTool({
     name: 'skill',
     description: 'Loads a skill, by its name only: instructions and knowledge for a kind of task. Follow them once they are loaded.',
-    input: lateInput(() => z.object({ skill_name: z.string().describe('The id of the skill.'), part: z.int().min(1).default(1) })),
+    input: z.object({ skill_name: z.string().describe('The id of the skill.'), part: z.int().min(1).default(1) }),
     effect: 'read',
     optIn: true,
     present: presentsSkill('skill', [], (id) => `Skill ${id} loaded`),
     execute: ({ skill_name, part }, call) =>
-      withSkill(ports, skill_name, call, (skill) => activate(ports, skill, part, call), NAMES_IN_TOOL),
+      withSkill(ports, { name: skill_name, search: NAMES_IN_TOOL }, call, (skill) => activate(ports, skill, part, call)),
   });
 }
 

@@ -23,7 +23,7 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
       ? page(byId(scope), input).map((skill) => ({ skill, why: [] }))
       : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
   const lines = [
-    headline(query, { total, most }, shown.length, input.offset, scope.readable.size),
+    headline(query, { total, most, shown: shown.length, offset: input.offset, all: scope.readable.size }),
     ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
     ...(found === null || found.note === null ? [] : [`(${found.note})`]),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
@@ -42,13 +42,15 @@ function page<T>(items: readonly T[], { limit, offset }: ListInput): readonly T[
   return items.slice(offset, offset + limit);
 }
 
-function headline(
-  query: string,
-  { total, most }: { readonly total: number; readonly most: string },
-  shown: number,
-  offset: number,
-  all: number,
-): string {
+interface Counts {
+  readonly total: number;
+  readonly most: string;
+  readonly shown: number;
+  readonly offset: number;
+  readonly all: number;
+}
+
+function headline(query: string, { total, most, shown, offset, all }: Counts): string {
   if (all === 0) return 'There are no skills.';
   if (total === 0) return `No skill matches "${query}" well. list_skills() without a query lists all ${all} by id.`;
   if (shown === 0) return most === '' ? `No more: there are ${total}.` : `No more: these were the best ${total}. Ask in other words.`;

@@ -27,15 +27,15 @@ export interface ToolPorts {
   pinned(turn: TurnInfo): Promise<Snapshot>;
 }
 
-/** Runs with the skill that the call's agent means by a name, or says why there is none. */
+/** Runs with the skill that the call's agent means by a name, or says why there is none. `search`: how that agent finds one; default: list_skills. */
 export async function withSkill(
   ports: ToolPorts,
-  name: string,
-  call: ToolCall,
+  asked: string | { readonly name: string; readonly search: string },
+  { turn }: Pick<ToolCall, 'turn'>,
   run: (skill: Skill) => Promise<ToolResult>,
-  search?: string,
 ): Promise<ToolResult> {
-  const found = await skillFor(ports, name, call.turn, search);
+  const { name, search = undefined } = typeof asked === 'string' ? { name: asked } : asked;
+  const found = await skillFor(ports, name, turn, search);
   if (isToolResult(found)) return found;
   const result = await run(found);
   return (await ports.registry.isStillTrusted(found)) ? result : noLongerTrusted(found); // it may have changed while it was read
