@@ -3,6 +3,8 @@ import { once } from '@pith/promises';
 
 const BUDGET = 'must be a whole number of tokens from 100 to 20000';
 
+export const DEFAULT_RANKER = 'skill_search';
+
 /** The settings block `skills:`. Made on first use, so that importing this file builds no schema. */
 export const configSchema = once(() => {
   const names = z.array(z.string().min(1)).default([]);
@@ -25,7 +27,7 @@ export const configSchema = once(() => {
     /** Folders outside a source to which its links may lead. */
     trusted_links: names,
     /** The extension whose ranker finds skills; null: words shared with ids, names and tags decide. */
-    ranker: z.string().min(1).nullable().default('skill_search'),
+    ranker: z.string().min(1).nullable().default(DEFAULT_RANKER),
   });
 });
 

@@ -14,12 +14,13 @@ export async function findingsOf(
   snapshot: Snapshot,
 ): Promise<readonly Diagnostic[]> {
   const pins = (await agents.list()).flatMap((agent) => [...unknownSkills(agent, snapshot), ...longBound(agent, snapshot)]);
-  const found = [...snapshot.diagnostics, ...pins, ...search.findings()];
+  const found = [...snapshot.diagnostics, ...pins];
   return [
     ...snapshot.all.flatMap(broken),
     ...snapshot.all.flatMap(slips),
     ...snapshot.all.flatMap(lost),
     ...found.filter(({ severity }) => severity !== 'info'),
+    ...search.findings(),
   ];
 }
 

@@ -28,6 +28,7 @@ it('R1 without skill_search a chat goes on, the catalog stands, shared words fin
       err: expect.stringContaining(`no command 'skills ${name}': its extension 'skill_search' is switched off`),
     });
   expect(await world.print('skills explain letter-writing --text letter')).not.toContain('search: ranks');
+  expect((await world.pith.kernel.problems()).map(({ code }) => code)).not.toContain('ranker_unknown'); // who switched it off knows
   const { notes } = await world.pith.kernel.doctor();
   expect(notes).toContainEqual(expect.objectContaining({ code: 'ranker_unknown', message: expect.stringContaining("'skill_search'") }));
 });

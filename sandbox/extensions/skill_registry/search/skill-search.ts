@@ -1,5 +1,6 @@
 import type { CommandContext, Diagnostic, Events, ExtensionContext } from 'pith';
 import { untilAborted } from '@pith/promises';
+import { DEFAULT_RANKER } from '../config.ts';
 import { type RankedSkill, RankerProvider } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -89,7 +90,9 @@ export class SkillSearch {
     if (this.id === null || rankers.includes(this.id)) return [];
     const others = rankers.length === 0 ? 'no extension provides one' : `there is ${rankers.join(', ')}`;
     const message = `skills.ranker names '${this.id}', and no extension of that id ranks now: only ids, names and tags are searched; ${others}`;
-    return [{ severity: 'warning', code: 'ranker_unknown', message, cure: `switch on '${this.id}', or correct skills.ranker` }];
+    // Who switches off the usual ranker means it: doctor says what that means, and no conversation begins with it.
+    const severity = this.id === DEFAULT_RANKER ? 'info' : 'warning';
+    return [{ severity, code: 'ranker_unknown', message, cure: `switch on '${this.id}', or correct skills.ranker` }];
   }
 
   async close(): Promise<void> {
