@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { open as openAsync, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { FileRefused } from './refused.ts';
 
 /**
  * A folder of state, the one way to open what lies in it. No link is followed at any level from the root down, and only regular files
@@ -40,20 +41,6 @@ export interface Rotation {
   readonly files: number;
 }
 
-/** `state_refused` or `parameter_invalid`, with what to do about it. */
-class FileRefused extends Error {
-  readonly retryable = false;
-
-  constructor(
-    readonly code: string,
-    message: string,
-    readonly cure: string,
-    readonly where?: string,
-  ) {
-    super(message);
-  }
-}
-
 /** The state in `root`, or in a folder below it. Nothing is made before something is written. */
 export function stateFolder(root: string, ...names: readonly string[]): StateFolder {
   return new CheckedFolder([path.resolve(root)]).folder(...names); // a slash at its end would follow a link
@@ -66,7 +53,8 @@ export function makeFolders(folder: string, mode = 0o777): void {
   makeFolder(folder, mode);
 }
 
-function makeFolder(folder: string, mode: number): void {
+/** Nothing to do where something is there already, which may be no folder. */
+export function makeFolder(folder: string, mode = 0o777): void {
   try {
     fs.mkdirSync(folder, { mode });
   } catch (error) {
@@ -324,7 +312,8 @@ function draftOf(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${randomUUID()}`);
 }
 
-function syncFolder(folder: string): void {
+/** Makes what was renamed in a folder durable. */
+export function syncFolder(folder: string): void {
   let descriptor: number;
   try {
     descriptor = fs.openSync(folder, 'r');

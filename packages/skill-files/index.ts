@@ -13,7 +13,7 @@ export {
   type ParsedSkill,
   type Repairing,
 } from './format/skill-file.ts';
-export { isOfPackage, openBelow, openFolder, placeIn, provesBy, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
+export { isOfPackage, openBelow, openFolder, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
 export { readRegularFile, reasonOf } from './reading/regular-file.ts';
 export { listResources, type ResourceEntry, type ResourceList } from './reading/resource-list.ts';
 export {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { Jail } from '../../sandbox/extensions/core_tools/jail.ts';
+import { Jail, type Reach } from '@pith/safe-files';
 
 /** 600, in the long form (`npm run test:soak`) 200,000. */
 const READS = process.env['PITH_TEST_LONG'] === '1' ? 200_000 : 600;
@@ -32,10 +32,10 @@ const SWAPPER = `
   for (;;) for (const swap of swaps) attempt(swap);
 `;
 
-it(
-  'T18 F22: reads that race with swapped files, links, second names and folders give nothing from outside',
+it.each<Reach>(['descriptor', 'working_folder'])(
+  'T18 F22: by the %s, reads that race with swapped files, links, second names and folders give nothing from outside',
   { timeout: 3_600_000 },
-  async () => {
+  async (reach) => {
     const root = await realpath(await mkdtemp(path.join(tmpdir(), 'pith-raced-')));
     const [sandbox, outside] = [path.join(root, 'sandbox'), path.join(root, 'outside')];
     for (const folder of ['sandbox/play/folder', 'outside/folder']) await mkdir(path.join(root, folder), { recursive: true });
@@ -46,7 +46,7 @@ it(
     const seen = new Map<string, number>();
     try {
       await Promise.race([once(swapper.stdout, 'data'), closed]);
-      const jail = new Jail(sandbox);
+      const jail = new Jail(sandbox, reach);
       const places = [
         ['play', 'file.txt'],
         ['play', 'folder', 'file.txt'],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createTwoFilesPatch } from 'diff';
 import { toolError, type ApprovalQuestion, type JsonValue, type ToolResult } from 'pith';
 import { notTextAt } from '@pith/plain-text';
-import { FileRefused } from './refusal.ts';
+import { FileRefused } from '@pith/safe-files';
 
 /** What a person is shown of one file at most. */
 const MAX_SHOWN_BYTES = 256 * 1024;

@@ -1,9 +1,8 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { FileRefused, unavailable, type Entry, type Jail } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
-import type { Entry, Jail } from './jail.ts';
-import { segmentsOf } from './path.ts';
 import type { Policy } from './policy.ts';
-import { FileRefused, refusalOf, unavailable } from './refusal.ts';
+import { refusalOf } from './refusal.ts';
 import { binaryType, digestOf, PART_BYTES, readPart } from './text.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
@@ -69,16 +68,16 @@ interface Prepared {
 }
 
 async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepared> {
-  const from = segmentsOf(call.path, jail.root);
+  const from = jail.namesOf(call.path);
   policy.requireReadable(from);
   const asked: Asked[] = [];
   for (const changed of changedPaths(call)) {
-    const segments = segmentsOf(changed, jail.root);
+    const segments = jail.namesOf(changed);
     const why = await policy.reasonToAsk(segments);
     if (why !== null) asked.push({ path: segments.join('/'), why });
   }
   if (asked.length === 0) return { question: null, content: null };
-  const target = call.to === undefined ? null : segmentsOf(call.to, jail.root);
+  const target = call.to === undefined ? null : jail.namesOf(call.to);
   const to = target?.join('/') ?? null;
   const bound = [call.action, from.join('/'), to, call.overwrite, call.content ?? null];
   if (target === null || to === null || !asked.some(({ path }) => path === to))
@@ -90,7 +89,7 @@ async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepare
 }
 
 async function run(jail: Jail, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
-  const segments = segmentsOf(call.path, jail.root);
+  const segments = jail.namesOf(call.path);
   const path = segments.join('/') || '.';
   const { question, content } = await prepare(jail, policy, call);
   const refused = unlessApproved(question, approved);
@@ -111,7 +110,7 @@ async function run(jail: Jail, policy: Policy, call: Input, { approved, signal }
       const bytes = Buffer.from(call.content);
       if (bytes.length > MAX_WRITE_BYTES)
         return toolError('file_too_large', `'${path}' would have ${bytes.length} bytes; at most ${MAX_WRITE_BYTES} are written`);
-      await (await jail.stage(segments, bytes)).commit();
+      (await jail.stage(segments, bytes)).commit();
       return toolResult({ path, bytes: bytes.length }, { title: `Wrote ${path}` });
     }
     case 'delete':
@@ -143,7 +142,7 @@ async function read(jail: Jail, segments: readonly string[], part: number, signa
 async function list(jail: Jail, policy: Policy, segments: readonly string[]): Promise<ToolResult> {
   const path = segments.join('/') || '.';
   const { entries, total } = await jail.list(segments, MAX_ENTRIES);
-  const shown = entries.filter((entry) => entry.type !== 'other' && isReadable(policy, [...segments, entry.name]));
+  const shown = entries.filter((entry) => entry.type !== 'other' && policy.isReadable([...segments, entry.name]));
   return toolResult(
     { path, entries: shown.map(lineOf), ...(total > MAX_ENTRIES ? { more: total - MAX_ENTRIES } : {}) },
     { title: `Listed ${path}` },
@@ -153,15 +152,11 @@ async function list(jail: Jail, policy: Policy, segments: readonly string[]): Pr
 /** `content`: what a person has seen, which is written instead of whatever `from` holds by now. */
 async function transfer(jail: Jail, call: Input, from: readonly string[], content: Buffer | null): Promise<ToolResult> {
   if (call.to === undefined) return toolError('target_missing', `${call.action} needs \`to\``);
-  const to = segmentsOf(call.to, jail.root);
+  const to = jail.namesOf(call.to);
   const paths = { path: from.join('/'), to: to.join('/') };
   await requireFree(jail, call, to);
-  if (call.action === 'move' && content === null) {
-    await jail.move(from, to);
-  } else {
-    await (await jail.stage(to, content ?? (await contentOf(jail, from)))).commit();
-    if (call.action === 'move') await jail.remove(from);
-  }
+  if (call.action === 'move') await jail.move(from, to, content);
+  else (await jail.stage(to, content ?? (await contentOf(jail, from)))).commit();
   return toolResult({ ...paths, done: true }, { title: `${call.action === 'move' ? 'Moved' : 'Copied'} ${paths.path} to ${paths.to}` });
 }
 
@@ -176,16 +171,6 @@ function contentOf(jail: Jail, segments: readonly string[]): Promise<Buffer> {
       throw new FileRefused('file_too_large', `'${segments.join('/')}' has ${size} bytes; at most ${MAX_COPY_BYTES} are copied`);
     return handle.readFile();
   });
-}
-
-function isReadable(policy: Policy, segments: readonly string[]): boolean {
-  try {
-    policy.requireReadable(segments);
-    return true;
-  } catch (error) {
-    if (error instanceof FileRefused) return false;
-    throw error;
-  }
 }
 
 function lineOf({ name, type, size }: Entry) {

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { Places, type ExtensionContext, type ToolProvider } from 'pith';
+import { Jail } from '@pith/safe-files';
 import { config, type Config } from './config.ts';
 import { fileTool } from './file-tool.ts';
 import { kernelTools } from './kernel-tools.ts';
-import { Jail } from './jail.ts';
 import { patchTool } from './patch-tool.ts';
 import { Policy } from './policy.ts';
 

@@ -1,6 +1,6 @@
 import { applyPatch, parsePatch, type StructuredPatch } from 'diff';
 import { messageOf } from 'pith';
-import { FileRefused } from './refusal.ts';
+import { FileRefused } from '@pith/safe-files';
 
 /** What a patch wants of one file. */
 export interface FilePatch {

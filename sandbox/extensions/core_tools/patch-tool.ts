@@ -1,11 +1,9 @@
 import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { FileRefused, type Jail, type StagedFile } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
-import type { Jail } from './jail.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
-import { segmentsOf } from './path.ts';
 import type { Policy } from './policy.ts';
-import { FileRefused, refusalOf } from './refusal.ts';
-import type { StagedFile } from './staged-file.ts';
+import { refusalOf } from './refusal.ts';
 import { decodeText } from './text.ts';
 
 const MAX_BYTES = 1024 * 1024;
@@ -57,7 +55,7 @@ async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepar
   const plan = parsePlan(text);
   const asked: Asked[] = [];
   for (const path of pathsOf(plan)) {
-    const segments = segmentsOf(path, jail.root);
+    const segments = jail.namesOf(path);
     const why = await policy.reasonToAsk(segments);
     if (why !== null) asked.push({ path: segments.join('/'), why });
   }
@@ -90,8 +88,8 @@ async function run(jail: Jail, policy: Policy, text: string, { approved, signal 
 }
 
 async function changesOf(jail: Jail, file: FilePatch): Promise<readonly Change[]> {
-  const from = file.from === null ? null : segmentsOf(file.from, jail.root);
-  const to = file.to === null ? null : segmentsOf(file.to, jail.root);
+  const from = file.from === null ? null : jail.namesOf(file.from);
+  const to = file.to === null ? null : jail.namesOf(file.to);
   const before = from === null ? null : await readWhole(jail, from);
   const text = before === null ? '' : decodeText(before);
   if (text === null) throw new FileRefused('file_binary', `'${file.from}' is a binary file; nothing was changed`);
@@ -127,7 +125,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
     for (const change of changes) await requireUnchanged(jail, change);
     for (const { change, file } of staged) {
       waiting.delete(file);
-      await file.commit();
+      file.commit();
       done.push(change);
     }
     for (const change of changes) {
@@ -136,7 +134,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
       done.push(change);
     }
   } catch (error) {
-    for (const file of waiting) await file.discard();
+    for (const file of waiting) file.discard();
     for (const change of done.toReversed()) await undo(jail, change);
     throw error;
   }
@@ -144,7 +142,7 @@ async function apply(jail: Jail, changes: readonly Change[]): Promise<void> {
 
 async function undo(jail: Jail, { segments, before }: Change): Promise<void> {
   if (before === null) await jail.remove(segments);
-  else await (await jail.stage(segments, before)).commit();
+  else (await jail.stage(segments, before)).commit();
 }
 
 async function requireUnchanged(jail: Jail, { segments, before }: Change): Promise<void> {

@@ -1,22 +1,5 @@
 import { codeOf, toolError, type ToolResult } from 'pith';
-
-/** Why a file operation is not done. Its message is for the model: no path outside the sandbox, no content. */
-export class FileRefused extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-/** One text for all that cannot be used, so that an answer never tells whether something exists outside. */
-export function unavailable(path: string): FileRefused {
-  return new FileRefused(
-    'file_unavailable',
-    `There is no usable file or folder '${path}' in the sandbox (links, special files and outside paths are never used)`,
-  );
-}
+import { FileRefused } from '@pith/safe-files';
 
 /** What a tool answers for anything thrown by a file operation. An abort is thrown on. */
 export function refusalOf(error: unknown, path: string, signal: AbortSignal): ToolResult {

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import {
   type AgentSpec,
   type CommandProvider,
@@ -37,7 +36,6 @@ import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { SkillLedger } from './ledger/ledger.ts';
 import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
-import { WorkingDirectory } from './copying/copy-skill-file.ts';
 import { contentOf } from './skill-contents.ts';
 import { modeOf, OWN_MODES, suggestionsFor } from './modes/mode.ts';
 import { modeTools, toolOffer, type TurnTool } from './modes/turn-tools.ts';
@@ -89,10 +87,6 @@ export default class SkillRegistryExtension
       fresh: () => this.#registry.fresh(),
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
     });
-    const working = new WorkingDirectory(context.use(Places).sandbox, () => [
-      path.dirname(path.dirname(context.dataDirectory)), // all data
-      ...this.#registry.sources.map(({ directory }) => directory),
-    ]);
     const pinned = (turn: TurnInfo) => this.#ledger.snapshotOf(turn);
     this.#ports = {
       context,
@@ -100,7 +94,6 @@ export default class SkillRegistryExtension
       ledger: this.#ledger,
       cache: this.#cache,
       search: this.#search,
-      working,
       workers: new Map(),
       pinned,
     };

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ToolCall } from 'pith';
 import { config } from '../../../sandbox/extensions/core_tools/config.ts';
-import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
+import { Jail } from '@pith/safe-files';
 import { patchTool } from '../../../sandbox/extensions/core_tools/patch-tool.ts';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
+import { SYSTEMS, systemIs } from '../../without-proc.ts';
 import { workbench, type Workbench } from './workbench.ts';
 
 let bench: Workbench;
@@ -22,7 +23,9 @@ const patched = async (jail: Jail, patch: string) =>
   } as ToolCall);
 const THREE = 'one\ntwo\nthree\n';
 
-describe('apply_patch', () => {
+describe.each(SYSTEMS)('apply_patch on a system %s', (system) => {
+  beforeEach(() => systemIs(system));
+
   it('K60 changes, adds, removes and renames files in one go', async () => {
     await bench.put('a.txt', THREE);
     await bench.put('gone.txt', 'bye\n');

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { config } from '../../../sandbox/extensions/core_tools/config.ts';
-import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
+import { Jail } from '@pith/safe-files';
 import { Policy } from '../../../sandbox/extensions/core_tools/policy.ts';
+import { SYSTEMS, systemIs } from '../../without-proc.ts';
 import { workbench, type Workbench } from './workbench.ts';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
@@ -14,7 +15,9 @@ beforeEach(async () => void (bench = await workbench()));
 
 const refused = (code: string) => ({ ok: false, error: { code } });
 
-describe('file', () => {
+describe.each(SYSTEMS)('file on a system %s', (system) => {
+  beforeEach(() => systemIs(system));
+
   it('K60 writes, reads, lists and describes files, making folders on the way', async () => {
     expect(await bench.file({ action: 'write', path: 'notes/a/b.md', content: 'Grüß Gott\n' })).toMatchObject({
       ok: true,

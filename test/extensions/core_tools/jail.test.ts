@@ -5,12 +5,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { ToolResult } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Jail } from '../../../sandbox/extensions/core_tools/jail.ts';
+import { Jail } from '@pith/safe-files';
 import { SECRET, workbench, type Workbench } from './workbench.ts';
+import { SYSTEMS, systemIs, wentWithoutProc } from '../../without-proc.ts';
 import { words } from '../../words.ts';
 
 let bench: Workbench;
-beforeEach(async () => void (bench = await workbench()));
 
 const changes = (path: string) => [
   { action: 'write', path, content: 'overwritten' },
@@ -34,7 +34,12 @@ async function expectUntouched(): Promise<void> {
   expect(await bench.names()).not.toContain('stolen');
 }
 
-describe('the jail of the file tools', () => {
+describe.each(SYSTEMS)('the jail of the file tools on a system %s', (system) => {
+  beforeEach(async () => {
+    systemIs(system);
+    bench = await workbench();
+  });
+
   it('K60 refuses every way out, with one error that does not tell what exists', async () => {
     await bench.put('inside.txt', 'inside');
     const up = [
@@ -84,6 +89,7 @@ describe('the jail of the file tools', () => {
     const existing = await bench.file({ action: 'read', path: '../outside/secret.txt' });
     expect(messageOf(missing).replace('no-such', '')).toBe(messageOf(existing).replace('../outside/secret.txt', ''));
     await expectUntouched();
+    expect(wentWithoutProc()).toBe(system === 'without /proc');
   });
 
   it('K60 uses no link, no file with a second name, no pipe and no socket', async () => {

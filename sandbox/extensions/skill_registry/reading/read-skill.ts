@@ -2,7 +2,6 @@ import { type ExtensionContext, isToolResult, type ToolCall, type ToolResult, ty
 import { nearest } from '@pith/plain-text';
 import { findReadable, type ScopeCache, type SkillScope } from '../catalog/scope.ts';
 import type { SkillsConfig } from '../config.ts';
-import type { WorkingDirectory } from '../copying/copy-skill-file.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { clean, listResources } from '@pith/skill-files';
@@ -20,7 +19,6 @@ export interface ToolPorts {
   readonly ledger: SkillLedger;
   readonly cache: ScopeCache;
   readonly search: SkillSearch;
-  readonly working: WorkingDirectory;
   /** The tools that turns of `run_skill` have, by their thread, while they run; null until they are known. */
   readonly workers: Map<string, readonly string[] | null>;
   /** The snapshot that the turn began with. */

@@ -3,14 +3,16 @@ import { link, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promi
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { agent, call, skillKernel, skill, type SkillKernel } from '../skill-kernel.ts';
+import { SYSTEMS, systemIs, wentWithoutProc } from '../../../without-proc.ts';
 import { words } from '../../../words.ts';
 
 const copy = (from: string, to: string, skill_id = 'alpha') => call('copy_skill_file', { skill_id, path: from, to });
 const BYTES = Buffer.from([0, 1, 2, 255, 254]).toString('latin1');
 
-describe.skipIf(!existsSync('/proc/self/fd'))('S65 copy_skill_file', () => {
+describe.each(SYSTEMS)('S65 copy_skill_file on a system %s', (system) => {
   let kernel: SkillKernel;
   beforeEach(async () => {
+    systemIs(system);
     kernel = await skillKernel({
       ...skill('alpha'),
       'skills/alpha/templates/report.md': 'REPORT',
@@ -49,6 +51,7 @@ describe.skipIf(!existsSync('/proc/self/fd'))('S65 copy_skill_file', () => {
     });
     expect((await stat(at('raw.bin'))).mode & 0o111).toBe(0);
     expect((await readdir(at('drafts/new'))).sort()).toEqual(['report.md']); // nothing temporary is left
+    expect(wentWithoutProc()).toBe(system === 'without /proc');
   });
 
   it('S65 never replaces what is there', async () => {
@@ -65,7 +68,7 @@ describe.skipIf(!existsSync('/proc/self/fd'))('S65 copy_skill_file', () => {
 
   const PROTECTED = words(`
     skills/alpha/templates/copy.md Skills/new/a.md extensions/new/main.ts agents/new/notes.md data/a.md state/a.md
-    more/new/a.md recipes/a.md pith.yaml pith.local.yaml .env .git/hooks/post-commit projects/tool/main.ts new/SKILL.md
+    more/new/a.md recipes/a.md pith.yaml pith.local.yaml .env .git/hooks/post-commit projects/tool/main.ts projects/tool/deep/er.md new/SKILL.md
     new/manifest.yaml new/Agent.md new/prompt.jinja2
   `);
 
@@ -74,6 +77,13 @@ describe.skipIf(!existsSync('/proc/self/fd'))('S65 copy_skill_file', () => {
     expect(results.map(({ error }, index) => [PROTECTED[index], error?.code])).toEqual(PROTECTED.map((to) => [to, 'protected']));
     expect(PROTECTED.filter((to) => existsSync(at(to)))).toEqual(['pith.yaml']);
     expect(await readFile(at('pith.yaml'), 'utf8')).toContain('poll_seconds');
+  });
+
+  it('S65 asks the same list of places as the tool `file`: a sandbox that is itself an extension takes nothing', async () => {
+    await writeFile(at('manifest.yaml'), 'id: whole\n');
+    const [result] = await copies(['templates/report.md', 'drafts/report.md']);
+    expect(result?.error?.code).toBe('protected');
+    expect(existsSync(at('drafts'))).toBe(false);
   });
 
   it('S65 S44 nothing leads outside, in neither direction, and every refusal is the same', async () => {

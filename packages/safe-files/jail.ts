@@ -1,0 +1,249 @@
+import { constants, lstatSync, readdirSync, realpathSync, renameSync, rmdirSync, unlinkSync, type BigIntStats } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { openFolder, reachOf, type ProvenFolder, type Reach } from './proven-folder.ts';
+import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
+import { StagedFile } from './staged-file.ts';
+import { syncFolder } from './state-files.ts';
+
+/** A file may be replaced while it is read, by a write of ours too; who replaces it every time gets a refusal. */
+const READ_ATTEMPTS = 3;
+const MAX_PATH_BYTES = 1_024;
+const MAX_NAME_BYTES = 255;
+/** A move is one rename where both folders can be held; elsewhere the bytes go through memory. */
+const MAX_MOVED_BYTES = 16 * 1024 * 1024;
+const FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+export interface Entry {
+  readonly name: string;
+  /** `other`: a link, a file with a second name, or a special file: never used. */
+  readonly type: 'file' | 'directory' | 'other';
+  readonly size: number;
+  readonly modified: string;
+}
+
+/** File operations that cannot leave one folder. Paths are names from that folder down; refusals are `FileRefused`. */
+export class Jail {
+  /** The real path of the folder. */
+  readonly root: string;
+
+  constructor(
+    root: string,
+    private readonly reach: Reach | null = reachOf(),
+  ) {
+    this.root = realpathSync.native(root);
+  }
+
+  /**
+   * The names from the folder down to `path`; empty for the folder itself. Accepts an absolute path only when it begins with the
+   * folder's own. Throws the one refusal for all that could lead elsewhere.
+   */
+  namesOf(path: string): readonly string[] {
+    const local = path === this.root ? '' : path.startsWith(`${this.root}/`) ? path.slice(this.root.length + 1) : path;
+    // Backslashes and drive letters are separators elsewhere; control characters have no place in a name.
+    if (/[\p{Cc}\\]/u.test(local) || /^(?:\/|~|[a-z]:)/i.test(local) || Buffer.byteLength(local) > MAX_PATH_BYTES) throw unavailable(path);
+    const names = local.split('/').filter((name) => name !== '' && name !== '.');
+    if (names.some((name) => name === '..' || Buffer.byteLength(name) > MAX_NAME_BYTES)) throw unavailable(path);
+    return names;
+  }
+
+  /**
+   * Opens a regular file and checks what was opened, before `use` and after it. What `use` returns is given out only when the name, in
+   * the folder that is proven to be inside, stands for that very file: a second name that is taken away in between makes a file from
+   * outside look like one of ours.
+   */
+  async read<T>(names: readonly string[], use: (handle: FileHandle, size: number) => Promise<T>): Promise<T> {
+    return this.inFolderOf(names, async (folder, name) => {
+      const isNamed = (opened: BigIntStats) =>
+        isSame(
+          opened,
+          folder.within((at) => lstatSync(at(name), { bigint: true })),
+        );
+      for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
+        const handle = await open(folder.place(name), FILE);
+        try {
+          const stats = await handle.stat({ bigint: true });
+          if (typeOf(stats) !== 'file') break;
+          if (!isNamed(stats)) continue;
+          const result = await use(handle, Number(stats.size));
+          if (isNamed(stats) && isSame(stats, await handle.stat({ bigint: true }))) return result;
+        } finally {
+          await handle.close();
+        }
+      }
+      throw unavailable(names.join('/'));
+    });
+  }
+
+  /** null when there is nothing. */
+  async stat(names: readonly string[]): Promise<Entry | null> {
+    if (names.length === 0) return entryOf('.', lstatSync(this.root, { bigint: true }));
+    return orNull(
+      this.inFolderOf(names, async (folder, name) =>
+        entryOf(
+          name,
+          folder.within((at) => lstatSync(at(name), { bigint: true })),
+        ),
+      ),
+    );
+  }
+
+  /** The names in a folder; none where it is not one. */
+  async names(names: readonly string[]): Promise<readonly string[]> {
+    return (await orNull(this.inFolder(names, async (folder) => folder.within((at) => readdirSync(at('.')))))) ?? [];
+  }
+
+  /** Sorted by name. */
+  async list(names: readonly string[], limit: number): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
+    return this.inFolder(names, async (folder) =>
+      folder.within((at) => {
+        const all = readdirSync(at('.')).sort();
+        const entries = all.slice(0, limit).flatMap((name) => {
+          const stats = lstatSync(at(name), { bigint: true, throwIfNoEntry: false }); // it may be removed while listing
+          return stats === undefined ? [] : [entryOf(name, stats)];
+        });
+        return { entries, total: all.length };
+      }),
+    );
+  }
+
+  /** Writes the bytes to disk, next to their place; nothing is visible before `commit`. Missing folders are made. `mode` null: that of the file that is replaced. */
+  async stage(names: readonly string[], bytes: Uint8Array, mode: number | null = null): Promise<StagedFile> {
+    const { parents, name } = split(names);
+    const folder = openFolder(this.root, parents, { reach: this.reach, create: true });
+    try {
+      const replaced = modeOfReplaced(folder, name, names);
+      return await StagedFile.write(folder, name, bytes, mode ?? replaced);
+    } catch (error) {
+      folder.close();
+      throw refusalAt(error, names);
+    }
+  }
+
+  /**
+   * Moves a regular file. What stands at `to` is replaced. With `content`, that is what then stands there. Where it is not one rename
+   * (with `content`, or without descriptors of folders), a file that is cut off in the middle stands in both places.
+   */
+  async move(from: readonly string[], to: readonly string[], content: Uint8Array | null = null): Promise<void> {
+    if (content !== null || this.reach !== 'descriptor') return this.carry(from, to, content);
+    const target = split(to);
+    await this.inFolderOf(from, async (source, name) => {
+      const folder = openFolder(this.root, target.parents, { reach: this.reach, create: true });
+      try {
+        modeOfReplaced(folder, target.name, to);
+        source.within((before) =>
+          folder.within((after) => {
+            requireFile(lstatSync(before(name), { bigint: true }), from);
+            renameSync(before(name), after(target.name));
+            syncFolder(after('.'));
+            syncFolder(before('.'));
+          }),
+        );
+      } finally {
+        folder.close();
+      }
+    });
+  }
+
+  /** Removes a regular file or an empty folder; with `only`, nothing but that file. */
+  async remove(names: readonly string[], only?: BigIntStats): Promise<void> {
+    await this.inFolderOf(names, async (folder, name) =>
+      folder.within((at) => {
+        const stats = lstatSync(at(name), { bigint: true });
+        if (only !== undefined && !isSame(only, stats)) return;
+        if (stats.isDirectory()) {
+          removeFolder(at(name), names);
+        } else {
+          requireFile(stats, names);
+          unlinkSync(at(name));
+        }
+        syncFolder(at('.'));
+      }),
+    );
+  }
+
+  private async carry(from: readonly string[], to: readonly string[], content: Uint8Array | null): Promise<void> {
+    const { bytes, stats } = await this.read(from, async (handle, size) => {
+      if (content === null && size > MAX_MOVED_BYTES)
+        throw new FileRefused(
+          'file_too_large',
+          `'${from.join('/')}' has ${size} bytes; without /proc at most ${MAX_MOVED_BYTES} are moved`,
+        );
+      return { bytes: content ?? (await handle.readFile()), stats: await handle.stat({ bigint: true }) };
+    });
+    const mode = content === null ? modeOf(stats) : null;
+    (await this.stage(to, bytes, mode)).commit();
+    await this.remove(from, stats); // not where both are names of one file, which is the new one now
+  }
+
+  private inFolderOf<T>(names: readonly string[], use: (folder: ProvenFolder, name: string) => Promise<T>): Promise<T> {
+    const { parents, name } = split(names);
+    return this.inFolder(parents, (folder) => use(folder, name), names);
+  }
+
+  private async inFolder<T>(names: readonly string[], use: (folder: ProvenFolder) => Promise<T>, asked = names): Promise<T> {
+    const folder = openFolder(this.root, names, { reach: this.reach });
+    try {
+      return await use(folder);
+    } catch (error) {
+      throw refusalAt(error, asked);
+    } finally {
+      folder.close();
+    }
+  }
+}
+
+function refusalAt(error: unknown, names: readonly string[]): unknown {
+  return isAbsence(error) ? unavailable(names.join('/')) : error;
+}
+
+async function orNull<T>(work: Promise<T>): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (error instanceof FileRefused && error.code === 'file_unavailable') return null;
+    throw error;
+  });
+}
+
+function split(names: readonly string[]): { readonly parents: readonly string[]; readonly name: string } {
+  const name = names.at(-1);
+  if (name === undefined) throw unavailable('.');
+  return { parents: names.slice(0, -1), name };
+}
+
+/** null: nothing is replaced. */
+function modeOfReplaced(folder: ProvenFolder, name: string, names: readonly string[]): number | null {
+  const stats = folder.within((at) => lstatSync(at(name), { bigint: true, throwIfNoEntry: false }));
+  if (stats === undefined) return null;
+  requireFile(stats, names);
+  return modeOf(stats);
+}
+
+function modeOf(stats: BigIntStats): number {
+  return Number(stats.mode & 0o777n);
+}
+
+function requireFile(stats: BigIntStats, names: readonly string[]): void {
+  if (typeOf(stats) !== 'file') throw unavailable(names.join('/'));
+}
+
+function removeFolder(folder: string, names: readonly string[]): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+    throw new FileRefused('folder_not_empty', `'${names.join('/')}' is a folder with content; delete its files first`);
+  }
+}
+
+function entryOf(name: string, stats: BigIntStats): Entry {
+  return { name, type: typeOf(stats), size: Number(stats.size), modified: stats.mtime.toISOString() };
+}
+
+function isSame(opened: BigIntStats, now: BigIntStats): boolean {
+  return typeOf(now) === 'file' && now.ino === opened.ino && now.dev === opened.dev;
+}
+
+/** A file with a second name could be one that lives outside. */
+function typeOf(stats: BigIntStats): Entry['type'] {
+  if (stats.isDirectory()) return 'directory';
+  return stats.isFile() && stats.nlink === 1n ? 'file' : 'other';
+}

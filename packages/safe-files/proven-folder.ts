@@ -1,0 +1,145 @@
+import { closeSync, constants, existsSync, openSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+import { codeOf, FileRefused, isAbsence, unavailable } from './refused.ts';
+import { makeFolder } from './state-files.ts';
+
+/**
+ * How a name in a folder is reached without its path: by the folder's descriptor below /proc, or by the working folder of this process,
+ * which follows no swap either and whose path the system says too.
+ */
+export type Reach = 'descriptor' | 'working_folder';
+
+const DESCRIPTORS = '/proc/self/fd';
+
+/** What this system can; null: neither. Windows keeps no file apart from what stands at its path, and threads have no working folder of their own. */
+export function reachOf(
+  platform: string = process.platform,
+  hasDescriptors = existsSync(DESCRIPTORS),
+  ownsFolder = isMainThread,
+): Reach | null {
+  if (hasDescriptors) return 'descriptor';
+  return platform === 'win32' || !ownsFolder ? null : 'working_folder';
+}
+
+/** A folder that lay at its path when it was opened, by what the system says of the folder itself and not by a name. */
+export interface ProvenFolder {
+  /** Without links. */
+  readonly path: string;
+  /**
+   * Runs `use` at once with paths of names in this very folder, which lead nowhere else and count until it returns. Throws the one
+   * refusal when the folder is no longer where it was found: it may have been moved outside.
+   */
+  within<T>(use: (at: (name: string) => string) => T): T;
+  /** A path by which a name may be opened for reading. Whether it led to this folder, only `within` tells. */
+  place(name: string): string;
+  close(): void;
+}
+
+/** Opens `root`, a real path, and then each name below it, following no link. With `create`, missing folders are made. */
+export function openFolder(
+  root: string,
+  names: readonly string[],
+  { reach, create = false }: { readonly reach: Reach | null; readonly create?: boolean },
+): ProvenFolder {
+  if (reach === null)
+    throw new FileRefused(
+      'jail_unavailable',
+      'Files cannot be kept inside the sandbox on this system, so the file tools are off; on Windows, run Pith in WSL',
+    );
+  const open = reach === 'descriptor' ? HeldFolder.open : EnteredFolder.open;
+  let current = open(root, root);
+  for (const [depth, name] of names.entries()) {
+    const parent = current;
+    const below = () => open(path.join(parent.path, name), parent.place(name));
+    try {
+      try {
+        current = below();
+      } catch (error) {
+        if (!create || codeOf(error) !== 'ENOENT') throw error;
+        parent.within((at) => makeFolder(at(name)));
+        current = below();
+      }
+    } catch (error) {
+      throw isAbsence(error) ? unavailable(names.slice(0, depth + 1).join('/')) : error;
+    } finally {
+      parent.close();
+    }
+  }
+  return current;
+}
+
+class HeldFolder implements ProvenFolder {
+  private constructor(
+    readonly path: string,
+    private readonly descriptor: number,
+  ) {}
+
+  static open(this: void, real: string, place: string): ProvenFolder {
+    const folder = new HeldFolder(real, openSync(place, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW));
+    try {
+      folder.within(() => undefined);
+      return folder;
+    } catch (error) {
+      folder.close();
+      throw error;
+    }
+  }
+
+  within<T>(use: (at: (name: string) => string) => T): T {
+    if (readlinkSync(`${DESCRIPTORS}/${this.descriptor}`) !== this.path) throw unavailable('.');
+    return use((name) => this.place(name));
+  }
+
+  place(name: string): string {
+    return `${DESCRIPTORS}/${this.descriptor}/${name}`;
+  }
+
+  close(): void {
+    closeSync(this.descriptor);
+  }
+}
+
+/** No code of this thread runs while the process is in the folder, so none sees it there. */
+class EnteredFolder implements ProvenFolder {
+  private constructor(readonly path: string) {}
+
+  static open(this: void, real: string): ProvenFolder {
+    const folder = new EnteredFolder(real);
+    folder.within(() => undefined);
+    return folder;
+  }
+
+  within<T>(use: (at: (name: string) => string) => T): T {
+    const home = returnable();
+    process.chdir(this.path);
+    try {
+      if (process.cwd() !== this.path) throw unavailable('.'); // a link stands on the way
+      return use((name) => `./${name}`);
+    } finally {
+      process.chdir(home);
+    }
+  }
+
+  place(name: string): string {
+    return path.join(this.path, name);
+  }
+
+  close(): void {
+    // nothing is held
+  }
+}
+
+/** The working folder, when the process can come back to it. */
+function returnable(): string {
+  try {
+    const home = process.cwd();
+    process.chdir(home);
+    return home;
+  } catch (error) {
+    throw new FileRefused(
+      'jail_unavailable',
+      `The folder in which Pith was started cannot be entered any more (${codeOf(error)}); the file tools need it: start Pith again elsewhere`,
+    );
+  }
+}
