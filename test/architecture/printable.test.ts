@@ -15,7 +15,7 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   ],
   [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
   [/^sandbox\/extensions\/recipes\/recipe-file\.ts$/, 'reads a file format'],
-  [/^sandbox\/extensions\/core_tools\//, 'refuses paths'],
+  [/^packages\/safe-files\/jail\.ts$/, 'refuses paths'],
   [
     /^(?:packages\/skill-files\/format|sandbox\/extensions\/skill_install\/safety)\//,
     'reads a file format, or looks for hidden characters in skills',
