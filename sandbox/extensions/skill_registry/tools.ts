@@ -1,6 +1,6 @@
 import { defineTool, type Tool, z } from 'pith';
 import { listResult, MOST_FOUND } from './reading/list.ts';
-import { copySkillFile } from './copying/copy-skill-file.ts';
+import { copySkillFile } from './modes/copy-skill-file.ts';
 import { runSkillTool } from './modes/run-skill.ts';
 import { skillTool } from './modes/skill-tool.ts';
 import { readSkillResource } from './reading/resource.ts';

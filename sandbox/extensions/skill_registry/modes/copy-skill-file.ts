@@ -6,7 +6,6 @@ import { resourceBytes } from '@pith/skill-files';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { noResource } from '../reading/resource.ts';
 import { presentsSkill, skillError, skillResult } from '../reading/results.ts';
-import { lateInput } from '../late-input.ts';
 import type { Skill } from '../skill.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -17,13 +16,11 @@ export function copySkillFile(ports: ToolPorts): Tool {
     name: 'copy_skill_file',
     description:
       'Copies one file of a skill, such as templates/report.md, into the working directory, where it can be changed. Never replaces a file.',
-    input: lateInput(() =>
-      z.object({
-        skill_id: z.string(),
-        path: z.string().describe("Relative to the skill's folder."),
-        to: z.string().describe('The new file, relative to the sandbox, as the tool `file` names it: "drafts/report.md".'),
-      }),
-    ),
+    input: z.object({
+      skill_id: z.string(),
+      path: z.string().describe("Relative to the skill's folder."),
+      to: z.string().describe('The new file, relative to the sandbox, as the tool `file` names it: "drafts/report.md".'),
+    }),
     effect: 'write',
     optIn: true,
     present: presentsSkill('copy_skill_file', ['path', 'to'], (id, { path, to }) => `Resource ${path} of ${id} copied to ${to}`),
