@@ -38,9 +38,7 @@ export class GuardedPlaces {
   }
 
   /** The folders above a path, the nearest first and the sandbox itself last, with what they hold in lower case. */
-  private async foldersAround(
-    names: readonly string[],
-  ): Promise<readonly { readonly name: string; readonly names: ReadonlySet<string> }[]> {
+  private async foldersAround(names: readonly string[]) {
     const found = [];
     for (let depth = names.length; depth >= 0; depth -= 1) {
       const held = await this.jail.names(names.slice(0, depth));

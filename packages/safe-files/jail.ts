@@ -53,11 +53,7 @@ export class Jail {
    */
   async read<T>(names: readonly string[], use: (handle: FileHandle, size: number) => Promise<T>): Promise<T> {
     return this.inFolderOf(names, async (folder, name) => {
-      const isNamed = (opened: BigIntStats) =>
-        isSame(
-          opened,
-          folder.within((at) => lstatSync(at(name), { bigint: true })),
-        );
+      const isNamed = (opened: BigIntStats) => isSame(opened, statsIn(folder, name));
       for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
         const handle = await open(folder.place(name), FILE);
         try {
@@ -77,14 +73,7 @@ export class Jail {
   /** null when there is nothing. */
   async stat(names: readonly string[]): Promise<Entry | null> {
     if (names.length === 0) return entryOf('.', lstatSync(this.root, { bigint: true }));
-    return orNull(
-      this.inFolderOf(names, async (folder, name) =>
-        entryOf(
-          name,
-          folder.within((at) => lstatSync(at(name), { bigint: true })),
-        ),
-      ),
-    );
+    return orNull(this.inFolderOf(names, async (folder, name) => entryOf(name, statsIn(folder, name))));
   }
 
   /** The names in a folder; none where it is not one. */
@@ -207,6 +196,10 @@ function split(names: readonly string[]): { readonly parents: readonly string[];
   const name = names.at(-1);
   if (name === undefined) throw unavailable('.');
   return { parents: names.slice(0, -1), name };
+}
+
+function statsIn(folder: ProvenFolder, name: string): BigIntStats {
+  return folder.within((at) => lstatSync(at(name), { bigint: true }));
 }
 
 /** null: nothing is replaced. */
