@@ -11,7 +11,6 @@ import {
   type SkillProvider,
   type Tool,
   type ToolProvider,
-  type ToolResult,
   type TurnInfo,
   type TurnProvider,
 } from 'pith';
@@ -33,7 +32,7 @@ import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview, ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
-import { SkillLedger } from './ledger/ledger.ts';
+import { SkillTurns } from './turns.ts';
 import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
 import { contentOf } from './skill-contents.ts';
@@ -61,7 +60,7 @@ export default class SkillRegistryExtension
   readonly #registry: SkillRegistry;
   readonly #search: SkillSearch;
   readonly #cache = new ScopeCache();
-  readonly #ledger: SkillLedger;
+  readonly #turns: SkillTurns;
   readonly #ports: ToolPorts;
   readonly #library: Library;
   readonly #writer: Writer;
@@ -82,16 +81,16 @@ export default class SkillRegistryExtension
     });
     this.#search = new SkillSearch(context, this.#registry);
     const { clock, events } = context;
-    this.#ledger = new SkillLedger({
+    this.#turns = new SkillTurns({
       events,
       fresh: () => this.#registry.fresh(),
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
     });
-    const pinned = (turn: TurnInfo) => this.#ledger.snapshotOf(turn);
+    const pinned = (turn: TurnInfo) => this.#turns.snapshotOf(turn);
     this.#ports = {
       context,
       registry: this.#registry,
-      ledger: this.#ledger,
+      turns: this.#turns,
       cache: this.#cache,
       search: this.#search,
       workers: new Map(),
@@ -100,17 +99,17 @@ export default class SkillRegistryExtension
     this.#library = new Library(this.#ports);
     this.#writer = new Writer(targetsAt(context.use(Places), context.dataDirectory), clock);
     context.own(() => this.#writer.close());
-    context.own(events.handle('turn.started', ({ turnId, documents }) => this.#started(turnId, documents)));
+    context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
   }
 
   beginTurn(turn: TurnInfo): void {
-    this.#ledger.begin(turn);
+    this.#turns.begin(turn);
   }
 
   endTurn({ id }: TurnInfo): void {
-    this.#ledger.end(id);
+    this.#turns.end(id);
   }
 
   getTools(): readonly Tool[] {
@@ -131,17 +130,17 @@ export default class SkillRegistryExtension
       readTool: `${id}/read_skill`,
       search: this.#search,
       clock,
-      offered: (asking, offer) => (signal?.aborted ? undefined : this.#ledger.offered(asking, offer)), // who was cut has told nothing
-      recent: async (asking: TurnInfo) => this.#ledger.heldIn(asking),
+      offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // who was cut has told nothing
+      recent: async (asking: TurnInfo) => this.#turns.heldIn(asking),
       suggested: (asking) => suggestionsFor(this.#context, asking),
     };
     const snapshot = await this.#prepared(turn);
     if (this.#ports.workers.has(turn.threadId)) this.#ports.workers.set(turn.threadId, turn.tools);
     for (const { key: skillId, digest: sha256 } of turn.bound)
-      this.#ledger.record(turn, { skillId, state: 'loaded', how: 'uses_skills', sha256 });
+      this.#turns.record(turn, { skillId, state: 'loaded', how: 'uses_skills', sha256 });
     const mode = await modeOf(this.#context, turn.agent);
     if (mode === 'catalog') return catalogParts(ports, snapshot, turn);
-    if (OWN_MODES.has(mode)) this.#ledger.offered(turn, toolOffer(this.#ports, snapshot, turn));
+    if (OWN_MODES.has(mode)) this.#turns.offered(turn, toolOffer(this.#ports, snapshot, turn));
     return null;
   }
 
@@ -234,12 +233,8 @@ export default class SkillRegistryExtension
     return initializedCommands(this.#context, this.#registry, this.#search);
   }
 
-  #started(turnId: string, documents: readonly NonNullable<Extract<ToolResult, { ok: true }>['retain']>[]): void {
-    this.#ledger.started(turnId, documents);
-  }
-
   async #prepared(turn: TurnInfo): Promise<Snapshot> {
-    const snapshot = await this.#ledger.snapshotOf(turn);
+    const snapshot = await this.#turns.snapshotOf(turn);
     await readyForPreview({ cache: this.#cache, search: this.#search, clock: this.#context.clock }, snapshot, turn);
     return snapshot;
   }

@@ -49,7 +49,7 @@ async function copy(ports: ToolPorts, skill: Skill, { path: file, to }: Asked, {
     if (await isProtected(ports, jail, target)) return refusal('protected', to);
     if ((await jail.stat(target)) !== null) return refusal('target_exists', to);
     (await jail.stage(target, resource.bytes)).commit({ replace: false });
-    ports.ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
+    ports.turns.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
     const [from, where] = [printableLine(resource.path), target.join('/')];
     return skillResult(
       `Copied ${from} of ${printableLine(skill.id)} to ${where} (${resource.bytes.length} bytes). It may be changed there.`,

@@ -5,7 +5,6 @@ import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { modeOf, OWN_MODES } from './mode.ts';
-import { workerIdOf } from '../ledger/skill-use.ts';
 
 /** What ends a task is the time budget of the turns that work on it, not this. */
 const LONGEST_MS = 24 * 3_600_000;
@@ -37,7 +36,7 @@ async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal,
   const { sha256 } = await ports.registry.readBody(skill);
   const agentTools = turn.tools.filter((tool) => tool !== `${context.id}/run_skill` && !tool.startsWith(`toolset:${skill.id}/`));
   const { granted } = allowedTools(skill.allowedTools, agentTools);
-  ports.ledger.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256, callKey: key });
+  ports.turns.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256 });
   const thread = `${turn.threadId}/${key}`;
   const policy = { allowTools: [...granted, ...allowedOwnTools(skill.allowedTools, skill.id)] };
   const agent = workerOf(skill, turn.agent, granted, await modeOf(context, turn.agent));
@@ -88,4 +87,12 @@ function resultOf(
   if (reason === 'awaiting_approval') return toolError('awaiting_approval', `skill '${id}' waits for a person's answer${sofar}`, options);
   if (reason === 'aborted') return toolError('aborted', `skill '${id}' was stopped${sofar}`, options);
   return toolError(error?.code ?? 'internal', `skill '${id}' failed: ${error?.message ?? 'it gave no reason'}${sofar}`, options);
+}
+
+/** No declared agent has a colon in its id. */
+const PREFIX = 'skill:';
+
+/** The agent that `run_skill` makes of a skill. */
+export function workerIdOf(skillId: string): string {
+  return PREFIX + skillId;
 }

@@ -1,8 +1,7 @@
 import { defineTool, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { clean, listResources, type ResourceList } from '@pith/skill-files';
-import { digestOf } from '../ledger/ledger.ts';
-import type { SkillLoad } from '../ledger/skill-use.ts';
+import { digestOf, type SkillLoad } from '../turns.ts';
 import { nameOf } from '../reading/envelope.ts';
 import { partNotFound, partsOf, type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
@@ -36,18 +35,17 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
     how: 'skill',
     sha256,
     ...(isWhole ? {} : { part }),
-    callKey: call.idempotencyKey,
   };
   const title = `Skill ${skill.id} loaded`;
-  if (ports.ledger.activate(call.turn, load)) {
+  if (ports.turns.activate(call.turn, load)) {
     // A turn is one run: the next one begins with none active.
-    ports.ledger.record(call.turn, { ...load, again: true });
+    ports.turns.record(call.turn, { ...load, again: true });
     const which = isWhole ? '' : ` part ${part}/${parts.length}`;
     return skillResult(`Skill \`${clean(skill.id)}\`${which} is already active: follow its instructions above.`, skill, { title });
   }
   const resources = await listResources(skill.realDirectory);
   call.signal.throwIfAborted();
-  ports.ledger.record(call.turn, load);
+  ports.turns.record(call.turn, load);
   const output = [
     `# Skill: ${clean(skill.name)}`,
     '',

@@ -6,8 +6,7 @@ import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { clean, listResources } from '@pith/skill-files';
 import { allowedTools } from '../modes/allowed-tools.ts';
-import { digestOf, type SkillLedger } from '../ledger/ledger.ts';
-import type { SkillLoad } from '../ledger/skill-use.ts';
+import { digestOf, type SkillLoad, type SkillTurns } from '../turns.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { renderEnvelope, renderPointer } from './envelope.ts';
 import { type Failed, noLongerTrusted, skillError, skillResult } from './results.ts';
@@ -16,7 +15,7 @@ import { type Failed, noLongerTrusted, skillError, skillResult } from './results
 export interface ToolPorts {
   readonly context: ExtensionContext<SkillsConfig>;
   readonly registry: SkillRegistry;
-  readonly ledger: SkillLedger;
+  readonly turns: SkillTurns;
   readonly cache: ScopeCache;
   readonly search: SkillSearch;
   /** The tools that turns of `run_skill` have, by their thread, while they run; null until they are known. */
@@ -62,12 +61,11 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
     how: 'read_skill',
     sha256,
     ...(parts.length === 1 ? {} : { part }),
-    callKey: call.idempotencyKey,
   };
-  const familiarity = ports.ledger.familiarity(call.turn, load);
+  const familiarity = ports.turns.familiarity(call.turn, load);
   const title = `Skill ${skill.id} loaded`;
   if (familiarity === 'same') {
-    ports.ledger.record(call.turn, { ...load, again: true });
+    ports.turns.record(call.turn, { ...load, again: true });
     return skillResult(renderPointer(skill.id, sha256, part, parts.length), skill, { title });
   }
   const resources = await listResources(skill.realDirectory);
@@ -77,7 +75,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
     ...missingTools(skill, call),
   ];
   call.signal.throwIfAborted();
-  ports.ledger.record(call.turn, load);
+  ports.turns.record(call.turn, load);
   const output = renderEnvelope({ skill, sha256, text: parts[part - 1]!, part, parts: parts.length, resources, notes });
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }

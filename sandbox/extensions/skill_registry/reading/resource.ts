@@ -1,20 +1,20 @@
 import type { ToolCall, ToolResult } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { readResource } from '@pith/skill-files';
-import type { SkillLedger } from '../ledger/ledger.ts';
+import type { SkillTurns } from '../turns.ts';
 import type { Skill } from '../skill.ts';
 import { skillError, skillResult } from './results.ts';
 
 /** A file of a skill as a tool's result; every refusal is the same, whatever the path was. */
 export async function readSkillResource(
-  { ledger }: { readonly ledger: SkillLedger },
+  { turns }: { readonly turns: SkillTurns },
   skill: Skill,
   { path, part }: { readonly path: string; readonly part: number },
   { turn, signal }: ToolCall,
 ): Promise<ToolResult> {
   const resource = await readResource(skill.realDirectory, path, { part, signal });
   if (resource.kind === 'refused') return noResource(skill);
-  ledger.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
+  turns.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
   const title = `Resource ${printableLine(resource.path)} of ${skill.id} read`;
   const options = { title, path: resource.path };
   if (resource.kind === 'binary') {

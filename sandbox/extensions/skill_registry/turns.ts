@@ -1,10 +1,32 @@
-import type { Events, ToolResult, TurnInfo } from 'pith';
-import { skillsOffered, skillUsed } from '../contract.ts';
-import type { Offer } from '../catalog/scope.ts';
-import type { Snapshot } from '../skill.ts';
-import type { Familiarity, SkillLoad, SkillUse } from './skill-use.ts';
+import type { Events, TurnInfo } from 'pith';
+import { skillsOffered, skillUsed } from './contract.ts';
+import type { Offer } from './catalog/scope.ts';
+import type { Snapshot } from './skill.ts';
 
-export interface LedgerPorts {
+/** By what way a skill's body came to a turn. */
+type SkillHow = 'read_skill' | 'skill' | 'uses_skills' | 'run_skill';
+
+/** What a turn did with a skill. */
+export type SkillUse =
+  | {
+      readonly skillId: string;
+      readonly state: 'loaded';
+      readonly how: SkillHow;
+      /** Of the whole SKILL.md. */
+      readonly sha256: string;
+      /** Which of its numbered parts; absent: the whole body. */
+      readonly part?: number;
+      /** The thread held it already, and was only pointed to it. */
+      readonly again?: true;
+    }
+  | { readonly skillId: string; readonly state: 'resource_read'; readonly path: string };
+
+export type SkillLoad = Extract<SkillUse, { readonly state: 'loaded' }>;
+
+/** How a body that is about to be returned relates to what the thread holds already. */
+export type Familiarity = 'new' | 'same' | 'changed';
+
+export interface SkillTurnsPorts {
   readonly events: Pick<Events, 'publish'>;
   fresh(): Promise<Snapshot>;
   /** The display name of a skill. */
@@ -23,11 +45,11 @@ interface Turn {
 }
 
 /** What is kept of each turn, from its beginning to its end, and said of it. What a thread holds the kernel knows: `turn.held`. */
-export class SkillLedger {
-  readonly #ports: LedgerPorts;
+export class SkillTurns {
+  readonly #ports: SkillTurnsPorts;
   readonly #turns = new Map<string, Turn>();
 
-  constructor(ports: LedgerPorts) {
+  constructor(ports: SkillTurnsPorts) {
     this.#ports = ports;
   }
 
@@ -54,18 +76,15 @@ export class SkillLedger {
     if (known !== undefined) known.offer = { turn, offer };
   }
 
-  /** The turn is more than a preview: what it did while it was prepared counts. Of what was to stand beside its message, only what does. */
-  started(turnId: string, documents: readonly NonNullable<Extract<ToolResult, { ok: true }>['retain']>[]): void {
+  /** The turn is more than a preview: what it did while it was prepared counts. */
+  started(turnId: string): void {
     const known = this.#turns.get(turnId);
     if (known?.offer) this.#publishOffer(known.offer);
-    for (const { turn, use } of known?.uses.splice(0) ?? []) {
-      const isGiven = use.state === 'loaded' && documents.some(({ key, digest }) => key === use.skillId && digest === use.sha256);
-      if (!isDocument(use) || isGiven) this.#publish(turn, use);
-    }
+    for (const { turn, use } of known?.uses.splice(0) ?? []) this.#publish(turn, use);
   }
 
   record(turn: TurnInfo, use: SkillUse): void {
-    const comesWithMessage = use.state === 'loaded' && (use.how === 'uses_skills' || use.how === 'trigger');
+    const comesWithMessage = use.state === 'loaded' && use.how === 'uses_skills';
     if (comesWithMessage) this.#turns.get(turn.id)?.uses.push({ turn, use });
     else this.#publish(turn, use);
   }
@@ -109,11 +128,9 @@ export class SkillLedger {
 
   #publish(turn: TurnInfo, use: SkillUse): void {
     const { id: turnId, threadId, agent, correlationId } = turn;
-    const { skillId, state } = use;
-    const { callKey: _key, ...more } = { callKey: undefined, ...use };
-    const name = this.#ports.nameOf(skillId);
-    const skillName = name === skillId ? {} : { skillName: name };
-    this.#ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...skillName, ...more, skillId, state, correlationId });
+    const name = this.#ports.nameOf(use.skillId);
+    const skillName = name === use.skillId ? {} : { skillName: name };
+    this.#ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...skillName, ...use, correlationId });
   }
 }
 
@@ -128,9 +145,4 @@ function suffixOf({ compactions }: Pick<TurnInfo, 'compactions'>): string {
 
 function compactionsIn(digest: string): number {
   return Number(digest.split('@')[1] ?? 0);
-}
-
-/** A body that was to stand beside the turn's message: who is late with it gives it to nobody. */
-function isDocument(use: SkillUse): boolean {
-  return use.state === 'loaded' && use.how === 'trigger' && use.again === undefined;
 }

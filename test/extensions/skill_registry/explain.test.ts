@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, LEARNS, skill, skillKernel, type SkillKernel } from '../skill-kernel.ts';
+import { call, LEARNS, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 
 let world: SkillKernel;
 
