@@ -134,7 +134,7 @@ async function resolveEntry(entry: string, { extensions, providers: { tools } }:
   }
   const descriptor = offered.find(({ name }) => name === toolName);
   if (descriptor) return { tools: [unnamed(extensions, extensionId, descriptor)], notes: [] };
-  if (offered.length === 0) return degraded(`the tool '${entry}' is missing: '${extensionId}' offers no tools at present`, extensionId);
+  if (offered.length === 0) return { tools: [], notes: [] }; // it has none now, as with skills switched off: no more to say than of the whole extension
   const hint = didYouMean(
     toolName,
     offered.map(({ name }) => name),

@@ -38,7 +38,8 @@ describe('the default agent', () => {
   });
 
   it('is not told to use skills where they are switched off', async () => {
-    const { tools, system } = await sent('skills: { enabled: false }\n');
+    const { tools, system, notices } = await sent('skills: { enabled: false }\n');
+    expect(notices).toEqual([]);
     expect(tools).not.toContain('read_skill');
     for (const name of namedIn(system)) expect(tools).toContain(name);
     expect(system).not.toContain('skill, which');
