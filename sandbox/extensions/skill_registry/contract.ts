@@ -110,7 +110,7 @@ type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
 
 /** All that the registry keeps of one SKILL.md; never the body. */
 export interface SkillRecord {
-  /** The directory's name. */
+  /** The directory's name; of a plugin's skill `plugin:folder`. */
   readonly id: string;
   /** The label of the source it was found in: `sandbox/skills`, `bundled`, … `source/id` names one of several skills of one id. */
   readonly source: string;

@@ -5,7 +5,7 @@ import { PART_TOKENS } from './reading/read-skill.ts';
 import { countsAs, findSkill, isGlob, keptBack, unknownIn } from './scan/names.ts';
 import type { SkillSearch } from './search/skill-search.ts';
 import type { Skill, Snapshot } from './skill.ts';
-import { SINCE_TRUSTED } from './trust/trust.ts';
+import { SKILL_UNTRUSTED } from './scan/precedence.ts';
 
 /** What is wrong with skills, with the settings, with agents that name skills that are not there, and with the search. */
 export async function findingsOf(
@@ -17,8 +17,8 @@ export async function findingsOf(
   const found = [...snapshot.diagnostics, ...pins];
   return [
     ...snapshot.all.flatMap(broken),
-    ...snapshot.all.flatMap(slips),
-    ...snapshot.all.flatMap(lost),
+    ...snapshot.all.flatMap(authorMistakes),
+    ...snapshot.all.flatMap(changedSinceTrusted),
     ...found.filter(({ severity }) => severity !== 'info'),
     ...search.findings(),
   ];
@@ -34,19 +34,17 @@ function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagn
 }
 
 /** What its author would want to know at once. */
-function slips({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
+function authorMistakes({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
   if (state === 'untrusted' || state === 'shadowed') return [];
-  const found = diagnostics.filter(({ code }) => SLIPS.has(code));
+  const found = diagnostics.filter(({ code }) => MISTAKES.has(code));
   return found.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
 }
 
-const SLIPS: ReadonlySet<string> = new Set(['field_misspelt', 'body_large']);
+const MISTAKES: ReadonlySet<string> = new Set(['field_misspelt', 'body_large']);
 
 /** A skill that waits because it is not what a person trusted, or came later. */
-function lost({ id, file, state, reason, source }: Skill): readonly Diagnostic[] {
-  if (state !== 'untrusted' || reason === null || !SINCE_TRUSTED.test(reason)) return [];
-  const cure = `look at it and trust it again: pith skills trust ${source}/${id}`;
-  return [{ severity: 'warning', code: 'skill_untrusted', message: `skill '${id}' is not offered: ${reason}`, file, cure }];
+function changedSinceTrusted({ id, diagnostics }: Skill): readonly Diagnostic[] {
+  return diagnostics.filter(({ code }) => code === SKILL_UNTRUSTED).map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
 }
 
 /** A warning for each skill in an agent's instructions that other agents would be given in parts. */

@@ -6,7 +6,7 @@ import { renderEnvelope } from './reading/envelope.ts';
 import { skillFor, type ToolPorts } from './reading/read-skill.ts';
 import { findSkill } from './scan/names.ts';
 import { documentOf } from './search/documents.ts';
-import type { Snapshot } from './skill.ts';
+import type { Skill, Snapshot } from './skill.ts';
 
 /** What the registry answers to the other extensions of its family. */
 export class Library implements SkillLibrary {
@@ -39,7 +39,7 @@ export class Library implements SkillLibrary {
   }
 
   async readBody(ref: string, notes: readonly string[] = []): Promise<SkillText> {
-    const skill = await this.skill(ref);
+    const skill = await this.usable(ref);
     const { body, sha256, stale } = await this.ports.registry.readBody(skill);
     const resources = await listResources(skill.realDirectory);
     const said = stale === undefined ? notes : [...notes, `note: ${stale}`];
@@ -48,7 +48,7 @@ export class Library implements SkillLibrary {
   }
 
   async readFile(ref: string, path: string, most: number): Promise<Uint8Array | null> {
-    const { realDirectory } = await this.skill(ref);
+    const { realDirectory } = await this.usable(ref);
     const read = await resourceBytes(realDirectory, path, most);
     return read.kind === 'bytes' && (await this.isTrusted(ref)) ? read.bytes : null;
   }
@@ -58,7 +58,7 @@ export class Library implements SkillLibrary {
   }
 
   async document(ref: string): Promise<RankerDocument> {
-    const skill = await this.skill(ref);
+    const skill = await this.usable(ref);
     return documentOf(skill, (await this.ports.registry.studyBody(skill)) ?? '');
   }
 
@@ -75,7 +75,14 @@ export class Library implements SkillLibrary {
     return { ranked, by, note };
   }
 
-  private async skill(ref: string): Promise<SkillRecord> {
+  /** What waits for a person, or is switched off, is given to nobody. */
+  private async usable(ref: string): Promise<Skill> {
+    const skill = await this.skill(ref);
+    if (skill.state === 'offered' || skill.state === 'shadowed') return skill;
+    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${skill.reason ?? ''}`, { where: skill.file });
+  }
+
+  private async skill(ref: string): Promise<Skill> {
     const skill = findSkill(await this.ports.registry.fresh(), ref);
     if (skill === undefined) throw new PithError('skill_not_found', `there is no skill '${ref}'`, { cure: 'see pith skills list' });
     return skill;

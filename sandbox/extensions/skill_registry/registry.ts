@@ -83,9 +83,9 @@ export class SkillRegistry {
     const { clock, logger } = this.options;
     const began = clock.now();
     const read = await this.bodies.read(skill);
-    const doubt = USED.has(skill.state) ? await this.whyNotTrusted(skill, read) : null; // now: what was read is what is judged
-    if (doubt !== null)
-      throw new PithError('skill_not_offered', `skill '${skill.id}' is untrusted: ${doubt}`, { where: skill.file, cure: TRUST_CURE });
+    const reason = USED.has(skill.state) ? await this.reasonAgainst(skill, read) : null; // now: what was read is what is compared
+    if (reason !== null)
+      throw new PithError('skill_not_offered', `skill '${skill.id}' is untrusted: ${reason}`, { where: skill.file, cure: TRUST_CURE });
     if (read.stale === undefined) this.bodies.keep(skill.file, read);
     logger.info('skill loaded', { id: skill.id, source: skill.source, sha256: read.sha256, bytes: read.bytes, ms: clock.now() - began });
     return read;
@@ -115,7 +115,7 @@ export class SkillRegistry {
 
   /** False when a skill of a source that must be trusted is no longer what was trusted. Ask before its scripts or toolsets run. */
   async isStillTrusted(skill: Skill): Promise<boolean> {
-    return (await this.whyNotTrusted(skill)) === null;
+    return (await this.reasonAgainst(skill)) === null;
   }
 
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
@@ -134,7 +134,7 @@ export class SkillRegistry {
   /** Resolves when nothing goes on any more. */
   async close(): Promise<void> {
     await this.running?.catch(noop);
-    await this.trust.close();
+    await this.trust.store.close();
   }
 
   /** This process goes on for long: from now on bodies are kept as soon as they are found. */
@@ -201,14 +201,14 @@ export class SkillRegistry {
     for (const { message, file } of this.leftovers) this.options.logger.warn(message, { file });
   }
 
-  /** `read`: bytes of its file that are to be used; an earlier version was judged when it was kept. */
-  private async whyNotTrusted(skill: Skill, read?: SkillBody): Promise<string | null> {
+  /** `read`: bytes of its file that are to be used; an earlier version was compared when it was kept. */
+  private async reasonAgainst(skill: Skill, read?: SkillBody): Promise<string | null> {
     const source = this.sources.find(({ label }) => label === skill.source);
     if (source === undefined) return null;
-    const judged = { ...skill, declared: skill };
-    const doubt = await this.trust.whyNot(source, judged);
-    if (doubt !== null || read === undefined || read.stale !== undefined) return doubt;
-    return (await this.trust.holds(source, judged, skill.file, read.sha256)) ? null : 'it changed while it was read';
+    const subject = { ...skill, declared: skill };
+    const reason = await this.trust.reasonAgainst(source, subject);
+    if (reason !== null || read === undefined || read.stale !== undefined) return reason;
+    return (await this.trust.isTrustedText(source, subject, skill.file, read.sha256)) ? null : 'it changed while it was read';
   }
 
   private rememberRemoved(before: Snapshot, ids: readonly string[]): void {

@@ -73,6 +73,21 @@ describe('precedence, names and filters', () => {
     expect([...(await registry.refresh()).skills.keys()]).not.toContain('first:start');
   });
 
+  it('S13 of two copies of one plugin each is named by its path, as the cure says', async () => {
+    const files = Object.fromEntries(
+      ['a', 'b'].flatMap((copy) => [
+        [`sandbox/skills/${copy}/acme/.claude-plugin/plugin.json`, '{ "name": "acme" }'],
+        [`sandbox/skills/${copy}/acme/skills/start/SKILL.md`, skillText({ name: 'start', body: `${copy}\n` })],
+      ]),
+    ) as Record<string, string>;
+    const registry = (await skillSandbox(files)).registry();
+    const snapshot = await registry.refresh();
+    const { diagnostics } = snapshot.skills.get('acme:start')!;
+    const [, named = ''] = /name '([^']+)'/.exec(diagnostics[0]?.cure ?? '') ?? [];
+    expect(named).toBe('sandbox/skills/b/acme/skills/start');
+    expect((await registry.readBody(findSkill(snapshot, named)!)).body).toBe('b\n');
+  });
+
   it('S13 a name that only plugins have says by which id it is listed', async () => {
     const box = await skillSandbox({
       'sandbox/skills/one/.claude-plugin/plugin.json': '{ "name": "first" }',

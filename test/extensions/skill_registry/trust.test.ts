@@ -50,10 +50,10 @@ describe('S14 trust', () => {
     const skill = (await registry.refresh()).skills.get('letters')!;
     const trusted = await readFile(skill.file, 'utf8');
     expect((await registry.readBody(skill)).body).toBe('Body.\n');
-    const whyNot = registry.trust.whyNot.bind(registry.trust);
-    registry.trust.whyNot = async (...asked) => {
+    const reasonAgainst = registry.trust.reasonAgainst.bind(registry.trust);
+    registry.trust.reasonAgainst = async (...asked) => {
       await writeFile(skill.file, trusted); // back again by the time that trust looks
-      return whyNot(...asked);
+      return reasonAgainst(...asked);
     };
     await writeFile(skill.file, `${trusted}${HARM}`);
     await expect(registry.readBody(skill)).rejects.toMatchObject({

@@ -130,6 +130,18 @@ describe('S14 skills that are trusted with the project', () => {
     expect((await (await open()).states())['letters']).toMatch(said);
   });
 
+  it('S14 a command that scans nothing takes no changed text for good: it is scanned before a model gets it', async () => {
+    const { project, open } = await trustedProject([SOURCE]);
+    const first = await open();
+    await first.prompt();
+    await first.pith.stop();
+    await appendFile(path.join(project, SOURCE, 'letters/SKILL.md'), HARM);
+    const next = await open();
+    await next.states();
+    await next.pith.command('skills show tables');
+    expect(await next.prompt()).not.toContain('Knows all about letters.');
+  });
+
   it('S14 where nothing scans, changed text is used', async () => {
     const { project, open } = await trustedProject([SOURCE], 'extensions: { skill_install: { enabled: false } }\n');
     const { prompt } = await open();

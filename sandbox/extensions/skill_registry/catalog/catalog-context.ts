@@ -35,7 +35,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
     return null;
   }
   const { readable, bound } = scope;
-  const suggested = (await ports.suggested(turn)).flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
+  const suggested = [...new Set(await ports.suggested(turn))].flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
   if (scope.readable.size > MANY) await breathe(); // what came before and what follows are long enough each
   if (!catalog.complete) await ports.search.prepare(snapshot, PATIENCE_MS);
   const lines = new Set(catalog.lines.map(({ id }) => id));

@@ -30,7 +30,7 @@ export async function catalogOf(
   skill: Skill,
   snapshot: Snapshot,
   agent: AgentSpec | null,
-  context: Pick<ExtensionContext, 'id' | 'find'>,
+  context: Pick<ExtensionContext, 'id' | 'find' | 'logger' | 'clock'>,
 ): Promise<CatalogReport> {
   const { catalogLine } = await import('@pith/skill-files');
   const { catalogBudget, renderCatalog } = await import('../catalog/catalog.ts');

@@ -95,8 +95,9 @@ function trustOf({ source: label, state, reason }: Skill, { sources, trust }: Sk
   const source = sources.find((one) => one.label === label);
   if (source === undefined || state === 'untrusted') return `no, ${reason ?? ''}`;
   if (source.trusted) return `yes, ${trustedWithoutAsking(source)}`;
-  const record = trust.file.read().sources.get(realOf(source.directory) ?? source.directory);
-  return record === undefined ? `no, ${label} is not trusted` : `yes, since ${record.at}`;
+  const record = trust.sourceRecord(source);
+  if (record === null) return `no, ${label} is not trusted`;
+  return `yes, ${record.withProject ? 'with the project, ' : ''}since ${record.at}`;
 }
 
 function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: brought, allowedTools }: Report): Iterable<string> {

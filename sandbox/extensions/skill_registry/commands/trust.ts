@@ -59,7 +59,7 @@ export function untrust(context: CommandContext): Command {
           throw new PithError('not_allowed', `the skills of ${source.label} are always trusted: ${trustedWithoutAsking(source)}`, {
             cure: 'list them under skills.disabled, or leave the source out with skills.sources',
           });
-        await registry.trust.file.change(realOf(source.directory) ?? source.directory, context.clock, (before) => {
+        await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (before) => {
           const skills = new Map(skill === null ? [] : before?.skills);
           if (skill !== null) skills.delete(folderOf(source, skill.directory));
           // What is left keeps `auto` from taking it back as new, and the project's trust from counting again.
@@ -90,11 +90,11 @@ async function lookAt(
   const looked: Looked[] = [];
   const unread: string[] = [];
   for (const skill of skills) {
-    const judged = { ...skill, declared: skill };
-    const before = await registry.trust.look(source, judged).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
+    const subject = { ...skill, declared: skill };
+    const before = await registry.trust.look(source, subject).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
     if (before === undefined) continue;
     const scanned = await inspector?.inspect(skill.realDirectory);
-    const { tree, trusted } = await registry.trust.look(source, judged);
+    const { tree, trusted } = await registry.trust.look(source, subject);
     const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
     if (trusted.tree !== before.trusted.tree || file === undefined || file.stamp !== skill.stamp)
       throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
@@ -131,7 +131,7 @@ async function isWanted(looked: readonly Looked[], io: CommandIO): Promise<boole
 
 async function record(registry: SkillRegistry, target: TrustTarget, looked: readonly Looked[], { clock }: CommandContext): Promise<void> {
   const { source, skill } = target;
-  await registry.trust.file.change(realOf(source.directory) ?? source.directory, clock, (before) => ({
+  await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, clock, (before) => ({
     whole: skill === null || before?.whole === true,
     withProject: skill !== null && before?.withProject === true,
     at: new Date(clock.now()).toISOString(),

@@ -21,8 +21,9 @@ export function findSkill(snapshot: Snapshot, reference: string): Skill | undefi
   const cut = name.lastIndexOf('/');
   if (winner !== undefined || cut === -1) return winner;
   const [source, id] = [name.slice(0, cut), name.slice(cut + 1)];
-  const named = snapshot.all.filter((skill) => skill.id === id);
-  return named.find((skill) => canonical(skill.source) === source) ?? named.find((skill) => isAt(skill, name));
+  return (
+    snapshot.all.find((skill) => skill.id === id && canonical(skill.source) === source) ?? snapshot.all.find((skill) => isAt(skill, name))
+  );
 }
 
 /** Every form by which lists may name a skill, beside `source/group/id`. Never the display name: that is what the skill says of itself. */

@@ -4,7 +4,7 @@ import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { Skill, SkillState } from '../skill.ts';
 import { sizeOf, type SkillFields } from '@pith/skill-files';
-import type { Doubts } from '../trust/trust.ts';
+import { type Distrust, untrustedSource } from '../trust/trust.ts';
 import type { FoundSkill } from './found.ts';
 import { canonical, countsAs, keptBack, matcher, type Named, unknownIn } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
@@ -15,8 +15,8 @@ export interface Candidate {
   readonly source: Source;
   readonly found: FoundSkill;
   readonly fields: SkillFields;
-  /** Why it is not trusted; null when it is. */
-  readonly doubt: string | null;
+  /** null: it is trusted. */
+  readonly distrust: Distrust | null;
 }
 
 /** What the settings leave out. */
@@ -64,14 +64,14 @@ function namedOf({ source, found, fields }: Candidate): Named {
   return { id: found.id, name: fields.name, source: source.label, directory: found.directory };
 }
 
-export function candidateOf({ source, doubts }: SourcedScan, found: FoundSkill): Candidate {
+export function candidateOf({ source, distrustOf }: SourcedScan, found: FoundSkill): Candidate {
   const fields = found.good?.fields ?? found.parsed.fields;
-  return { source, found, fields, doubt: source.trusted ? null : (doubts ?? untrusted(source))(found) };
-}
-
-/** Where nobody has asked what was trusted. */
-function untrusted({ label }: Source): Doubts {
-  return () => `its source ${label} is not trusted`;
+  return {
+    source,
+    found,
+    fields,
+    distrust: source.trusted ? null : distrustOf === undefined ? untrustedSource(source) : distrustOf(found),
+  };
 }
 
 /** One id's candidates, highest precedence first, become skills in the same order. */
@@ -79,7 +79,7 @@ export function rank(candidates: readonly Candidate[], filters: Filters): Skill[
   let winner: Candidate | null = null;
   return candidates.map((candidate) => {
     const refusal = refusalOf(candidate, filters);
-    if (refusal !== null) return toSkill(candidate, refusal.state, refusal.reason);
+    if (refusal !== null) return toSkill(candidate, refusal.state, refusal.reason, refusal.note);
     if (winner === null) {
       winner = candidate;
       const loser = candidates.find(
@@ -93,8 +93,8 @@ export function rank(candidates: readonly Candidate[], filters: Filters): Skill[
 }
 
 /** Filters come before precedence: what is refused hides nothing. */
-function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState; reason: string } | null {
-  const { found, fields, doubt } = candidate;
+function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState; reason: string; note?: Diagnostic } | null {
+  const { found, fields, distrust } = candidate;
   if (!found.parsed.valid && found.good === null) return { state: 'invalid', reason: invalidReason(found) };
   if (filters.off) return { state: 'disabled', reason: 'skills are switched off (skills.enabled)' };
   const named = namedOf(candidate);
@@ -103,9 +103,22 @@ function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState;
   if (filters.onlyListed && !listed) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
   const off = listed || filters.isEnabled(named) ? null : offByItself(fields);
   if (off !== null) return { state: 'disabled', reason: `${off}; to have it, write into pith.yaml  skills: { enable: [${found.id}] }` };
-  if (doubt !== null) return { state: 'untrusted', reason: doubt };
-  return null;
+  if (distrust === null) return null;
+  return { state: 'untrusted', reason: distrust.reason, ...(distrust.isChange ? { note: notOffered(candidate, distrust) } : {}) };
 }
+
+function notOffered({ source, found }: Candidate, { reason }: Distrust): Diagnostic {
+  return {
+    severity: 'warning',
+    code: SKILL_UNTRUSTED,
+    message: `is not offered: ${reason}`,
+    file: found.file,
+    cure: `look at it and trust it again: pith skills trust ${source.label}/${found.id}`,
+  };
+}
+
+/** Of a skill that waits because it is not what a person trusted, or came later. */
+export const SKILL_UNTRUSTED = 'skill_untrusted';
 
 /** How its author says that nobody gets it unasked; null when they do not. */
 function offByItself({ defaultEnabled, extra }: SkillFields): string | null {

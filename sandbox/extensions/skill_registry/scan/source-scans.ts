@@ -1,7 +1,7 @@
 import type { Clock, Diagnostic } from 'pith';
 import type { SkillBody } from '../bodies.ts';
 import type { Skill } from '../skill.ts';
-import type { Doubts, Trust } from '../trust/trust.ts';
+import type { DistrustOf, Trust } from '../trust/trust.ts';
 import type { FoundSkill, ScanOptions, SourceScan } from './found.ts';
 import { sourceTwice, trustUnusable } from './scan-findings.ts';
 import { NOTHING, scanSource } from './scan.ts';
@@ -9,11 +9,11 @@ import { isInside } from '@pith/safe-files';
 import type { Source } from './sources.ts';
 import { realOf, statOf } from '@pith/skill-files';
 
-/** One source, what it holds, and why what it holds is not trusted. */
+/** One source, what it holds, and what of that is not trusted. */
 export interface SourcedScan {
   readonly source: Source;
   readonly scan: SourceScan;
-  readonly doubts?: Doubts;
+  readonly distrustOf?: DistrustOf;
 }
 
 export interface SourceScansOptions {
@@ -30,8 +30,8 @@ export interface Look {
   readonly read: readonly FoundSkill[];
 }
 
-interface Judgement {
-  readonly doubts: Doubts;
+interface Checked {
+  readonly distrustOf: DistrustOf;
   readonly key: string;
 }
 
@@ -40,7 +40,7 @@ export class SourceScans {
   readonly #options: SourceScansOptions;
   /** By the source's directory. */
   #scans: ReadonlyMap<string, SourceScan> = new Map();
-  #judgements: ReadonlyMap<string, Judgement> = new Map();
+  #checks: ReadonlyMap<string, Checked> = new Map();
   /** null: to be gathered from the scans. */
   #folders: ReadonlySet<string> | null = null;
   readonly #scanOptions: ScanOptions;
@@ -54,10 +54,10 @@ export class SourceScans {
   /** Looks at every source. */
   async look(): Promise<Look> {
     const { sources, trust } = this.#options;
-    const [scans, judgements] = [new Map<string, SourceScan>(), new Map<string, Judgement>()];
+    const [scans, checks] = [new Map<string, SourceScan>(), new Map<string, Checked>()];
     const taken = new Map<string, Source>();
     const read: FoundSkill[] = [];
-    let [found, doubted] = [false, false];
+    let [found, differs] = [false, false];
     for (const source of byRank(sources)) {
       const { directory } = source;
       const before = this.#scans.get(directory) ?? (source.configured ? null : NOTHING);
@@ -65,17 +65,17 @@ export class SourceScans {
       const other = taken.get(place);
       const scan = other === undefined ? await scanSource(source, before, this.#scanOptions) : again(before, sourceTwice(source, other));
       if (place !== '') taken.set(place, other ?? source);
-      const judgement = await trust.judge(source, scan);
+      const checked = await trust.check(source, scan);
       scans.set(directory, scan);
-      judgements.set(directory, judgement);
+      checks.set(directory, checked);
       if (scan !== before) read.push(...scan.read);
       found ||= scan !== before;
-      doubted ||= judgement.key !== (this.#judgements.get(directory)?.key ?? '');
+      differs ||= checked.key !== (this.#checks.get(directory)?.key ?? '');
     }
     this.#scans = scans;
-    this.#judgements = judgements;
+    this.#checks = checks;
     if (found) this.#folders = null;
-    return { changed: found || doubted, read };
+    return { changed: found || differs, read };
   }
 
   /** In order of precedence, lowest first. */
@@ -83,7 +83,7 @@ export class SourceScans {
     return this.#options.sources.map((source) => ({
       source,
       scan: this.#scans.get(source.directory) ?? NOTHING,
-      doubts: this.#judgements.get(source.directory)?.doubts,
+      distrustOf: this.#checks.get(source.directory)?.distrustOf,
     }));
   }
 
@@ -91,8 +91,8 @@ export class SourceScans {
   findings(): readonly Diagnostic[] {
     const { sources, trust } = this.#options;
     if (!sources.some((source) => !source.trusted && this.#scans.get(source.directory)?.skills.size)) return [];
-    const { problem } = trust.file.read();
-    return problem === null ? [] : [trustUnusable(trust.file.file, problem)];
+    const { problem } = trust.store.file.read();
+    return problem === null ? [] : [trustUnusable(trust.store.file.file, problem)];
   }
 
   /** What the last look found of a skill; undefined when it has changed since the skill was made. */

@@ -1,20 +1,29 @@
 import path from 'node:path';
 import { type Clock, type Logger, messageOf } from 'pith';
 import { Breather, fileDigest, placeOf, realOf } from '@pith/skill-files';
+import type { SkillInspection } from '../contract.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
-import type { SkillInspection } from '../contract.ts';
 import { changedRisks, type Declared, digestTree, isRisky, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
-import { type TrustedSource, type TrustedTree, TrustFile } from './trust-file.ts';
+import type { TrustedSource, TrustedTree } from './trust-file.ts';
+import { TrustStore } from './trust-store.ts';
 
 /** `ask`: every change of a trusted skill is looked at by a person. `auto`: only one of links, scripts and toolsets; changed text is scanned. */
 export type TrustMode = 'ask' | 'auto';
 
-/** Why a skill is not trusted; null when it is. */
-export type Doubts = (found: Pick<FoundSkill, 'directory'>) => string | null;
+/** Why a skill is not trusted. */
+export interface Distrust {
+  /** As a clause about the skill. */
+  readonly reason: string;
+  /** Its source is trusted, and the skill is another, or was not there then: a person is told of it. */
+  readonly isChange: boolean;
+}
+
+/** null for a skill that is trusted. */
+export type DistrustOf = (found: Pick<FoundSkill, 'directory'>) => Distrust | null;
 
 /** As much of a skill as its trust depends on. */
-export interface Judged {
+export interface TrustSubject {
   readonly directory: string;
   readonly realDirectory: string;
   readonly declared: Declared;
@@ -29,153 +38,127 @@ export interface TrustOptions {
   readonly inspect?: ((directory: string) => Promise<SkillInspection['findings'] | null>) | undefined;
 }
 
-/** What to do about a doubt. */
+/** What to do about a skill that is not trusted. */
 export const TRUST_CURE = "look at it and trust it: pith skills trust <source>, with the source that 'pith skills list --all' shows";
 const CHANGED = 'changed since it was trusted';
-/** In the reason of a skill that is another, or was not there, when its source was trusted. */
-export const SINCE_TRUSTED = / since (?:it|that) was trusted/;
 
 /** Decides what of the sources that nobody has named may be offered: what a person has looked at, as long as it stays as it was. */
 export class Trust {
-  readonly file: TrustFile;
+  readonly store: TrustStore;
   readonly #options: TrustOptions;
   /** As they were when they were looked at last, by real folder; of each source only those that it has. */
   readonly #trees = new Map<string, Map<string, SkillTree>>();
   readonly #digests = new WeakMap<SkillTree, { readonly declared: string; readonly digests: Promise<TreeDigests> }>();
 
-  /** By the source's real path: what is not written down yet, or could not be. */
-  readonly #unwritten = new Map<string, TrustedSource>();
-  #writing: Promise<void> = Promise.resolve();
-
   constructor(options: TrustOptions) {
     this.#options = options;
-    this.file = new TrustFile(options.dataDirectory);
+    this.store = new TrustStore(options);
   }
 
-  /** Resolves when everything is written down, or could not be. */
-  close(): Promise<void> {
-    return this.#writing;
-  }
-
-  /** The doubts about what one source holds now. The same `key` means the same doubts. */
-  async judge(source: Source, scan: SourceScan): Promise<{ readonly doubts: Doubts; readonly key: string }> {
-    if (source.trusted || scan.skills.size === 0) return { doubts: () => null, key: '' };
-    const none = `its source ${source.label} is not trusted`;
+  /** What of a source is not trusted now. The same `key` means the same answers. */
+  async check(source: Source, scan: SourceScan): Promise<{ readonly distrustOf: DistrustOf; readonly key: string }> {
+    if (source.trusted || scan.skills.size === 0) return { distrustOf: () => null, key: '' };
     this.#forget(source, scan);
-    const record = this.#recordOf(source) ?? (await this.#adopted(source, scan));
-    if (record === null) return { doubts: () => none, key: none };
+    const record = this.sourceRecord(source) ?? (await this.#adopted(source, scan));
+    const untrusted = untrustedSource(source);
+    if (record === null) return { distrustOf: () => untrusted, key: untrusted.reason };
     const breather = new Breather();
-    const reasons = new Map<string, string>();
-    for (const found of scan.skills.values()) {
-      const isUsable = found.parsed.valid || found.good !== null;
-      const reason = isUsable ? await this.#whyNot(source, record, judgedOf(found), breather) : null;
-      if (reason !== null) reasons.set(found.directory, reason);
+    const found = new Map<string, Distrust>();
+    for (const skill of scan.skills.values()) {
+      const isUsable = skill.parsed.valid || skill.good !== null;
+      const distrust = isUsable ? await this.#compare(source, record, subjectOf(skill), breather) : null;
+      if (distrust !== null) found.set(skill.directory, distrust);
     }
-    return { doubts: ({ directory }) => reasons.get(directory) ?? null, key: JSON.stringify([...reasons]) };
+    return { distrustOf: ({ directory }) => found.get(directory) ?? null, key: JSON.stringify([...found]) };
   }
 
   /** Why that skill may not be used at this moment; null when it may. Looks at every file's stamp. */
-  async whyNot(source: Source, skill: Judged): Promise<string | null> {
+  async reasonAgainst(source: Source, skill: TrustSubject): Promise<string | null> {
     if (source.trusted) return null;
-    const record = this.#recordOf(source);
-    return record === null ? `its source ${source.label} is not trusted` : this.#whyNot(source, record, skill, new Breather());
+    const record = this.sourceRecord(source);
+    const distrust = record === null ? untrustedSource(source) : await this.#compare(source, record, skill, new Breather());
+    return distrust?.reason ?? null;
   }
 
   /** Whether these bytes are those of a file that was found trusted: it may have been another while it was read, and be the old one again. */
-  async holds(source: Source, skill: Judged, file: string, sha256: string): Promise<boolean> {
+  async isTrustedText(source: Source, skill: TrustSubject, file: string, sha256: string): Promise<boolean> {
     if (source.trusted) return true;
     const breather = new Breather();
-    const { tree } = await this.#treeOf(source, skill, breather);
-    const entry = tree.files.find((one) => one.path === path.basename(file));
-    return entry !== undefined && (await fileDigest(placeOf(tree.directory, entry.path), entry, breather)) === sha256;
+    const tree = await this.#treeOf(source, skill, breather);
+    const entry = tree.tree.files.find((one) => one.path === path.basename(file));
+    return entry !== undefined && (await fileDigest(placeOf(tree.tree.directory, entry.path), entry, breather)) === sha256;
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */
   async look(
     source: Source,
-    skill: Judged,
+    skill: TrustSubject,
     breather = new Breather(),
   ): Promise<{ readonly tree: SkillTree; readonly trusted: TrustedTree }> {
     const tree = await this.#treeOf(source, skill, breather);
-    return { tree, trusted: await this.#trustedOf(tree, skill, breather) };
+    const digests = await this.#digestsOf(tree, skill.declared, breather);
+    return { tree, trusted: { ...digests, stats: tree.settled ? tree.stats : '' } };
   }
 
-  async #trustedOf(tree: SkillTree, { declared }: Judged, breather: Breather): Promise<TrustedTree> {
-    return { ...(await this.#digestsOf(tree, declared, breather)), stats: tree.settled ? tree.stats : '' };
+  /** What a person trusts of a source; null: nothing. */
+  sourceRecord({ directory, trustedWithProject }: Source): TrustedSource | null {
+    const record = this.store.sourceAt(realOf(directory) ?? directory);
+    return record?.withProject === true && trustedWithProject !== true ? null : record;
   }
 
-  async #whyNot(source: Source, record: TrustedSource, skill: Judged, breather: Breather): Promise<string | null> {
+  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, breather: Breather): Promise<Distrust | null> {
     const known = record.skills.get(folderOf(source, skill.directory));
-    const asks = this.#options.mode === 'ask';
-    const isNew = record.whole ? `it is new in ${source.label} since that was trusted` : `its source ${source.label} is not trusted`;
-    if (known === undefined && (asks || !record.whole)) return isNew;
+    if (known === undefined && !record.whole) return untrustedSource(source);
+    const isNew = `it is new in ${source.label} since that was trusted`;
+    const changed = (reason: string): Distrust => ({ reason, isChange: true });
+    if (known === undefined && this.#options.mode === 'ask') return changed(isNew);
     try {
       const tree = await this.#treeOf(source, skill, breather);
       if (known !== undefined && tree.settled && tree.stats === known.stats) return null;
-      const now = await this.#trustedOf(tree, skill, breather);
+      const { trusted: now } = await this.look(source, skill, breather);
       if (known?.tree === now.tree) return null;
-      if (asks) return CHANGED;
+      if (this.#options.mode === 'ask') return changed(CHANGED);
       const risks = changedRisks(known?.risk ?? '', now.risk);
-      if (risks !== '') return known === undefined ? `${isNew}, and has ${risks}` : `its ${risks} ${CHANGED}`;
-      if (known?.flagged?.tree === now.tree) return known.flagged.why;
-      const warning = await this.#warningOf(skill, tree, now.risk !== '');
-      const why = warning === null ? null : `${known === undefined ? isNew : `its text ${CHANGED}`}, and the scan found ${warning}`;
-      const seen = why === null ? now : { ...(known ?? NEVER), flagged: { tree: now.tree, why } };
-      const folder = folderOf(source, skill.directory);
-      this.#record(source, (before) => {
-        const isTrusted = before?.whole === true || before?.skills.has(folder) === true; // it may have been taken back meanwhile
-        return isTrusted ? { ...before, skills: new Map([...before.skills, [folder, seen]]) } : before;
-      });
-      return why;
+      if (risks !== '') return changed(known === undefined ? `${isNew}, and has ${risks}` : `its ${risks} ${CHANGED}`);
+      if (known?.flagged?.tree === now.tree) return changed(known.flagged.why);
+      const text = known === undefined ? isNew : `its text ${CHANGED}`;
+      const why = await this.#scanned(source, skill, now, breather);
+      if (why === 'unscanned') return null;
+      const reason = why === null ? null : `${text}, and ${why}`;
+      const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
+      this.store.note(realOf(source.directory) ?? source.directory, folderOf(source, skill.directory), seen);
+      return reason === null ? null : changed(reason);
     } catch (error) {
-      return `its files cannot be compared with what was trusted: ${messageOf(error)}`;
+      return changed(`its files could not be compared with what was trusted: ${messageOf(error)}`);
     }
   }
 
-  /** What of a skill's texts a person should look at first; null: nothing, or nothing scans. What runs is theirs to look at in any case. */
-  async #warningOf({ realDirectory }: Judged, { tree }: SkillTree, runs: boolean): Promise<string | null> {
-    const findings = (await this.#options.inspect?.(realDirectory)) ?? [];
-    const isText = (file: string) => !tree.entries.some((entry) => entry.path === file && isRisky(entry, runs));
-    const [worst] = findings.filter(({ severity, file }) => severity === 'high' && isText(file));
-    return worst === undefined ? null : `${worst.file}:${worst.line} ${worst.message}`;
+  /** What of a skill's texts a person should look at first; null: nothing. What runs is theirs to look at in any case. Rejects when the skill changes meanwhile. */
+  async #scanned(source: Source, skill: TrustSubject, now: TrustedTree, breather: Breather): Promise<string | 'unscanned' | null> {
+    const findings = (await this.#options.inspect?.(skill.realDirectory)) ?? null;
+    if (findings === null) return 'unscanned'; // for this time: who scans later has not seen it
+    const { tree, trusted } = await this.look(source, skill, breather);
+    if (trusted.tree !== now.tree) throw new Error('it changed while it was scanned');
+    const isText = (file: string) => !tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
+    const worst = findings.find(({ severity, file }) => severity === 'high' && isText(file));
+    return worst === undefined ? null : `the scan found ${worst.file}:${worst.line} ${worst.message}`;
   }
 
   /** What was trusted with the project is recorded as it is when it is looked at first; null: nothing was. */
   async #adopted(source: Source, { skills }: SourceScan): Promise<TrustedSource | null> {
-    if (source.trustedWithProject !== true || this.file.read().problem !== null) return null;
+    if (source.trustedWithProject !== true || this.store.file.read().problem !== null) return null;
     const breather = new Breather();
-    const trees: [string, TrustedTree][] = [];
+    const trees = new Map<string, TrustedTree>();
     for (const found of skills.values()) {
-      const looked = await this.look(source, judgedOf(found), breather).catch(() => null); // it waits, and its reason says so
-      if (looked !== null) trees.push([folderOf(source, found.directory), looked.trusted]);
+      const looked = await this.look(source, subjectOf(found), breather).catch(() => null); // it waits, and its reason says so
+      if (looked !== null) trees.set(folderOf(source, found.directory), looked.trusted);
     }
     const at = new Date(this.#options.clock.now()).toISOString();
-    this.#record(source, (before) => before ?? { whole: true, withProject: true, at, skills: new Map(trees) });
-    return this.#recordOf(source);
+    this.store.adopt(realOf(source.directory) ?? source.directory, { whole: true, withProject: true, at, skills: trees });
+    return this.sourceRecord(source);
   }
 
-  /** Counts in this process at once: a lock or a full disk keeps nobody from their skills. */
-  #record(source: Source, change: (before: TrustedSource | null) => TrustedSource | null): void {
-    const place = realOf(source.directory) ?? source.directory;
-    const now = change(this.#recordOf(source));
-    if (now !== null) this.#unwritten.set(place, now);
-    this.#writing = this.#writing.then(async () => {
-      try {
-        await this.file.change(place, this.#options.clock, change);
-        if (this.#unwritten.get(place) === now) this.#unwritten.delete(place);
-      } catch (error) {
-        this.#options.logger.warn('what is trusted of skills was not written down', { file: this.file.file, why: messageOf(error) });
-      }
-    });
-  }
-
-  #recordOf({ directory, trustedWithProject }: Source): TrustedSource | null {
-    const place = realOf(directory) ?? directory;
-    const record = this.#unwritten.get(place) ?? this.file.read().sources.get(place) ?? null;
-    return record?.withProject === true && trustedWithProject !== true ? null : record;
-  }
-
-  async #treeOf({ directory }: Source, { realDirectory }: Judged, breather: Breather): Promise<SkillTree> {
+  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, breather: Breather): Promise<SkillTree> {
     const trees = this.#trees.get(directory) ?? new Map<string, SkillTree>();
     this.#trees.set(directory, trees);
     const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
@@ -201,14 +184,18 @@ export class Trust {
   }
 }
 
-/** Stands for a skill that nobody has looked at yet. */
-const NEVER: TrustedTree = { tree: '', risk: '', stats: '' };
+/** Stands for a skill of which nothing was trusted yet. */
+const NO_TREE: TrustedTree = { tree: '', risk: '', stats: '' };
+
+export function untrustedSource({ label }: Source): Distrust {
+  return { reason: `its source ${label} is not trusted`, isChange: false };
+}
 
 /** A skill's folder relative to its source. */
 export function folderOf({ directory }: Source, skill: string): string {
   return skill.slice(directory.length + 1);
 }
 
-export function judgedOf({ directory, realDirectory, parsed }: FoundSkill): Judged {
+function subjectOf({ directory, realDirectory, parsed }: FoundSkill): TrustSubject {
   return { directory, realDirectory, declared: parsed.fields };
 }
