@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type Diagnostic, codeOf } from '../contract/index.ts';
-import { realOf } from '@pith/safe-files';
+import { realPathOf } from '@pith/safe-files';
 import { deepFreeze, isPlainMap, overlay, type PlainMap } from '@pith/plain-data';
 import { harmlessSettings, loosened, type Loosened } from '../trust/index.ts';
 import type { SettingsInput, SettingsValues } from './settings-schema.ts';
@@ -105,7 +105,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 
 /** Data of extensions lies in `extensions/<id>` of the data folder: in the sandbox itself that would be their sources, which they may not write. */
 function dataDirectoryIn(sandbox: string, given: string | undefined): string {
-  return given === undefined || realOf(given) === realOf(sandbox) ? path.join(sandbox, 'data') : given;
+  return given === undefined || realPathOf(given) === realPathOf(sandbox) ? path.join(sandbox, 'data') : given;
 }
 
 function sourcesIn(where: string): Diagnostic {

@@ -3,7 +3,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
 import { notTextAt } from '@pith/plain-text';
-import { isBelow, isInside, realOf } from '@pith/safe-files';
+import { isBelow, isInside, realPathOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
 /**
@@ -79,7 +79,7 @@ async function problemOfPatterns(text: string, file: string, home: string): Prom
     const prefix = literals.find((literal) => literal !== undefined) ?? '';
     if (!/^\.\.?\//.test(prefix)) continue;
     const folder = path.resolve(path.dirname(file), prefix.slice(0, prefix.lastIndexOf('/') + 1));
-    if (prefix.includes('\\') || !isInside(realOf(folder), home)) return 'a computed import leaves';
+    if (prefix.includes('\\') || !isInside(realPathOf(folder), home)) return 'a computed import leaves';
     if (!(await isPlainTree(home, folder))) return 'a computed import finds more than own files and folders in';
   }
   return null;

@@ -2,7 +2,7 @@ import { BASE_READ_ONLY, DEVICE_FOLDERS, namespaces, PROGRAMS, system, SYSTEM_FI
 import { existsSync, readdirSync, readlinkSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
 import { ENVIRONMENT_FILE, type Manifest } from '../trust/index.ts';
-import { isBelow, isInside, realOf } from '@pith/safe-files';
+import { isBelow, isInside, realPathOf } from '@pith/safe-files';
 
 export interface SandboxPlaces {
   /** Bound for writing. */
@@ -42,7 +42,7 @@ export function sandboxArguments(places: SandboxPlaces, environment: Readonly<Re
   // A link inside of what is open stays a link there; it needs only what it leads to.
   const bind = (file: string): readonly Mount[] =>
     pathsOf(file).flatMap((at) =>
-      at !== realOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: ['--ro-bind-try', realOf(file), at] }],
+      at !== realPathOf(file) && open.some((folder) => isBelow(at, folder)) ? [] : [{ at, args: ['--ro-bind-try', realPathOf(file), at] }],
     );
   const mounts: Mount[] = [
     ...shown.flatMap(entriesOf),
@@ -111,7 +111,7 @@ function entriesOf(project: string): readonly Mount[] {
     .slice(0, MOST_ENTRIES)
     .flatMap((entry) => {
       const at = path.join(project, entry.name);
-      if (!entry.isSymbolicLink()) return [{ at, args: ['--ro-bind-try', path.join(realOf(project), entry.name), at] }];
+      if (!entry.isSymbolicLink()) return [{ at, args: ['--ro-bind-try', path.join(realPathOf(project), entry.name), at] }];
       const target = linkTarget(at);
       return target === null ? [] : [{ at, args: ['--symlink', target, at] }];
     });
@@ -148,7 +148,7 @@ const STATE_BYTES = 1024 * 1024;
 
 /** The paths by which a place is known: as it was given, and without links. */
 function pathsOf(file: string): readonly string[] {
-  return [...new Set([file, realOf(file)])];
+  return [...new Set([file, realPathOf(file)])];
 }
 
 function depthOf(place: string): number {

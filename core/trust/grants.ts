@@ -127,7 +127,7 @@ function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], plac
   if (kept !== undefined) return `no extension may open ${kept}`;
   if (ways.includes(path.parse(real).root)) return 'no extension may open the whole disk; name single folders';
   for (const place of [...protectedPlaces(places), ...(how === 'write' ? unwritablePlaces(ways, places) : [])]) {
-    const at = [place, realOf(place)];
+    const at = [place, realPathOf(place)];
     if (ways.some((way) => at.some((each) => isInside(way, each))))
       return `no extension may ${how === 'read' ? 'open' : 'change'} ${shown(place, places)}`;
     if (how === 'read' && named !== real && at.some((each) => isInside(each, real)))
@@ -142,7 +142,7 @@ function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], plac
 
 /** From the innermost of sandbox, project and home down; else from the root. */
 function namesOf(file: string, { sandbox, home }: Places): readonly string[] {
-  const bases = [sandbox, path.dirname(sandbox), home].flatMap((folder) => (folder === null ? [] : [folder, realOf(folder)]));
+  const bases = [sandbox, path.dirname(sandbox), home].flatMap((folder) => (folder === null ? [] : [folder, realPathOf(folder)]));
   const base = bases.find((folder) => isInside(file, folder)) ?? path.parse(file).root;
   return path.relative(base, file).split(path.sep);
 }
@@ -166,7 +166,7 @@ export function protectedPlaces({ sandbox, home, dataDirectory }: Places): reado
 /** What the system, a timer, a shell or the Pith of another sandbox runs or believes. A project in a folder of the system is the person's own. */
 function unwritablePlaces(ways: readonly string[], { sandbox, home, otherSandboxes = [] }: Places): readonly string[] {
   const project = path.dirname(sandbox);
-  const isOfProject = ways.every((way) => [project, realOf(project)].some((folder) => isInside(way, folder)));
+  const isOfProject = ways.every((way) => [project, realPathOf(project)].some((folder) => isInside(way, folder)));
   return [
     ...SYSTEM.filter((place) => !isOfProject || !isInside(project, place)),
     ...(home === null ? [] : [path.join(home, 'bin')]),
@@ -293,12 +293,12 @@ function targetOf(file: string): string | null {
 }
 
 /** Where it really lies, as far as it is there: a link on the way counts. */
-function realOf(file: string): string {
+function realPathOf(file: string): string {
   try {
     return realpathSync(file);
   } catch {
     const above = path.dirname(file); // not there, or not to be looked into
-    return above === file ? file : path.join(realOf(above), path.basename(file));
+    return above === file ? file : path.join(realPathOf(above), path.basename(file));
   }
 }
 

@@ -76,10 +76,10 @@ export interface Granted {
 /** Decides by what is recorded. Asks nobody, and records nothing; makes the empty sandbox of a restricted one. */
 export function trustOf(options: TrustOptions): Trust {
   const { home, accepts = false } = options;
-  const opened = realOf(options.sandbox);
+  const opened = realPathOf(options.sandbox);
   const file = openTrustFile(home);
   const recorded = file.read().sandboxes[opened];
-  const isOwn = opened === realOf(options.shipped);
+  const isOwn = opened === realPathOf(options.shipped);
   const foreign = isOwn || recorded === true ? null : foreignOwner(opened);
   const level: TrustLevel = isOwn ? 'own' : recorded === true || (accepts && foreign === null) ? 'trusted' : 'restricted';
   const elsewhere = once(() => placeOutside(home, opened));
@@ -109,7 +109,7 @@ export function trustOf(options: TrustOptions): Trust {
     const fresh = { directory: path.join(elsewhere(), 'data'), isNew: false };
     if (wrong !== null)
       return { ...fresh, why: messageOf(wrong), cure: (wrong instanceof PithError && wrong.cure) || 'correct that', isOpen: false };
-    const isOpen = !file.read().foreignState.includes(realOf(wanted));
+    const isOpen = !file.read().foreignState.includes(realPathOf(wanted));
     return { ...fresh, why: `you have not said that the state in ${wanted} is yours`, cure: null, isOpen };
   }
 
@@ -163,7 +163,7 @@ export interface Agreed {
 
 /** Records that a sandbox is trusted, with what was agreed to. Throws `trust_failed`. */
 export function trustSandbox(file: TrustFile, sandbox: string, { grants, files }: Agreed = { grants: {}, files: [] }): void {
-  const real = realOf(sandbox);
+  const real = realPathOf(sandbox);
   file.change((record) => ({
     ...withGrants(record, real, grants),
     sandboxes: { ...record.sandboxes, [real]: true },
@@ -173,7 +173,7 @@ export function trustSandbox(file: TrustFile, sandbox: string, { grants, files }
 
 /** Records that a person does not trust a sandbox; what its extensions were given goes. Throws `trust_failed`. */
 export function distrustSandbox(file: TrustFile, sandbox: string): void {
-  const real = realOf(sandbox);
+  const real = realPathOf(sandbox);
   file.change((record) => {
     const { [real]: _, ...grants } = record.grants;
     const { [real]: __, ...projectFiles } = record.projectFiles;
@@ -183,7 +183,7 @@ export function distrustSandbox(file: TrustFile, sandbox: string): void {
 
 /** Records whether the state in a folder is the person's. Throws `trust_failed`. */
 export function decideState(file: TrustFile, home: string | null, dataDirectory: string, isTheirs: boolean): void {
-  const real = realOf(dataDirectory);
+  const real = realPathOf(dataDirectory);
   if (isTheirs) adoptState(dataDirectory, home);
   file.change((record) => {
     const others = record.foreignState.filter((each) => each !== real);
@@ -229,7 +229,7 @@ function passingPlace(): string {
   return place;
 }
 
-function realOf(folder: string): string {
+function realPathOf(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {

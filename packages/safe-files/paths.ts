@@ -13,7 +13,7 @@ export function isBelow(file: string, folder: string): boolean {
 }
 
 /** A path without links; the path as it is where nothing is there yet. */
-export function realOf(file: string): string {
+export function realPathOf(file: string): string {
   try {
     return realpathSync(file);
   } catch {

@@ -2,22 +2,45 @@ import { eachTerm } from './tokens.ts';
 
 /** Terms that mean nearly the same as this one. */
 export function synonymsOf(term: string): readonly string[] {
-  beginnings ??= readBeginnings();
-  const groups = beginnings.get(beginningOf(term));
-  if (groups === undefined) return NONE;
-  if (!groups.read) read(groups);
-  return known.get(term) ?? NONE;
+  return synonyms.of(term);
 }
 
 /** Groups with a word that begins like each other's; their words become terms when one of them is asked for. */
 interface Groups {
   readonly texts: Set<string>;
-  read: boolean;
+  isRead: boolean;
 }
 
 const NONE: readonly string[] = [];
-const known = new Map<string, readonly string[]>();
-let beginnings: ReadonlyMap<string, Groups> | undefined;
+
+class Synonyms {
+  /** Made for the first term that is looked up: most processes look up none. */
+  #beginnings: ReadonlyMap<string, Groups> | null = null;
+  readonly #known = new Map<string, readonly string[]>();
+
+  of(term: string): readonly string[] {
+    this.#beginnings ??= groupsByBeginning();
+    const groups = this.#beginnings.get(beginningOf(term));
+    if (groups === undefined) return NONE;
+    if (!groups.isRead) this.#read(groups);
+    return this.#known.get(term) ?? NONE;
+  }
+
+  #read(groups: Groups): void {
+    groups.isRead = true;
+    const found = new Map<string, Set<string>>();
+    for (const group of groups.texts) {
+      const members: string[] = [];
+      eachTerm(group, (term) => members.push(term));
+      for (const member of members) {
+        const others = found.get(member) ?? new Set();
+        for (const other of members) if (other !== member) others.add(other);
+        found.set(member, others);
+      }
+    }
+    for (const [term, others] of found) if (this.#beginnings?.get(beginningOf(term)) === groups) this.#known.set(term, [...others]);
+  }
+}
 
 /** By what a term is looked up: two letters where it is short (`bui` of `buy`), else three. */
 function beginningOf(term: string): string {
@@ -29,33 +52,18 @@ function beginningsOf(word: string): readonly string[] {
   return [word.slice(0, 2), word.slice(0, 3)];
 }
 
-function readBeginnings(): ReadonlyMap<string, Groups> {
+function groupsByBeginning(): ReadonlyMap<string, Groups> {
   const found = new Map<string, Groups>();
   for (const group of GROUPS.trim().split(/[\n;]/)) {
     for (const word of group.trim().split(' ')) {
       for (const beginning of beginningsOf(word)) {
         const groups = found.get(beginning);
-        if (groups === undefined) found.set(beginning, { texts: new Set([group]), read: false });
+        if (groups === undefined) found.set(beginning, { texts: new Set([group]), isRead: false });
         else groups.texts.add(group);
       }
     }
   }
   return found;
-}
-
-function read(groups: Groups): void {
-  groups.read = true;
-  const found = new Map<string, Set<string>>();
-  for (const group of groups.texts) {
-    const members: string[] = [];
-    eachTerm(group, (term) => members.push(term));
-    for (const member of members) {
-      const others = found.get(member) ?? new Set();
-      for (const other of members) if (other !== member) others.add(other);
-      found.set(member, others);
-    }
-  }
-  for (const [term, others] of found) if (beginnings?.get(beginningOf(term)) === groups) known.set(term, [...others]);
 }
 
 /** Words of one group say nearly the same: what people say beside what authors write, and abbreviations beside what they stand for. */
@@ -103,3 +111,5 @@ mobile android ios; iphone ios swift; laptop computer; desktop computer; chip em
 satellite space; star astronomy; earthquake seismic; climate environment; traffic road; parking car; train railway; bus transit; map navigation route
 teammate colleague; friend social; dating relationship; wedding event; baby child; health medical; mental therapy wellbeing; sleep rest; stress anxiety
 `;
+
+const synonyms = new Synonyms();

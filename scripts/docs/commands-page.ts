@@ -22,7 +22,7 @@ import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
 import SkillLint from '../../sandbox/extensions/skill_lint/main.ts';
 import { evaluate } from '../../sandbox/extensions/skill_search/evaluation/command.ts';
 import { forget } from '../../sandbox/extensions/skill_search/learning/forget.ts';
-import { search } from '../../sandbox/extensions/skill_search/search-command.ts';
+import { search } from '../../sandbox/extensions/skill_search/commands.ts';
 import Setup from '../../sandbox/extensions/setup/main.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';

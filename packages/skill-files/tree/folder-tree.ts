@@ -1,5 +1,5 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 import { isSame, type Stamp, stampOf } from './stamp.ts';
 
@@ -15,7 +15,7 @@ export class Breather {
     this.#spent += cost;
     if (this.#spent < SLICE) return null;
     this.#spent = 0;
-    return breathe();
+    return yieldToOthers();
   }
 }
 
@@ -23,7 +23,7 @@ export class Breather {
 export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
   for (let step = work.next(); ; step = work.next()) {
     if (step.done) return step.value;
-    await breathe();
+    await yieldToOthers();
   }
 }
 

@@ -1,6 +1,6 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
-import { type Clock, type ExtensionContext, type Logger, messageOf, PithError, type Remote } from 'pith';
+import { type Clock, codeOf, type ExtensionContext, type Logger, messageOf, PithError, type Remote } from 'pith';
 import type { RankedSkill, RankerDocument, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import type { RerankerProvider } from 'pith/skill_search';
 import { fuse } from './fusion.ts';
@@ -126,11 +126,11 @@ export class SkillReranker {
   private async make(skills: readonly SkillRecord[], library: Remote<SkillLibrary>): Promise<boolean> {
     const wanted: { readonly id: string; readonly version: string; readonly key: string; readonly text: string }[] = [];
     for (const skill of skills) {
-      const document = await library.document(skill.id).catch(() => null); // gone: a later look says
+      const document = await this.documentOf(skill.id, library);
       if (document === null) continue;
       const text = vectorTextOf(document);
       wanted.push({ id: skill.id, version: versionOf(skill), key: keyOf(this.ports.model, text), text });
-      await breathe();
+      await yieldToOthers();
     }
     const kept = await this.table.get(wanted.map(({ key }) => key));
     const missing = wanted.filter(({ key }) => !kept.has(key));
@@ -144,6 +144,16 @@ export class SkillReranker {
     }
     for (const { id, version, key } of wanted) this.known.set(id, { version, key, vector: kept.get(key)! });
     return true;
+  }
+
+  /** null where the skill is gone, or cannot be read now. */
+  private async documentOf(id: string, library: Remote<SkillLibrary>): Promise<RankerDocument | null> {
+    try {
+      return await library.document(id);
+    } catch (error) {
+      if (codeOf(error, '') !== 'skill_not_found') this.ports.logger.warn(`the skill '${id}' gets no vector now: ${messageOf(error)}`);
+      return null;
+    }
   }
 
   /** Vectors of one model have one length. */

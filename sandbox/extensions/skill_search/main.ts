@@ -1,4 +1,13 @@
-import type { Command, CommandProvider, Diagnostic, ExtensionContext, TurnInfo, TurnProvider } from 'pith';
+import {
+  codeOf,
+  type Command,
+  type CommandProvider,
+  type Diagnostic,
+  type ExtensionContext,
+  messageOf,
+  type TurnInfo,
+  type TurnProvider,
+} from 'pith';
 import {
   type FoundSkills,
   type RankedSkill,
@@ -12,9 +21,9 @@ import {
 } from 'pith/skill_registry';
 import { type Config, configSchema } from './config.ts';
 import type { RerankOptions } from './contract.ts';
-import { explainRanking, type SkillFinder } from './explain.ts';
+import type { SkillFinder } from './commands.ts';
 import { LearnedExamples } from './learning/learned-examples.ts';
-import { TurnLessons } from './learning/turn-lessons.ts';
+import { ExampleRecorder } from './learning/example-recorder.ts';
 import { Reranking } from './reranking.ts';
 import { SearchIndex } from './search-index.ts';
 
@@ -34,30 +43,30 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
   private readonly reranking: Reranking;
   /** null where nothing may be learned. */
   private readonly learned: LearnedExamples | null;
-  private readonly lessons: TurnLessons | null;
+  private readonly recorder: ExampleRecorder | null;
 
   constructor(context: ExtensionContext<Config>) {
     this.context = context;
     const { events, logger } = context;
     const library = context.use(SkillLibrary);
     this.learned = context.config.learn_examples ? new LearnedExamples(context) : null;
-    this.index = new SearchIndex({ learned: this.learned, document: (id) => library.document(id).catch(() => null) }); // it is gone
+    this.index = new SearchIndex({ learned: this.learned, document: (id) => this.document(id) });
     this.reranking = new Reranking(context, () => this.index.revision);
     context.own(() => this.reranking.close());
-    this.lessons =
+    this.recorder =
       this.learned === null
         ? null
-        : new TurnLessons({
+        : new ExampleRecorder({
             learned: this.learned,
             logger,
             skillOf: async (id) => (await library.records()).skills.find((skill) => skill.id === id),
             allows: async ({ agent }) => (await library.records({ agent })).agent?.settings['learn_examples'] !== false,
           });
-    if (this.lessons === null) return;
-    const { lessons } = this;
-    context.own(() => lessons.settled());
-    context.own(events.handle(skillUsed, (use) => lessons.used(use)));
-    context.own(events.handle(skillsChanged, ({ removed }) => lessons.gone(removed)));
+    if (this.recorder === null) return;
+    const { recorder } = this;
+    context.own(() => recorder.settled());
+    context.own(events.handle(skillUsed, (use) => recorder.used(use)));
+    context.own(events.handle(skillsChanged, ({ removed }) => recorder.gone(removed)));
   }
 
   upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
@@ -81,28 +90,40 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     return { ranked, by, note: by === 'fused' ? null : await this.reranking.note() };
   }
 
-  explainSkill(...asked: Parameters<SkillExplainer['explainSkill']>): ReturnType<SkillExplainer['explainSkill']> {
+  async explainSkill(...asked: Parameters<SkillExplainer['explainSkill']>): ReturnType<SkillExplainer['explainSkill']> {
+    const { explainRanking } = await import('./commands.ts');
     return explainRanking(this, this.learned, asked);
   }
 
   beginTurn(turn: TurnInfo): void {
-    this.lessons?.began(turn);
+    this.recorder?.began(turn);
   }
 
-  endTurn(turn: TurnInfo, reason: Parameters<TurnLessons['ended']>[1]): void {
-    this.lessons?.ended(turn, reason);
+  endTurn(turn: TurnInfo, reason: Parameters<ExampleRecorder['ended']>[1]): void {
+    this.recorder?.ended(turn, reason);
   }
 
   async getCommands(): Promise<readonly Command[]> {
     const { evaluate } = await import('./evaluation/command.ts');
     const { forget } = await import('./learning/forget.ts');
-    const { search } = await import('./search-command.ts');
+    const { search } = await import('./commands.ts');
     const library = this.context.use(SkillLibrary);
     return [
       search(this, library),
       evaluate(this.context, { library, learned: this.learned, reranking: this.reranking }),
       forget(this.context, library),
     ];
+  }
+
+  /** null where the skill is gone, or cannot be read now. */
+  private async document(id: string): Promise<RankerDocument | null> {
+    try {
+      return await this.context.use(SkillLibrary).document(id);
+    } catch (error) {
+      if (codeOf(error, '') !== 'skill_not_found')
+        this.context.logger.warn(`what was learned of the skill '${id}' is not searched yet: ${messageOf(error)}`);
+      return null;
+    }
   }
 
   findings(): Promise<readonly Diagnostic[]> {

@@ -17,8 +17,8 @@ export class Reranking {
   private readonly ports: Ports;
   /** Of the index: measured again only after it changed. */
   private readonly revision: () => number;
-  /** Those that had not said whether they are set up, being loaded once each. */
-  private readonly woken = new Map<string, Promise<unknown>>();
+  /** Re-rankers that had not said whether they are set up: each is loaded once, to ask. */
+  private readonly probed = new Map<string, Promise<unknown>>();
   private readonly end = new AbortController();
   private late = 0;
   /** By model, the last measure; null where there is none. */
@@ -71,12 +71,12 @@ export class Reranking {
   async current(waits = true): Promise<Remote<RerankerProvider> | null> {
     const all = [...this.ports.find(RerankerProvider)].sort((a, b) => (a.extensionId < b.extensionId ? -1 : 1));
     for (const one of all)
-      if (one.rerankModel === undefined && !this.woken.has(one.extensionId))
-        this.woken.set(
+      if (one.rerankModel === undefined && !this.probed.has(one.extensionId))
+        this.probed.set(
           one.extensionId,
           one.rerank([], { k: 1 }).catch(() => null),
         ); // its own failure is recorded with it
-    if (waits) await Promise.all(this.woken.values());
+    if (waits) await Promise.all(this.probed.values());
     return all.find(({ rerankModel }) => typeof rerankModel === 'string' && rerankModel !== '') ?? null;
   }
 

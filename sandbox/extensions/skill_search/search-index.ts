@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RankedSkill, RankerDocument } from 'pith/skill_registry';
 import { Bm25fRanker, type RankOptions } from '@pith/word-ranker';
 import type { LearnedExamples } from './learning/learned-examples.ts';
@@ -12,12 +12,12 @@ export interface SearchIndexPorts {
 
 const NOTHING: readonly string[] = [];
 
-/** The words of all skills that it was told of, and of what people said when they wanted them. */
+/** Indexes the words of all skills that were sent, and of what people said when they wanted them. */
 export class SearchIndex {
   private readonly ranker = new Bm25fRanker();
   private readonly ports: SearchIndexPorts;
   /** By id, the learned texts that stand in the index. */
-  private readonly taught = new Map<string, readonly string[]>();
+  private readonly learned = new Map<string, readonly string[]>();
   /** Grows with every change. */
   revision = 0;
 
@@ -31,16 +31,16 @@ export class SearchIndex {
     for (const document of documents) {
       signal?.throwIfAborted();
       this.add(document);
-      await breathe();
+      await yieldToOthers();
     }
   }
 
   async remove(ids: readonly string[]): Promise<void> {
     for (const [at, id] of ids.entries()) {
       this.ranker.remove(id);
-      this.taught.delete(id);
+      this.learned.delete(id);
       this.revision++;
-      if (at % 50 === 49) await breathe();
+      if (at % 50 === 49) await yieldToOthers();
     }
   }
 
@@ -52,7 +52,7 @@ export class SearchIndex {
   private add(document: RankerDocument): void {
     const learned = this.ports.learned?.of(document.id) ?? NOTHING;
     this.ranker.upsert(searchedOf(document, learned));
-    this.taught.set(document.id, learned);
+    this.learned.set(document.id, learned);
     this.revision++;
   }
 
@@ -60,10 +60,10 @@ export class SearchIndex {
   private async relearn(): Promise<void> {
     const { learned, document } = this.ports;
     if (learned === null || !(await learned.look())) return;
-    for (const [id, texts] of this.taught) {
+    for (const [id, texts] of this.learned) {
       if (learned.of(id) === texts) continue;
       const now = await document(id);
-      if (now !== null && this.taught.has(id)) this.add(now);
+      if (now !== null && this.learned.has(id)) this.add(now);
     }
   }
 }

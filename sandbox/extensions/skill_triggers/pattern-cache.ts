@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock } from 'pith';
 import { within } from '@pith/promises';
 import { loadPatternCompiler, type Pattern } from '@pith/skill-files';
@@ -35,7 +35,7 @@ export class PatternCache {
       const usable = 'problem' in compiled ? null : compiled;
       usable?.test(''); // its automaton is made at first use
       this.#compiled.set(pattern, usable);
-      if (++done % AT_ONCE === 0) await breathe();
+      if (++done % AT_ONCE === 0) await yieldToOthers();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { inPieces } from '@pith/skill-files';
 import type { SkillRecord, SkillRecords } from 'pith/skill_registry';
 import { fold, kindAt, PhraseIndex, SPACE, SYMBOL } from './phrase-index.ts';
@@ -93,7 +93,7 @@ export class TriggerIndex {
         spent += text.length + 50;
         if (spent < STEPS_AT_ONCE) continue;
         spent = 0;
-        await breathe();
+        await yieldToOthers();
       }
     }
   }

@@ -140,7 +140,7 @@ describe('pith skills eval', () => {
 
   it('R1 measures the ranker of an extension beside the default one, and names those that there are', async () => {
     const told = await run('skills eval --ranker my_ranker');
-    expect(told.text).toContain('24 texts are left out: the ranker was told them. It is measured by evals/evals.yaml.');
+    expect(told.text).toContain('24 texts are left out: the ranker knows them. It is measured by evals/evals.yaml.');
     await pith.write('skills/jetty-skill/evals/evals.yaml', 'triggers:\n  - { text: a walk on the jetty, should: load }\n');
     const { text } = await run('skills eval --all --ranker my_ranker -k 2');
     await pith.remove('skills/jetty-skill/evals');

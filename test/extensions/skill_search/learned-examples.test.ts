@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ExtensionContext, TurnInfo } from 'pith';
 import { systemClock } from '@pith/promises';
 import { openDatabase } from '../../../core/store/index.ts';
-import { LearnedExamples, type Lesson } from '../../../sandbox/extensions/skill_search/learning/learned-examples.ts';
-import { exampleOf, TurnLessons } from '../../../sandbox/extensions/skill_search/learning/turn-lessons.ts';
+import { LearnedExamples, type Example } from '../../../sandbox/extensions/skill_search/learning/learned-examples.ts';
+import { exampleOf, ExampleRecorder } from '../../../sandbox/extensions/skill_search/learning/example-recorder.ts';
 import { skillOf } from '../skill_registry/skill-values.ts';
 
 /** The same table, opened by as many as wish. */
@@ -184,17 +184,17 @@ describe('the table of learned examples', () => {
 });
 
 it('R5 nothing is learned from what the offline model loads: it takes the first of equals', async () => {
-  const kept: Lesson[] = [];
-  const learned = { add: async (lessons: readonly Lesson[]) => void kept.push(...lessons) } as unknown as LearnedExamples;
+  const kept: Example[] = [];
+  const learned = { add: async (examples: readonly Example[]) => void kept.push(...examples) } as unknown as LearnedExamples;
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  const lessons = new TurnLessons({ learned, logger, skillOf: async (id) => ({ id, name: id }), allows: async () => true });
+  const recorder = new ExampleRecorder({ learned, logger, skillOf: async (id) => ({ id, name: id }), allows: async () => true });
   for (const ref of ['offline/librarian', 'some/model']) {
     const turn = { id: ref, depth: 0, model: { ref, contextWindow: null }, userTexts: ['Plan our paddling trip'] } as unknown as TurnInfo;
-    lessons.began(turn);
+    recorder.began(turn);
     const use = { threadId: 't', agentId: 'a', correlationId: null, state: 'loaded', how: 'read_skill' } as const;
-    lessons.used({ ...use, turnId: ref, skillId: ref.split('/')[0]! });
-    lessons.ended(turn, 'done');
+    recorder.used({ ...use, turnId: ref, skillId: ref.split('/')[0]! });
+    recorder.ended(turn, 'done');
   }
-  await lessons.settled();
+  await recorder.settled();
   expect(kept.map(({ skillId }) => skillId)).toEqual(['some']);
 });

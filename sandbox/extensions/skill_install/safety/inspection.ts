@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { messageOf } from 'pith';
@@ -39,7 +39,7 @@ export async function inspectSkill(directory: string): Promise<SkillInspection> 
       findings.push(...fileFindings(file, scripts.has(file.path), read.length, readings));
       if (isSkillFile(file)) toolsets.push(...(await toolsetsOf(directory, file, readings.text)));
     }
-    await breathe();
+    await yieldToOthers();
   }
   return {
     files: tree.files.map(({ path: name, size }) => ({ path: name, size })),

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
@@ -36,7 +36,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   }
   const { readable, bound } = scope;
   const suggested = [...new Set(await ports.suggested(turn))].flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
-  if (scope.readable.size > MANY) await breathe(); // what came before and what follows are long enough each
+  if (scope.readable.size > MANY) await yieldToOthers(); // what came before and what follows are long enough each
   if (!catalog.complete) await ports.search.prepare(snapshot, PATIENCE_MS);
   const lines = new Set(catalog.lines.map(({ id }) => id));
   const part = catalog.complete
@@ -66,7 +66,7 @@ async function messagePart(
   let searchReady = true;
   for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {
     if (ranked.size >= SHOWN_BESIDE) break;
-    if (readable.size > MANY) await breathe();
+    if (readable.size > MANY) await yieldToOthers();
     const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: unlisted, weak: true, seed: turn.id, patienceMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { defineTool, Places, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { FileRefused, GuardedPlaces, isInside, Jail, realOf } from '@pith/safe-files';
+import { FileRefused, GuardedPlaces, isInside, Jail, realPathOf } from '@pith/safe-files';
 import { resourceBytes } from '@pith/skill-files';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { noResource } from '../reading/resource.ts';
@@ -71,7 +71,7 @@ async function isProtected({ context, registry }: ToolPorts, jail: Jail, target:
   const data = path.dirname(path.dirname(context.dataDirectory));
   const absolute = path.join(jail.root, ...target);
   const reserved = [data, ...registry.sources.map(({ directory }) => directory)];
-  if (reserved.some((folder) => isInside(absolute, folder) || isInside(absolute, realOf(folder)))) return true;
+  if (reserved.some((folder) => isInside(absolute, folder) || isInside(absolute, realPathOf(folder)))) return true;
   return (await new GuardedPlaces(jail, () => data).guardOf(target)) !== null;
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync, watch, type FSWatcher } from 'node:fs';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, Logger } from 'pith';
 
 export interface WatchOptions {
@@ -81,8 +81,8 @@ export class SourceWatch {
   /** Whether there was a hint by now that nobody has followed. Who asks looks. */
   async takeHint(): Promise<boolean> {
     if (this.#hint === null) return false;
-    await breathe();
-    await breathe(); // by now the loop has taken from the system what was hinted at before the call
+    await yieldToOthers();
+    await yieldToOthers(); // by now the loop has taken from the system what was hinted at before the call
     return this.#take();
   }
 
@@ -166,7 +166,7 @@ const startFolderHint: StartHint = (onHint, onFull) => {
         if (watchers.has(folder)) continue;
         try {
           begin(folder);
-          if (++begun % SLICE === 0) await breathe();
+          if (++begun % SLICE === 0) await yieldToOthers();
         } catch (error) {
           covered = null; // tried again next time
           if (!REFUSALS.has((error as NodeJS.ErrnoException).code)) continue; // gone since it was found, or not readable: the poll says so

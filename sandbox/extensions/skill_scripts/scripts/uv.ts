@@ -1,5 +1,5 @@
 import type { ConfinedOutcome, ConfinedPath } from '@pith/held-process';
-import { realOf } from '@pith/safe-files';
+import { realPathOf } from '@pith/safe-files';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 
@@ -30,7 +30,7 @@ export function uvRun(script: string, program: string | null, home: string | nul
   const python: Readonly<Record<string, string>> = pythons === null ? {} : { UV_PYTHON_INSTALL_DIR: pythons };
   if (!isConfined) return { argv, readOnly: [], env: { ...base, ...python, ...(cache === null ? {} : { UV_CACHE_DIR: cache }) } };
   const readOnly: ConfinedPath[] = [
-    { from: realOf(program), at: program },
+    { from: realPathOf(program), at: program },
     ...(pythons !== null && names(pythons).length > 0 ? [pythons] : []),
     ...(cache === null ? [] : fetched(cache)),
   ];

@@ -13,7 +13,7 @@ import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { clean } from '@pith/skill-files';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
 import type { Reranking } from '../reranking.ts';
-import { countOption } from '../search-command.ts';
+import { countOption } from '../commands.ts';
 import {
   casesOf,
   DEPTH,
@@ -22,12 +22,12 @@ import {
   type Figures,
   figuresOf,
   isIn,
-  LexicalTrial,
+  LeaveOneOutRanker,
   type Outcome,
   outcomesOf,
   positive,
 } from './evaluate.ts';
-import { documentsOf, ENOUGH_CASES, isOffered, rankerTrial, rerankedTrial } from './measure.ts';
+import { documentsOf, ENOUGH_CASES, isOffered, rankByProvider, rankByReranker } from './measure.ts';
 
 const LEXICAL = 'lexical';
 const FUSED = 'fused';
@@ -58,27 +58,27 @@ export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, le
       const { skills } = await library.records();
       const named = typeof input.options['ranker'] === 'string' ? input.options['ranker'] : LEXICAL;
       await learned?.look();
-      const taught = (id: string) => learned?.of(id) ?? [];
-      const { cases: all, tasks, problems } = await collect(asked, library, taught);
+      const learnedOf = (id: string) => learned?.of(id) ?? [];
+      const { cases: all, tasks, problems } = await collect(asked, library, learnedOf);
       const offered = skills.filter(isOffered).map(({ id }) => id);
-      const documents = await documentsOf(offered, library, signal, taught);
+      const documents = await documentsOf(offered, library, signal, learnedOf);
       const knowsThem = named !== LEXICAL && named !== FUSED;
       const cases = knowsThem ? all.filter((one) => !isIn(documents.get(one.skillId), one)) : all;
       const leftOut = all.length - cases.length;
-      const lexical = new LexicalTrial(documents);
+      const lexical = new LeaveOneOutRanker(documents);
       await lexical.prepare(signal);
       const reports = [reportOf(LEXICAL, await outcomesOf(cases, (one) => lexical.rank(one), signal), k)];
       if (named === FUSED) {
         const reranker = await reranking.current();
         if (reranker === null)
           throw new PithError('not_found', 'no embedding model is set up', { cure: 'set extensions.embedding.model in pith.yaml' });
-        reports.push(reportOf(named, await outcomesOf(cases, await rerankedTrial(cases, lexical, reranker, { signal }), signal), k));
+        reports.push(reportOf(named, await outcomesOf(cases, await rankByReranker(cases, lexical, reranker, { signal }), signal), k));
         await reranking.examined(reranker);
       } else if (named !== LEXICAL) {
         const ranker = find(RankerProvider).find(({ extensionId }) => extensionId === named);
         if (ranker === undefined) throw unknownRanker(named, find(RankerProvider));
         const given = await Promise.all(offered.map((id) => library.document(id)));
-        reports.push(reportOf(named, await outcomesOf(cases, await rankerTrial(ranker, given, signal), signal), k));
+        reports.push(reportOf(named, await outcomesOf(cases, await rankByProvider(ranker, given, signal), signal), k));
       }
       const refused = named === FUSED ? refusal(reports[0]!.figures, reports.at(-1)!.figures) : null;
       io.json({ k, tasks, leftOut, problems: [...problems], refused, rankers: reports.map(jsonOf) });
@@ -159,7 +159,7 @@ function jsonOf({ name, figures, notLoad: [passed, cases], failed }: Report): Js
 interface Rest {
   readonly k: number;
   readonly tasks: number;
-  /** Cases that another extension's ranker was told as examples. */
+  /** Cases that another extension's ranker knows as examples. */
   readonly leftOut: number;
   readonly problems: readonly string[];
   readonly refused: string | null;
@@ -169,9 +169,7 @@ function print(io: CommandIO, reports: readonly Report[], { k, tasks, leftOut, p
   const [{ figures: first, notLoad }] = reports as readonly [Report, ...Report[]];
   for (const problem of problems) io.error(clean(problem));
   if (leftOut > 0)
-    io.print(
-      `${leftOut} ${leftOut === 1 ? 'text is' : 'texts are'} left out: the ranker was told them. It is measured by evals/evals.yaml.`,
-    );
+    io.print(`${leftOut} ${leftOut === 1 ? 'text is' : 'texts are'} left out: the ranker knows them. It is measured by evals/evals.yaml.`);
   if (first.cases + notLoad[1] === 0 && leftOut === 0)
     io.print("No skill that was asked for has examples. Add 'examples' to its frontmatter, or evals/evals.yaml.");
   else if (first.cases + notLoad[1] > 0) {

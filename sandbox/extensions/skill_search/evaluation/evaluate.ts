@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { Bm25fRanker } from '@pith/word-ranker';
 import type { RankedSkill, SkillRecord } from 'pith/skill_registry';
 import type { searchedOf } from '../search-index.ts';
@@ -8,7 +8,7 @@ export interface EvalCase {
   readonly skillId: string;
   readonly text: string;
   readonly should: 'load' | 'not_load';
-  /** Where it comes from: the frontmatter's `examples`, its `triggers`, what people taught, or `evals/evals.yaml`. */
+  /** Where it comes from: the frontmatter's `examples`, its `triggers`, what was learned, or `evals/evals.yaml`. */
   readonly from: 'examples' | 'triggers' | 'learned' | 'evals';
 }
 
@@ -79,7 +79,7 @@ export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, sig
     const ids = (await rank(one)).map(({ id }) => id);
     const at = ids.indexOf(one.skillId);
     outcomes.push({ case: one, rank: at < 0 ? null : at + 1, before: ids.slice(0, at < 0 ? 3 : at).slice(0, 3) });
-    await breathe();
+    await yieldToOthers();
   }
   return outcomes;
 }
@@ -91,7 +91,7 @@ type Document = ReturnType<typeof searchedOf>;
  * Ranks by words as a turn does, without help from the case itself: where its text is one of those that the skill is found by, the skill
  * is indexed without it meanwhile.
  */
-export class LexicalTrial {
+export class LeaveOneOutRanker {
   readonly #ranker = new Bm25fRanker();
   readonly #documents: ReadonlyMap<string, Document>;
 
@@ -104,7 +104,7 @@ export class LexicalTrial {
     for (const document of this.#documents.values()) {
       signal?.throwIfAborted();
       this.#ranker.upsert(document);
-      await breathe();
+      await yieldToOthers();
     }
   }
 

@@ -3,7 +3,7 @@ import { type Remote, PithError } from 'pith';
 import type { RankedSkill, RankerDocument, RankerProvider, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import type { RerankerProvider } from '../contract.ts';
 import { searchedOf } from '../search-index.ts';
-import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LexicalTrial, outcomesOf, type RankCase } from './evaluate.ts';
+import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LeaveOneOutRanker, outcomesOf, type RankCase } from './evaluate.ts';
 
 /** nDCG@10 on the examples of the skills: of words alone, and as a re-ranker orders them. */
 export interface Measure {
@@ -16,7 +16,7 @@ export interface Measure {
 
 /** With fewer examples a figure says nothing. */
 export const ENOUGH_CASES = 20;
-/** It runs beside a conversation: so many cases and skills tell a good order from a bad one. */
+/** The measure runs beside a conversation. So many cases and skills suffice to distinguish a good order from a bad one. */
 const MOST_CASES = 200;
 const MOST_SKILLS = 1000;
 const AT_ONCE = 64;
@@ -50,15 +50,15 @@ export async function measure(
   const asked = new Set(cases.map(({ skillId }) => skillId));
   const others = skills.filter((skill) => isOffered(skill) && !asked.has(skill.id)).map(({ id }) => id);
   const documents = await documentsOf([...asked, ...spread(others, Math.max(0, MOST_SKILLS - asked.size))], library, signal);
-  const trial = new LexicalTrial(documents);
-  await trial.prepare(signal);
-  const lexical = await outcomesOf(cases, (one) => trial.rank(one), signal);
-  const ranked = await rerankedTrial(cases, trial, reranker, { among: [...documents.keys()], signal });
+  const lexicalRanker = new LeaveOneOutRanker(documents);
+  await lexicalRanker.prepare(signal);
+  const lexical = await outcomesOf(cases, (one) => lexicalRanker.rank(one), signal);
+  const ranked = await rankByReranker(cases, lexicalRanker, reranker, { among: [...documents.keys()], signal });
   const reranked = await outcomesOf(cases, ranked, signal);
   return { digest: all.digest, cases: cases.length, lexical: figuresOf(lexical).ndcgAt10, reranked: figuresOf(reranked).ndcgAt10 };
 }
 
-/** What each of these skills is found by; `learned`: also what people's texts taught. */
+/** What each of these skills is found by; `learned`: also what was learned from people's texts. */
 export async function documentsOf(
   ids: readonly string[],
   library: Remote<SkillLibrary>,
@@ -74,9 +74,9 @@ export async function documentsOf(
 }
 
 /** The order of a re-ranker, which is asked for all cases at once. */
-export async function rerankedTrial(
+export async function rankByReranker(
   cases: readonly EvalCase[],
-  trial: LexicalTrial,
+  lexicalRanker: LeaveOneOutRanker,
   reranker: Remote<RerankerProvider>,
   { among, signal }: { readonly among?: readonly string[]; readonly signal: AbortSignal },
 ): Promise<RankCase> {
@@ -84,7 +84,7 @@ export async function rerankedTrial(
   const options = { k: DEPTH, weak: true, complete: true, ...(among === undefined ? {} : { among }) };
   for (let from = 0; from === 0 || from < cases.length; from += AT_ONCE) {
     const some = cases.slice(from, from + AT_ONCE);
-    const requests = some.map((one) => ({ query: one.text, found: trial.rank(one) }));
+    const requests = some.map((one) => ({ query: one.text, found: lexicalRanker.rank(one) }));
     const answers = await reranker.rerank(requests, options, signal);
     for (const [at, one] of some.entries()) {
       const answer = answers[at];
@@ -95,8 +95,8 @@ export async function rerankedTrial(
   return (one) => found.get(one) ?? [];
 }
 
-/** The ranker of an extension, told of all skills first, as a chat tells it. Others may be using it: nothing is taken from it to measure it. */
-export async function rankerTrial(
+/** Sends all skills to the ranker of an extension first, as a chat does. Others may be using it, so nothing is removed from it to measure it. */
+export async function rankByProvider(
   ranker: Remote<RankerProvider>,
   documents: readonly RankerDocument[],
   signal: AbortSignal,

@@ -4,7 +4,7 @@ import { queryTerms } from '@pith/word-ranker';
 type Database = ExtensionContext['database'];
 
 /** A text for which a skill was loaded. */
-export interface Lesson {
+export interface Example {
   readonly skillId: string;
   readonly text: string;
 }
@@ -19,7 +19,7 @@ export const LONGEST_EXAMPLE = 300;
 const TABLE = `CREATE TABLE IF NOT EXISTS skill_search__examples (
   id INTEGER PRIMARY KEY AUTOINCREMENT, skill TEXT NOT NULL, text TEXT NOT NULL, at INTEGER NOT NULL)`;
 
-/** What people's texts taught, in one table, read again when another process has changed it. */
+/** What was learned from people's texts, in one table, read again when another process has changed it. */
 export class LearnedExamples {
   private readonly database: Database;
   private readonly clock: Clock;
@@ -66,11 +66,11 @@ export class LearnedExamples {
   }
 
   /** Keeps what says something new. */
-  async add(lessons: readonly Lesson[]): Promise<void> {
+  async add(examples: readonly Example[]): Promise<void> {
     await this.look();
     const now = this.clock.now();
     const written = [];
-    for (const { skillId, text } of lessons) {
+    for (const { skillId, text } of examples) {
       const set = this.setOf(skillId);
       if (!set.isNew(text)) continue;
       const gone = set.add(text);
@@ -125,7 +125,7 @@ class ExampleSet {
     return !this.known.some((one) => likeness(terms, one.terms) >= SAME);
   }
 
-  /** Where there are too many, the one goes that is told best by another, the older of two: it is returned. */
+  /** Returns the text that is removed where there are too many: of the two most alike, the older one; null where there are not. */
   add(text: string): string | null {
     const all = [...this.known, { text, terms: termsOf(text) }];
     const [gone] = all.length > MOST_OF_ONE ? all.splice(mostRedundant(all.map(({ terms }) => terms)), 1) : [];

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type Logger, messageOf, type TurnInfo, type TurnProvider } from 'pith';
 import { hideKeys } from '@pith/plain-text';
 import type { SkillRecord, SkillUsed } from 'pith/skill_registry';
@@ -88,7 +88,7 @@ function cut(text: string): string {
   return (space > LONGEST_EXAMPLE / 2 ? head.slice(0, space) : head).replace(/[\ud800-\udbff]$/, '').trimEnd();
 }
 
-export interface TurnLessonsPorts {
+export interface ExampleRecorderPorts {
   readonly learned: Pick<LearnedExamples, 'add' | 'look' | 'count' | 'forget'>;
   readonly logger: Logger;
   /** The skill that counts under an id. */
@@ -101,13 +101,13 @@ export interface TurnLessonsPorts {
 const MOST_SKILLS = 3;
 
 /** Learns from turns that loaded a skill and ended well: what the person said, and what was loaded for it. Nobody waits for it. */
-export class TurnLessons {
-  private readonly ports: TurnLessonsPorts;
+export class ExampleRecorder {
+  private readonly ports: ExampleRecorderPorts;
   /** By turn, ids of the skills that were chosen for its text. */
   private readonly turns = new Map<string, Set<string>>();
   private learning: Promise<void> = Promise.resolve();
 
-  constructor(ports: TurnLessonsPorts) {
+  constructor(ports: ExampleRecorderPorts) {
     this.ports = ports;
   }
 
@@ -125,7 +125,7 @@ export class TurnLessons {
   ended(turn: TurnInfo, reason: Parameters<NonNullable<TurnProvider['endTurn']>>[1]): void {
     if (reason === 'awaiting_approval') return;
     this.learning = this.learning.then(async () => {
-      await breathe(); // what it used last has been said by then
+      await yieldToOthers(); // what it used last has been said by then
       const ids = this.turns.get(turn.id) ?? new Set();
       this.turns.delete(turn.id);
       if (reason === 'done' && ids.size > 0 && ids.size <= MOST_SKILLS) await this.learn(turn, ids);
@@ -152,15 +152,15 @@ export class TurnLessons {
     try {
       if (!(await allows(turn))) return;
       const said = turn.userTexts.at(-1) ?? '';
-      const lessons = [];
+      const examples = [];
       for (const skillId of ids) {
         const skill = await skillOf(skillId);
         const text = skill === undefined ? null : exampleOf(said, skill);
-        if (text !== null) lessons.push({ skillId, text });
+        if (text !== null) examples.push({ skillId, text });
       }
-      if (lessons.length > 0) await learned.add(lessons);
+      if (examples.length > 0) await learned.add(examples);
     } catch (error) {
-      logger.warn('what a turn taught is not kept', { error: messageOf(error) });
+      logger.warn('what was learned from a turn is not kept', { error: messageOf(error) });
     }
   }
 }

@@ -1,0 +1,70 @@
+import { type AgentSpec, type Command, type CommandInput, PithError, type Remote } from 'pith';
+import type { FoundSkills, SkillExplainer, SkillLibrary } from 'pith/skill_registry';
+import { renderTable, textColumns, widthOf } from '@pith/command-line';
+import { printableLine } from '@pith/plain-text';
+import { briefOf } from '@pith/skill-files';
+import type { LearnedExamples } from './learning/learned-examples.ts';
+
+/** Finds skills for a command, which waits until the answer is complete. */
+export interface SkillFinder {
+  find(query: string, options: { readonly k: number; readonly agent?: AgentSpec }, signal?: AbortSignal): Promise<FoundSkills>;
+}
+
+/** `pith skills search`. */
+export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Command {
+  return {
+    path: 'skills search',
+    description: 'Find skills by what they are for',
+    arguments: [{ name: 'query', description: 'words of the request', required: true, variadic: true }],
+    options: [{ name: 'limit', short: 'k', type: 'number', default: 8, description: 'how many at most' }],
+    async run(input, io, signal) {
+      const query = [input.arguments['query'] ?? []].flat().join(' ');
+      const { ranked, note } = await finder.find(query, { k: countOption(input, 'limit', 8) }, signal);
+      if (note !== null) io.error(note);
+      const { skills } = await library.records();
+      const rows = ranked.map(({ id, score, why }) => {
+        const skill = skills.find((one) => one.id === id);
+        return [id, score.toFixed(2), why.join(' '), skill === undefined ? '' : briefOf(skill)];
+      });
+      if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why: [...why] })));
+      else if (ranked.length === 0) io.print(`No skill matches '${printableLine(query)}'. See pith skills list.`);
+      else io.print(renderTable(rows, textColumns(['ID', 'SCORE', 'MATCHED', 'DESCRIPTION']), widthOf(io)));
+    },
+  };
+}
+
+/** How many things an option asks for. Throws `usage` for what is no whole number from 1. */
+export function countOption({ options }: Pick<CommandInput, 'options'>, name: string, otherwise: number): number {
+  const given = options[name] ?? otherwise;
+  if (Number.isSafeInteger(given) && Number(given) >= 1) return Number(given);
+  throw new PithError('usage', `--${name} must be a whole number of at least 1, not '${String(given)}'`);
+}
+
+/** More than any sandbox has. */
+const ALL = 1_000_000;
+
+/** How a skill ranks for a text, among what the agent may see, and how many learned texts help to find it. */
+export async function explainRanking(
+  finder: SkillFinder,
+  learned: LearnedExamples | null,
+  [skill, { agent, text }, signal]: Parameters<SkillExplainer['explainSkill']>,
+): ReturnType<SkillExplainer['explainSkill']> {
+  const lines: string[] = [];
+  let ranking = null;
+  if (text !== null) {
+    const { ranked, by, note } = await finder.find(text, { k: ALL, ...(agent === null ? {} : { agent }) }, signal);
+    const at = skill.state === 'offered' ? ranked.findIndex(({ id }) => id === skill.id) : -1;
+    const { score = null, why = [] } = ranked[at] ?? {};
+    ranking = { text, rank: at < 0 ? null : at + 1, of: ranked.length, score, why, by, instead: note };
+    lines.push(
+      at < 0
+        ? `search: does not rank for '${text}'; ${ranked.length === 1 ? '1 other skill does' : `${ranked.length} other skills do`}`
+        : `search: ranks ${at + 1} of ${ranked.length} for '${text}' (score ${score?.toFixed(2)}${by === 'lexical' || by === null ? '' : ` by ${by}`}; matched ${why.join(', ')})`,
+      ...(note === null ? [] : [note]),
+    );
+  }
+  await learned?.look();
+  const count = learned?.count(skill.id) ?? 0;
+  if (count > 0) lines.push(`learned: ${count} of the texts that it was loaded for ${count === 1 ? 'helps' : 'help'} to find it`);
+  return { lines, json: { ranking, learned: count } };
+}
