@@ -2,7 +2,7 @@ import { type Command, type ExtensionContext, type JsonValue, messageOf, PithErr
 import { printable } from '@pith/plain-text';
 import { SkillExplainer } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
-import { diagnosticJson, diagnosticText, realOf } from '@pith/skill-files';
+import { diagnosticJson, diagnosticText } from '@pith/skill-files';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
