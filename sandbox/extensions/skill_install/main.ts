@@ -29,7 +29,7 @@ export default class SkillInstall implements CommandProvider, SkillInspector, Sk
 
   async inspect(directory: string): ReturnType<SkillInspector['inspect']> {
     const { inspectSkill } = await import('./safety/inspection.ts');
-    return inspectSkill(directory);
+    return (await inspectSkill(directory)).findings;
   }
 
   /** Where it was installed from. */

@@ -1,10 +1,9 @@
 import type { Command, CommandContext } from 'pith';
 import { list } from './commands/list.ts';
 import { show } from './commands/show.ts';
-import { untrust } from './commands/trust.ts';
 import { validate } from './commands/validate.ts';
 
 /** The commands for which the extension is not activated. What imports much is imported by the command that needs it. */
 export default function commands(context: CommandContext): Command[] {
-  return [list(context), show(context), validate(context), untrust(context)];
+  return [list(context), show(context), validate(context)];
 }

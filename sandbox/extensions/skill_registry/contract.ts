@@ -286,36 +286,27 @@ export const SkillSuggester = defineProtocol<SkillSuggester>('skills.suggester',
   suggestionsFor: { kind: 'method', signature: 'suggestionsFor(turn: TurnInfo): Promise<string[]>', timeoutMs: 1000 },
 });
 
-/** What was found in a skill's folder. Nothing of it was run. */
-export interface SkillInspection {
-  readonly files: readonly { readonly path: string; readonly size: number }[];
-  readonly links: readonly { readonly path: string; readonly target: string }[];
-  /** Files that can be run. */
-  readonly scripts: readonly string[];
-  /** As SKILL.md names them: `path:Export`. */
-  readonly toolsets: readonly string[];
-  /** What a person should look at before they trust it, worst first. */
-  readonly findings: readonly {
-    /** `high` stops what nobody watches; `medium` and `low` are shown. */
-    readonly severity: 'high' | 'medium' | 'low';
-    readonly code: string;
-    /** Relative to the skill's folder. */
-    readonly file: string;
-    /** From 1. */
-    readonly line: number;
-    readonly message: string;
-  }[];
+/** What a person should look at before they trust a skill. */
+export interface SkillFinding {
+  /** `high` stops what nobody watches; `medium` and `low` are shown. */
+  readonly severity: 'high' | 'medium' | 'low';
+  readonly code: string;
+  /** Relative to the skill's folder; `.` for the whole of it. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly message: string;
 }
 
 /** Looks at skills before a person trusts them. */
 export interface SkillInspector {
-  /** Rejects where the folder cannot be read. */
-  inspect(directory: string): Promise<SkillInspection>;
+  /** Worst first. Runs nothing of the skill. Rejects where the folder cannot be read. What all inspectors find counts. */
+  inspect(directory: string): Promise<readonly SkillFinding[]>;
 }
 
 export const SkillInspector = defineProtocol<SkillInspector>(
   'skills.inspector',
-  { inspect: { kind: 'method', signature: 'inspect(directory: string): Promise<SkillInspection>', timeoutMs: 60_000 } },
+  { inspect: { kind: 'method', signature: 'inspect(directory: string): Promise<SkillFinding[]>', timeoutMs: 60_000 } },
   { inProcessOnly: true },
 );
 

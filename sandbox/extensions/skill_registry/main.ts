@@ -17,7 +17,6 @@ import {
 import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
 import {
   type SkillChange,
-  SkillInspector,
   SkillLibrary,
   type SkillPlace,
   type SkillRecords,
@@ -32,6 +31,7 @@ import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
 import { readyForPreview, ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
+import { findingsIn } from './trust/findings-in.ts';
 import { SkillTurns } from './turns.ts';
 import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
@@ -69,10 +69,7 @@ export default class SkillRegistryExtension
     this.#context = context;
     this.#registry = new SkillRegistry({
       ...registryOptions(context),
-      inspect: async (directory) => {
-        const [inspector] = context.find(SkillInspector);
-        return inspector === undefined ? null : (await inspector.inspect(directory)).findings;
-      },
+      inspect: (directory) => findingsIn(context, directory),
       onChange: (change, snapshot) => {
         context.events.publish(skillsChanged, change);
         context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });

@@ -62,6 +62,12 @@ describe('S14 what is trusted, while it cannot be written', () => {
     const harmful = await readFile(file, 'utf8');
     swap = () => writeFile(file, skillText({ name: 'letters', body: 'Harmless.\n' }));
     expect((await states())['letters']).toContain('it changed while it was scanned');
+    await writeFile(file, harmful);
+    swap = async () => {
+      await writeFile(file, skillText({ name: 'letters', body: 'Harmless.\n' }));
+      await writeFile(file, harmful); // and back
+    };
+    expect((await states())['letters']).toContain('it changed while it was scanned');
     const seen: string[] = [];
     swap = async () => void seen.push(await readFile(file, 'utf8'));
     await writeFile(file, harmful);

@@ -130,6 +130,30 @@ describe('S14 skills that are trusted with the project', () => {
     expect((await (await open()).states())['letters']).toMatch(said);
   });
 
+  it('S14 what the scan warns of is not offered by the yes to the project: a person looks at it first', async () => {
+    const { project, open } = await trustedProject([SOURCE]);
+    await appendFile(path.join(project, SOURCE, 'letters/SKILL.md'), HARM);
+    const { pith, states, prompt } = await open();
+    await states(); // scans nothing, so it decides nothing for good
+    expect(await prompt()).not.toContain('Knows all about letters.');
+    expect(await prompt()).toContain('Knows all about tables.');
+    const said = /^skill 'letters' is not offered: it was trusted with the project, and the scan found SKILL\.md:\d+ /;
+    expect((await pith.kernel.problems()).map(({ message }) => message)).toContainEqual(expect.stringMatching(said));
+    await pith.command(`skills trust ${SOURCE}/letters`); // nobody can be asked: refused
+    await pith.stop();
+    const next = await open();
+    expect(await next.prompt()).not.toContain('Knows all about letters.');
+    await writeFile(path.join(project, SOURCE, 'letters/SKILL.md'), skillText({ name: 'letters', description: 'Harmless now.' }));
+    await expect.poll(next.prompt).toContain('Harmless now.');
+  });
+
+  it('S14 the first command of all may take back one skill: the others stay trusted with the project', async () => {
+    const { open } = await trustedProject([SOURCE]);
+    const { pith, states } = await open();
+    await pith.command(`skills untrust ${SOURCE}/letters`);
+    expect(await states()).toMatchObject({ letters: NOT_TRUSTED(SOURCE), tables: 'offered' });
+  });
+
   it('S14 a command that scans nothing takes no changed text for good: it is scanned before a model gets it', async () => {
     const { project, open } = await trustedProject([SOURCE]);
     const first = await open();

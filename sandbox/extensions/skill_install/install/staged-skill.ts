@@ -2,7 +2,7 @@ import { mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
 import { FILE_LIMIT, parseSkillFile, readRegularFile, treeDigest } from '@pith/skill-files';
-import type { SkillInspection } from 'pith/skill_registry';
+import type { SkillInspection } from '../safety/scan-finding.ts';
 import { inspectSkill } from '../safety/inspection.ts';
 import { checkNames, LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
 import type { FoundSkill } from './found-skills.ts';

@@ -3,7 +3,6 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { messageOf } from 'pith';
-import type { SkillInspection } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import { folderTree, type FolderTree, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
 import { downloadAndRun } from './download-and-run.ts';
@@ -11,7 +10,15 @@ import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
-import { bySeverity, excerpt, type ScanFinding, type ScannedLine, type ScannedText, type Scanner } from './scan-finding.ts';
+import {
+  bySeverity,
+  excerpt,
+  type ScanFinding,
+  type ScannedLine,
+  type ScannedText,
+  type Scanner,
+  type SkillInspection,
+} from './scan-finding.ts';
 
 /** Of one file; what follows is told as not looked at. */
 const FILE_LIMIT = 1024 * 1024;

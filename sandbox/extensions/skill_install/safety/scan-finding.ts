@@ -1,7 +1,19 @@
-import type { SkillInspection } from 'pith/skill_registry';
+import type { SkillFinding } from 'pith/skill_registry';
 
 /** One thing in a skill that a person should look at before it is trusted. */
-export type ScanFinding = SkillInspection['findings'][number];
+export type ScanFinding = SkillFinding;
+
+/** What was found in a skill's folder. Nothing of it was run. */
+export interface SkillInspection {
+  readonly files: readonly { readonly path: string; readonly size: number }[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  /** Files that can be run. */
+  readonly scripts: readonly string[];
+  /** As SKILL.md names them: `path:Export`. */
+  readonly toolsets: readonly string[];
+  /** Worst first. */
+  readonly findings: readonly ScanFinding[];
+}
 export type ScanSeverity = ScanFinding['severity'];
 
 /** What a scanner noticed in one text. */

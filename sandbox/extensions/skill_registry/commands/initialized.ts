@@ -4,7 +4,7 @@ import type { SkillsConfig } from '../config.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { explain } from './explain.ts';
-import { trust } from './trust.ts';
+import { trust, untrust } from './trust.ts';
 
 /** All commands, also those that need a kernel. */
 export function initializedCommands(
@@ -12,5 +12,5 @@ export function initializedCommands(
   registry: SkillRegistry,
   search: SkillSearch,
 ): readonly Command[] {
-  return [...commands(context), trust(context), explain(context, registry, search)];
+  return [...commands(context), trust(context), untrust(context), explain(context, registry, search)];
 }

@@ -2,9 +2,10 @@ import { type Command, type CommandContext, type CommandIO, type ExtensionContex
 import { needsPerson } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
-import { type SkillInspection, SkillInspector } from '../contract.ts';
+import type { SkillFinding } from '../contract.ts';
 import { isProgram, realOf } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
+import { findingsIn } from '../trust/findings-in.ts';
 import { folderOf } from '../trust/trust.ts';
 import type { SkillTree } from '../trust/skill-tree.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';
@@ -29,8 +30,7 @@ export function trust(context: ExtensionContext): Command {
           io.print(`The skills of ${target.source.label} are trusted: ${trustedWithoutAsking(target.source)}.`);
           return 0;
         }
-        const [inspector] = context.find(SkillInspector);
-        const { looked, unread } = await lookAt(registry, target, inspector ?? null);
+        const { looked, unread } = await lookAt(registry, target, (directory) => findingsIn(context, directory));
         print(target, looked, unread, io);
         const wanted = looked.length > 0 && (await isWanted(looked, io));
         if (wanted) await record(registry, target, looked, context);
@@ -47,7 +47,7 @@ export function trust(context: ExtensionContext): Command {
   return needsPerson<CommandIO, Command>(command, (message, options) => new PithError('confirmation_needed', message, options));
 }
 
-export function untrust(context: CommandContext): Command {
+export function untrust(context: ExtensionContext): Command {
   return {
     path: 'skills untrust',
     description: 'Offer the skills of a source no more',
@@ -59,7 +59,8 @@ export function untrust(context: CommandContext): Command {
           throw new PithError('not_allowed', `the skills of ${source.label} are always trusted: ${trustedWithoutAsking(source)}`, {
             cure: 'list them under skills.disabled, or leave the source out with skills.sources',
           });
-        await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (before) => {
+        await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (recorded) => {
+          const before = recorded ?? registry.trust.sourceRecord(source);
           const skills = new Map(skill === null ? [] : before?.skills);
           if (skill !== null) skills.delete(folderOf(source, skill.directory));
           // What is left keeps `auto` from taking it back as new, and the project's trust from counting again.
@@ -76,8 +77,9 @@ export function untrust(context: CommandContext): Command {
 interface Looked {
   readonly skill: Skill;
   readonly trusted: TrustedTree;
-  readonly inspection: SkillInspection;
-  /** False: no extension that scans is on, and the inspection is no more than what lies there. */
+  readonly tree: SkillTree;
+  readonly findings: readonly SkillFinding[];
+  /** False: no extension that scans is on. */
   readonly isScanned: boolean;
 }
 
@@ -85,7 +87,7 @@ interface Looked {
 async function lookAt(
   registry: SkillRegistry,
   { source, skills }: TrustTarget,
-  inspector: Pick<SkillInspector, 'inspect'> | null,
+  scan: (directory: string) => Promise<readonly SkillFinding[] | null>,
 ): Promise<{ readonly looked: readonly Looked[]; readonly unread: readonly string[] }> {
   const looked: Looked[] = [];
   const unread: string[] = [];
@@ -93,24 +95,23 @@ async function lookAt(
     const subject = { ...skill, declared: skill };
     const before = await registry.trust.look(source, subject).catch((error: unknown) => void unread.push(`${skill.id}: ${String(error)}`));
     if (before === undefined) continue;
-    const scanned = await inspector?.inspect(skill.realDirectory);
+    const findings = await scan(skill.realDirectory);
     const { tree, trusted } = await registry.trust.look(source, subject);
     const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
-    if (trusted.tree !== before.trusted.tree || file === undefined || file.stamp !== skill.stamp)
+    if (trusted.tree !== before.trusted.tree || tree.stats !== before.tree.stats || file === undefined || file.stamp !== skill.stamp)
       throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
-    looked.push({ skill, trusted, inspection: scanned ?? plainly(skill, tree), isScanned: scanned !== undefined });
+    looked.push({ skill, trusted, tree, findings: findings ?? [], isScanned: findings !== null });
   }
   return { looked, unread };
 }
 
-/** What lies there, where nothing scans it. */
-function plainly({ toolsets }: Skill, { tree: { files, links } }: SkillTree): SkillInspection {
+/** What lies there, whoever scans it. */
+function contentsOf({ skill: { toolsets }, tree: { tree } }: Looked) {
   return {
-    files: files.map(({ path, size }) => ({ path, size })),
-    links: links.map(({ path, target }) => ({ path, target })),
-    scripts: files.filter(isProgram).map(({ path }) => path),
-    toolsets,
-    findings: [],
+    files: tree.files.map(({ path, size }) => ({ path, size })),
+    links: tree.links.map(({ path, target }) => ({ path, target })),
+    scripts: tree.files.filter(isProgram).map(({ path }) => path),
+    toolsets: [...toolsets],
   };
 }
 
@@ -121,7 +122,7 @@ async function isWanted(looked: readonly Looked[], io: CommandIO): Promise<boole
     io.error(`pith: nothing was trusted: ${UNSCANNED.replace('N', 'n')}; run it in a terminal and look at them`);
     return false;
   }
-  const serious = looked.filter(({ inspection }) => inspection.findings.some(({ severity }) => severity === 'high'));
+  const serious = looked.filter(({ findings }) => findings.some(({ severity }) => severity === 'high'));
   if (serious.length === 0) return true;
   io.error(
     `pith: nothing was trusted: ${serious.map(idOf).join(', ')} ${serious.length === 1 ? 'has' : 'have'} findings of severity high; run it in a terminal and look at them`,
@@ -131,21 +132,25 @@ async function isWanted(looked: readonly Looked[], io: CommandIO): Promise<boole
 
 async function record(registry: SkillRegistry, target: TrustTarget, looked: readonly Looked[], { clock }: CommandContext): Promise<void> {
   const { source, skill } = target;
-  await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, clock, (before) => ({
-    whole: skill === null || before?.whole === true,
-    withProject: skill !== null && before?.withProject === true,
-    at: new Date(clock.now()).toISOString(),
-    skills: new Map([
-      ...(skill === null ? [] : (before?.skills ?? [])),
-      ...looked.map((one): [string, TrustedTree] => [folderOf(source, one.skill.directory), one.trusted]),
-    ]),
-  }));
+  await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, clock, (recorded) => {
+    const before = recorded ?? registry.trust.sourceRecord(source);
+    return {
+      whole: skill === null || before?.whole === true,
+      withProject: skill !== null && before?.withProject === true,
+      at: new Date(clock.now()).toISOString(),
+      skills: new Map([
+        ...(skill === null ? [] : (before?.skills ?? [])),
+        ...looked.map((one): [string, TrustedTree] => [folderOf(source, one.skill.directory), one.trusted]),
+      ]),
+    };
+  });
 }
 
 function print({ source, left }: TrustTarget, looked: readonly Looked[], unread: readonly string[], io: CommandIO): void {
   io.print(`${source.label}: ${source.directory}`);
-  for (const { skill, inspection } of looked) {
-    const { files, links, scripts, toolsets, findings } = inspection;
+  for (const one of looked) {
+    const { skill, findings } = one;
+    const { files, links, scripts, toolsets } = contentsOf(one);
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     io.print(
       `\n${skill.id}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${bytes} bytes${skill.reason === null ? '' : `; ${skill.reason}`}`,
@@ -166,12 +171,14 @@ function idOf({ skill }: Looked): string {
   return skill.id;
 }
 
-function json({ skill, inspection, isScanned, trusted }: Looked): JsonValue {
+function json(one: Looked): JsonValue {
+  const { skill, findings, isScanned, trusted } = one;
   return {
     id: skill.id,
     path: skill.file,
     tree: trusted.tree,
     scanned: isScanned,
-    ...(inspection as unknown as { [key: string]: JsonValue }),
+    ...contentsOf(one),
+    findings: findings.map((each) => ({ ...each })),
   };
 }

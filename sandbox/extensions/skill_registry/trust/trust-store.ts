@@ -32,10 +32,10 @@ export class TrustStore {
     return problem === null ? merged(sources.get(place) ?? null, this.#pending.get(place)) : null;
   }
 
-  /** Takes a source that was trusted with the project as it is, unless there is a record of it by now. */
-  adopt(place: string, source: TrustedSource): void {
+  /** Takes a source that was trusted with the project as it is, unless there is a record of it by now. `lasts`: also for other processes. */
+  adopt(place: string, source: TrustedSource, lasts: boolean): void {
     this.#of(place).adopted = source;
-    this.#write(place);
+    if (lasts) this.#write(place);
   }
 
   /** A skill of a trusted source was found to be all right as it is now, or to wait. */

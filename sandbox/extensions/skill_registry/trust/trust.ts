@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type Clock, type Logger, messageOf } from 'pith';
 import { Breather, fileDigest, placeOf, realOf } from '@pith/skill-files';
-import type { SkillInspection } from '../contract.ts';
+import type { SkillFinding } from '../contract.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
 import { changedRisks, type Declared, digestTree, isRisky, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
@@ -34,8 +34,8 @@ export interface TrustOptions {
   readonly mode: TrustMode;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Scans a skill's folder; absent, or null: nothing scans. */
-  readonly inspect?: ((directory: string) => Promise<SkillInspection['findings'] | null>) | undefined;
+  /** Scans a skill's folder; null: nothing scans. Absent: this process cannot, so it writes down nothing of what is not scanned. */
+  readonly inspect?: ((directory: string) => Promise<readonly SkillFinding[] | null>) | undefined;
 }
 
 /** What to do about a skill that is not trusted. */
@@ -90,11 +90,7 @@ export class Trust {
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */
-  async look(
-    source: Source,
-    skill: TrustSubject,
-    breather = new Breather(),
-  ): Promise<{ readonly tree: SkillTree; readonly trusted: TrustedTree }> {
+  async look(source: Source, skill: TrustSubject, breather = new Breather()): Promise<Looked> {
     const tree = await this.#treeOf(source, skill, breather);
     const digests = await this.#digestsOf(tree, skill.declared, breather);
     return { tree, trusted: { ...digests, stats: tree.settled ? tree.stats : '' } };
@@ -115,14 +111,17 @@ export class Trust {
     try {
       const tree = await this.#treeOf(source, skill, breather);
       if (known !== undefined && tree.settled && tree.stats === known.stats) return null;
-      const { trusted: now } = await this.look(source, skill, breather);
+      const looked = await this.look(source, skill, breather);
+      const { trusted: now } = looked;
       if (known?.tree === now.tree) return null;
+      if (known?.flagged?.tree === now.tree) return changed(known.flagged.why);
       if (this.#options.mode === 'ask') return changed(CHANGED);
       const risks = changedRisks(known?.risk ?? '', now.risk);
       if (risks !== '') return changed(known === undefined ? `${isNew}, and has ${risks}` : `its ${risks} ${CHANGED}`);
-      if (known?.flagged?.tree === now.tree) return changed(known.flagged.why);
       const text = known === undefined ? isNew : `its text ${CHANGED}`;
-      const why = await this.#scanned(source, skill, now, breather);
+      // What runs is a person's to look at in any case.
+      const isText = (file: string) => !looked.tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
+      const why = await this.#scanned(source, skill, looked, isText);
       if (why === 'unscanned') return null;
       const reason = why === null ? null : `${text}, and ${why}`;
       const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
@@ -133,28 +132,41 @@ export class Trust {
     }
   }
 
-  /** What of a skill's texts a person should look at first; null: nothing. What runs is theirs to look at in any case. Rejects when the skill changes meanwhile. */
-  async #scanned(source: Source, skill: TrustSubject, now: TrustedTree, breather: Breather): Promise<string | 'unscanned' | null> {
+  /** What a person should look at first in the files that count; null: nothing. Rejects when the skill changes meanwhile. */
+  async #scanned(
+    source: Source,
+    skill: TrustSubject,
+    before: Looked,
+    counts: (file: string) => boolean,
+  ): Promise<string | 'unscanned' | null> {
     const findings = (await this.#options.inspect?.(skill.realDirectory)) ?? null;
     if (findings === null) return 'unscanned'; // for this time: who scans later has not seen it
-    const { tree, trusted } = await this.look(source, skill, breather);
-    if (trusted.tree !== now.tree) throw new Error('it changed while it was scanned');
-    const isText = (file: string) => !tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
-    const worst = findings.find(({ severity, file }) => severity === 'high' && isText(file));
+    const { tree, trusted } = await this.look(source, skill);
+    // The stamps too: it may have been another while it was scanned, and be the old one again.
+    if (trusted.tree !== before.trusted.tree || tree.stats !== before.tree.stats) throw new Error('it changed while it was scanned');
+    const worst = findings.find(({ severity, file }) => severity === 'high' && counts(file));
     return worst === undefined ? null : `the scan found ${worst.file}:${worst.line} ${worst.message}`;
   }
 
-  /** What was trusted with the project is recorded as it is when it is looked at first; null: nothing was. */
+  /** What was trusted with the project is scanned and recorded as it is when it is looked at first; null: nothing was. */
   async #adopted(source: Source, { skills }: SourceScan): Promise<TrustedSource | null> {
     if (source.trustedWithProject !== true || this.store.file.read().problem !== null) return null;
-    const breather = new Breather();
     const trees = new Map<string, TrustedTree>();
     for (const found of skills.values()) {
-      const looked = await this.look(source, subjectOf(found), breather).catch(() => null); // it waits, and its reason says so
-      if (looked !== null) trees.set(folderOf(source, found.directory), looked.trusted);
+      const skill = subjectOf(found);
+      try {
+        const looked = await this.look(source, skill);
+        const warning = await this.#scanned(source, skill, looked, () => true);
+        const why = `it was trusted with the project, and ${warning}`;
+        const isFine = warning === null || warning === 'unscanned';
+        trees.set(folderOf(source, found.directory), isFine ? looked.trusted : { ...NO_TREE, flagged: { tree: looked.trusted.tree, why } });
+      } catch {
+        // It waits, and its reason says what cannot be read.
+      }
     }
     const at = new Date(this.#options.clock.now()).toISOString();
-    this.store.adopt(realOf(source.directory) ?? source.directory, { whole: true, withProject: true, at, skills: trees });
+    const record = { whole: true, withProject: true, at, skills: trees };
+    this.store.adopt(realOf(source.directory) ?? source.directory, record, this.#options.inspect !== undefined);
     return this.sourceRecord(source);
   }
 
@@ -182,6 +194,12 @@ export class Trust {
     digests.catch(() => this.#digests.delete(tree));
     return digests;
   }
+}
+
+/** A skill as it is now. */
+interface Looked {
+  readonly tree: SkillTree;
+  readonly trusted: TrustedTree;
 }
 
 /** Stands for a skill of which nothing was trusted yet. */
