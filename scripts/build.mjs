@@ -140,7 +140,18 @@ async function bundleExtensions(folder) {
   await build({ ...common, sourcemap: false, packages: 'external', outfile, entryPoints: ['core/loader/ship-extensions.ts'] });
   const { shipExtensions } = await import(pathToFileURL(outfile).href);
   await rm(outfile);
-  await shipExtensions(root, path.join(folder, 'ext'));
+  await shipExtensions(root, path.join(folder, 'ext'), await trackedExtensions());
+}
+
+/** In a checkout what is committed, or about to be, comes with Pith. A person's own extension beside it runs in a process of its own. */
+async function trackedExtensions() {
+  try {
+    const { stdout } = await promisify(execFile)('git', ['ls-files', '--', 'sandbox/extensions'], { cwd: root, maxBuffer: 1 << 26 });
+    const ids = new Set(stdout.split('\n').map((file) => file.split('/')[2]));
+    return ids.size > 1 ? (id) => ids.has(id) : () => true;
+  } catch {
+    return () => true; // no checkout, or no git
+  }
 }
 
 /** For the editors of extension authors. */

@@ -5,8 +5,8 @@ import type { ShippedIndex } from './bundle-store.ts';
 import { stateFolder } from '@pith/safe-files';
 import { discover, openIndex } from '../declarations/index.ts';
 
-/** Bundles the extensions in Pith's own sandbox with their packages into `folder` and lists them by digest in its `index.json`. For the build. */
-export async function shipExtensions(packageRoot: string, folder: string): Promise<void> {
+/** Bundles the extensions in Pith's own sandbox with their packages into `folder` and lists them by digest in its `index.json`. For the build. `ships`: which of them come with Pith; a person's own beside them do not. */
+export async function shipExtensions(packageRoot: string, folder: string, ships: (id: string) => boolean = () => true): Promise<void> {
   await mkdir(folder, { recursive: true });
   const { declarations } = await discover({
     roots: [{ directory: path.join(packageRoot, 'sandbox'), shipped: true }],
@@ -18,7 +18,7 @@ export async function shipExtensions(packageRoot: string, folder: string): Promi
   const shipped: [string, ShippedIndex[string]][] = [];
   for (const declaration of declarations.values()) {
     const { id, manifest } = declaration;
-    if (manifest?.entrypoint === undefined) continue;
+    if (manifest?.entrypoint === undefined || !ships(id)) continue;
     const bundle = async (entry: string) =>
       path.posix.join(
         id,

@@ -69,9 +69,10 @@ export async function resolveTools(
 /** Entries of `uses_tools` that mean more than one extension: all, and those that do not ship. */
 const COLLECTIVE: readonly string[] = ['*', 'sandbox'];
 
-function collected(usesTools: readonly string[], extensions: Pick<ExtensionFacts, 'ids' | 'keepsNames'>): readonly string[] {
+/** Also in Pith's own sandbox a person's extension is theirs: its code is not what came with Pith. */
+function collected(usesTools: readonly string[], extensions: Pick<ExtensionFacts, 'ids' | 'keepsNames' | 'isForeign'>): readonly string[] {
   if (usesTools.includes('*')) return extensions.ids();
-  return usesTools.includes('sandbox') ? extensions.ids().filter((id) => !extensions.keepsNames(id)) : [];
+  return usesTools.includes('sandbox') ? extensions.ids().filter((id) => !extensions.keepsNames(id) || extensions.isForeign(id)) : [];
 }
 
 /** `extension/tool` of each, once. */
@@ -80,7 +81,10 @@ export function toolIds(tools: readonly OfferedTool[]): readonly string[] {
 }
 
 /** `; 'x' failed, and its tools are missing: see 'pith doctor'` where an extension that an agent uses cannot run, else nothing. For the end of a message. */
-export function missingTools({ usesTools }: AgentSpec, extensions: Pick<ExtensionFacts, 'ids' | 'state' | 'keepsNames'>): string {
+export function missingTools(
+  { usesTools }: AgentSpec,
+  extensions: Pick<ExtensionFacts, 'ids' | 'state' | 'keepsNames' | 'isForeign'>,
+): string {
   const named = usesTools.map((entry) => entry.split('/', 1)[0] as string);
   const wanted = new Set([...named, ...collected(usesTools, extensions)]);
   const broken = [...wanted].filter((id) => ['failed', 'blocked'].includes(extensions.state(id) ?? '')).sort();

@@ -119,7 +119,11 @@ export function createTools(lifecycle: Lifecycle): Tools {
       return ask(extensionId, question, undefined, (line) => (typeof line === 'string' ? redact(line) : undefined));
     },
     async turnProviders(agent) {
-      const named = askedBy(runnable(slots), agent);
+      const named = askedBy(
+        runnable(slots),
+        agent,
+        ({ declaration }) => !keepsNames(declaration) || lifecycle.runtime.rights.isForeign(declaration),
+      );
       const known = await Promise.all(
         named.map(async (slot) => {
           if (slot.pending) await slot.pending.catch(recorded);
@@ -180,8 +184,8 @@ function gone(error: unknown): never {
 }
 
 /** By its id, by a key under `agent:` that it owns, by an extension that it could bring or, where it provides skills, by a skill. */
-function askedBy(slots: readonly Slot[], agent: AgentSpec): readonly Slot[] {
-  const named = new Set(slots.flatMap((slot) => namedBy(slot, agent)));
+function askedBy(slots: readonly Slot[], agent: AgentSpec, isOwn: (slot: Slot) => boolean): readonly Slot[] {
+  const named = new Set(slots.flatMap((slot) => namedBy(slot, agent, isOwn)));
   return slots.filter(({ id, declaration: { manifest } }) => {
     if (!manifest?.provides.includes('tool')) return false;
     return named.has(id) || (manifest.provides.includes('brought') && manifest.depends_on.some((each) => named.has(each)));
@@ -189,13 +193,14 @@ function askedBy(slots: readonly Slot[], agent: AgentSpec): readonly Slot[] {
 }
 
 /** The ids that an agent names by naming this one: who owns one of its keys speaks of what it depends on. */
-function namedBy({ id, declaration }: Slot, { usesTools, usesSkills, keys }: AgentSpec): readonly string[] {
-  const { manifest } = declaration;
+function namedBy(slot: Slot, { usesTools, usesSkills, keys }: AgentSpec, isOwn: (slot: Slot) => boolean): readonly string[] {
+  const { id } = slot;
+  const { manifest } = slot.declaration;
   if (!manifest) return [];
   const { provides, agent_keys, depends_on } = manifest;
   if (agent_keys.some((key) => Object.hasOwn(keys, key))) return [id, ...depends_on];
   const byTool = usesTools.some(
-    (entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`) || (entry === 'sandbox' && !keepsNames(declaration)),
+    (entry) => entry === '*' || entry === id || entry.startsWith(`${id}/`) || (entry === 'sandbox' && isOwn(slot)),
   );
   const bySkill = provides.includes('skill') && usesSkills.length > 0;
   return byTool || bySkill || (provides.includes('brought') && usesTools.some(isBrought)) ? [id] : [];

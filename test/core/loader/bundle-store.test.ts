@@ -57,6 +57,13 @@ describe('bundles', () => {
     expect(await readFile(own.file, 'utf8')).toContain('Changed');
   });
 
+  it('K6 a person’s own extension in a checkout of Pith does not ship, also after a build', async () => {
+    await shipExtensions(root, path.join(root, 'dist', 'newest', 'ext'), (id) => id !== 'mine');
+    await writeFile(path.join(root, 'dist', 'build.json'), '{"build":"newest"}');
+    expect(store().isShipped(declaration())).toBe(false);
+    expect(await store().bundle(declaration(), 'main.ts')).toMatchObject({ shipped: false });
+  });
+
   it('K6 a package of Pith is part of what ships, and a built file for all others', async () => {
     await ship();
     expect(
