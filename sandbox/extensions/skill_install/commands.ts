@@ -1,6 +1,6 @@
 import { type Command, type CommandInput, type CommandIO, PithError } from 'pith';
 import { needsPerson } from '@pith/command-line';
-import type { InstallContext } from './main.ts';
+import type { InstallContext } from './install-context.ts';
 
 export function installCommands(context: InstallContext): readonly Command[] {
   const needed = (message: string, options: { readonly cure: string }) => new PithError('confirmation_needed', message, options);

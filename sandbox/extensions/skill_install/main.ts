@@ -1,17 +1,8 @@
 import path from 'node:path';
-import { type AgentSpec, type Command, type CommandProvider, type ExtensionContext, z } from 'pith';
+import type { AgentSpec, Command, CommandProvider } from 'pith';
 import { SkillExplainer, SkillInspector, type SkillRecord, SkillWriter } from 'pith/skill_registry';
 import { installCommands } from './commands.ts';
-import { once } from '@pith/promises';
-
-const config = once(() =>
-  z.strictObject({
-    /** Addresses of private networks that `skills update` may fetch from. */
-    private_origins: z.array(z.string().min(1)).default([]),
-  }),
-);
-
-export type InstallContext = ExtensionContext<z.output<ReturnType<typeof config>>>;
+import { config, type InstallContext } from './install-context.ts';
 
 /** Installs, updates, removes and begins skills, and looks at them before anybody trusts them. */
 export default class SkillInstall implements CommandProvider, SkillInspector, SkillExplainer {

@@ -13,22 +13,13 @@ import {
   stillInside,
   reasonOf,
 } from '@pith/skill-files';
-import type { FoundSkill } from './scan/found.ts';
+import type { FoundSkill, SkillBody } from './scan/found.ts';
 import type { Skill, Snapshot } from './skill.ts';
 import { isInside } from '@pith/safe-files';
 import type { Source } from './scan/sources.ts';
 import { severalLinks } from './scan/skill-reader.ts';
 
-export interface SkillBody {
-  /** What follows the frontmatter, byte for byte. */
-  readonly body: string;
-  /** Hex digest of the whole SKILL.md. */
-  readonly sha256: string;
-  /** Size of the whole SKILL.md. */
-  readonly bytes: number;
-  /** Why this is not what the file holds now; absent when it is. */
-  readonly stale?: string;
-}
+export type { SkillBody };
 
 interface Reading {
   /** The last good body, or null. */

@@ -43,7 +43,7 @@ export interface SkillsOffered {
   readonly turnId: string;
   readonly threadId: string;
   readonly agentId: string;
-  /** Ids of those that it was told of; `all` that its agent may read. */
+  /** Ids of those that have a line; `all` that its agent may read. */
   readonly offered: readonly string[] | 'all';
   /** Ids of those that stood beside this message only. */
   readonly shown: readonly string[];
@@ -90,7 +90,7 @@ export interface RankedSkill {
 
 /** Ranks skills for a text, where the setting `skills.ranker` names its extension. */
 export interface RankerProvider {
-  /** Takes documents, new ones and changed ones. All are told again whenever a version of the extension begins; none is asked for before. */
+  /** Takes documents, new ones and changed ones. All are sent again whenever a version of the extension begins, and the ranker is not asked before that. */
   upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void>;
   remove(ids: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Best first, at most `k`; empty when nothing matches well. Words shared with ids, names and tags decide where this rejects or is late. */
@@ -206,7 +206,7 @@ export interface FoundSkills {
 export interface SkillLibrary {
   /** Without `of` as they are now. For a turn as they were when it began, for an agent as they are now. */
   records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords>;
-  /** The skill that a turn's agent means by an id, a unique display name or `source/id`, still trusted; or what its model is told instead. */
+  /** The skill that a turn's agent means by an id, a unique display name or `source/id`, still trusted; or the error for its model. */
   find(
     name: string,
     turn: TurnInfo,
@@ -221,7 +221,7 @@ export interface SkillLibrary {
   isTrusted(ref: string): Promise<boolean>;
   /** What a ranker is given of an offered skill. Rejects `skill_not_found`. */
   document(ref: string): Promise<RankerDocument>;
-  /** Finds skills as a turn does, for who has no next time: the ranker is told of everything first. `agent`: among what it may read. */
+  /** Finds skills as a turn does, for a command: everything is sent to the ranker first. `agent`: among what it may read. */
   search(query: string, options: { readonly k: number; readonly agent?: AgentSpec }, signal?: AbortSignal): Promise<FoundSkills>;
 }
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { type Clock, codeOf, PithError } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 
-/** Who lives says so every second, and is given up after five without a word. */
-const BEAT_MS = 1000;
+/** A process that holds a lock renews its time every second. After five seconds without that the lock is given up. */
+const HEARTBEAT_MS = 1000;
 const STALE_MS = 5000;
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 25;
@@ -44,8 +44,8 @@ export async function exclusively<T>(
 }
 
 /**
- * Keeps the time of a folder young until the returned function is called. It tells a living process from a dead one in containers, on shares
- * and on any disk, where process numbers and hard links do not.
+ * Keeps the modification time of a folder recent until the returned function is called. This distinguishes a living process from a dead
+ * one in containers, on shares and on any disk, where process numbers and hard links do not.
  */
 export function keepFresh(folder: string, clock: Clock): () => void {
   let cancel: (() => void) | null = null;
@@ -53,7 +53,7 @@ export function keepFresh(folder: string, clock: Clock): () => void {
   const beat = async (): Promise<void> => {
     const now = clock.now() / 1000;
     await lutimes(folder, now, now).catch(() => undefined); // it was given up, or the disk is away
-    if (!ended) cancel = clock.after(BEAT_MS, () => void beat());
+    if (!ended) cancel = clock.after(HEARTBEAT_MS, () => void beat());
   };
   void beat();
   return () => {

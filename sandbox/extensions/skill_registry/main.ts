@@ -127,7 +127,7 @@ export default class SkillRegistryExtension
       readTool: `${id}/read_skill`,
       search: this.#search,
       clock,
-      offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // who was cut has told nothing
+      offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // an aborted turn was offered nothing
       recent: async (asking: TurnInfo) => this.#turns.heldIn(asking),
       suggested: (asking) => suggestionsFor(this.#context, asking),
     };

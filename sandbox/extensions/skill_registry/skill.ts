@@ -26,7 +26,7 @@ export interface SnapshotChange {
   readonly removed: readonly string[];
 }
 
-/** What others are told of a skill in whatever state. */
+/** What others may know of a skill in whatever state. */
 export function summaryOf(skill: Skill): SkillSummary {
   const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;
   return {

@@ -3,7 +3,7 @@ import { skillsOffered, skillUsed } from './contract.ts';
 import type { Offer } from './catalog/scope.ts';
 import type { Snapshot } from './skill.ts';
 
-/** By what way a skill's body came to a turn. */
+/** By what means a skill's body came to a turn. */
 type SkillHow = 'read_skill' | 'skill' | 'uses_skills' | 'run_skill';
 
 /** What a turn did with a skill. */
@@ -111,15 +111,15 @@ export class SkillTurns {
     return isActive;
   }
 
-  #publishOffer({ turn, offer: { scope, told, shown = [] } }: NonNullable<Turn['offer']>): void {
+  #publishOffer({ turn, offer: { scope, listed, shown = [] } }: NonNullable<Turn['offer']>): void {
     const { id: turnId, threadId, agent, correlationId } = turn;
     const readable = scope.catalog.length;
-    const offered = told === 'all' ? readable : told.length;
+    const offered = listed === 'all' ? readable : listed.length;
     this.#ports.events.publish(skillsOffered, {
       turnId,
       threadId,
       agentId: agent.id,
-      offered: told === 'all' ? 'all' : told.map(({ id }) => id),
+      offered: listed === 'all' ? 'all' : listed.map(({ id }) => id),
       shown,
       counts: { readable, offered, shown: shown.length },
       correlationId,

@@ -32,7 +32,7 @@ export class Ledger {
     this.#off = options.keepDays === 0;
   }
 
-  /** What a turn was shown. A skill that stood beside its message has a row. */
+  /** What a turn was shown. A skill that was suggested with its message has a row. */
   offered({ turnId, threadId, agentId, shown, counts }: SkillsOffered): void {
     if (isWorker(agentId)) return;
     const at = this.#options.clock.now();
@@ -157,7 +157,7 @@ const VERSION = 1;
 
 const SCHEMA = [
   `CREATE TABLE IF NOT EXISTS skill_stats__ledger (version INTEGER NOT NULL, pruned INTEGER NOT NULL)`,
-  // How many skills the agent may read, how many the model was told of, and how many stood beside the message only.
+  // How many skills the agent may read, how many the model was offered, and how many were suggested with the message only.
   `CREATE TABLE IF NOT EXISTS skill_stats__turns (
      seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, thread TEXT NOT NULL, agent TEXT NOT NULL, at INTEGER NOT NULL,
      readable INTEGER NOT NULL, offered INTEGER NOT NULL, shown INTEGER NOT NULL

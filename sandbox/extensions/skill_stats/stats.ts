@@ -17,10 +17,10 @@ interface Filter {
   readonly agent?: string;
 }
 
-/** What became of one skill: how often it stood beside a message, and how often each thing was done with it. */
+/** What became of one skill: how often it was suggested with a message, and how often each thing was done with it. */
 interface Usage {
   suggested: number;
-  /** By the way that it was loaded. */
+  /** By how it was loaded. */
   readonly loaded: Record<string, number>;
   resources: number;
   scripts: number;
@@ -68,7 +68,7 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
 
 interface Turns {
   readonly turns: number;
-  /** Turns whose model was told of all skills that its agent may read. */
+  /** Turns whose model was offered all skills that its agent may read. */
   readonly complete: number;
 }
 
@@ -225,7 +225,7 @@ function useJson({ at, ...use }: SkillUse): JsonValue {
 function useText({ state, how, sha256, path, exit }: SkillUse): string {
   switch (state) {
     case 'suggested':
-      return 'stood beside the message';
+      return 'suggested with the message';
     case 'loaded':
       return `loaded by ${how}, sha256 ${sha256?.slice(0, 12)}`;
     case 'resource_read':

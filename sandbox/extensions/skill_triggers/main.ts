@@ -10,7 +10,7 @@ import {
   skillUsed,
 } from 'pith/skill_registry';
 import { agentKeySchema, configSchema, type TriggersConfig } from './config.ts';
-import { decide, offeredIn, referenceOf, type TriggerDecision } from './decision.ts';
+import { decide, explanationOf, offeredIn, referenceOf, suggestionOf, type TriggerDecision } from './decision.ts';
 import { MatchedByThread, type MatchedSkills } from './matched-skills.ts';
 import { type MessageParts, messageParts } from './message-parts.ts';
 import { PatternCache } from './pattern-cache.ts';
@@ -30,11 +30,11 @@ interface Decided {
 
 interface Turn {
   decided?: Promise<Decided>;
-  /** What stands beside its message, and of what turn. */
-  told?: { readonly turn: TurnInfo; readonly decided: Decided; readonly message: MessageParts };
+  /** What goes with its message, and of what turn. */
+  brought?: { readonly turn: TurnInfo; readonly decided: Decided; readonly message: MessageParts };
 }
 
-/** The way to meet skills in which a message itself brings those that it needs. */
+/** The mode `triggers`, in which a message itself brings the skills that it needs. */
 export default class SkillTriggers implements ContextProvider, TurnProvider, SkillMode, SkillSuggester, SkillExplainer {
   static get config() {
     return configSchema();
@@ -82,7 +82,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     const ports = { library: this.#library, logger: this.#context.logger };
     const message = await messageParts(ports, decided.decision, offeredIn(decided.records), turn);
     const known = this.#turns.get(turn.id);
-    if (known !== undefined && !signal?.aborted) known.told = { turn, decided, message }; // who was cut has told nothing
+    if (known !== undefined && !signal?.aborted) known.brought = { turn, decided, message }; // an aborted turn brings nothing
     return message.parts;
   }
 
@@ -105,7 +105,6 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
   async explainSkill(skill: SkillRecord, { agent, text }: { readonly agent: AgentSpec | null; readonly text: string | null }) {
     const hasMode = agent !== null && (await this.modeOf(agent)) !== null;
     if (agent === null || text === null || (!hasMode && skill.triggers === null)) return null;
-    const { explanationOf, suggestionOf } = await import('./explanation.ts');
     const records = await this.#library.records({ agent });
     const maxSkills = this.#mostOf(agent, records);
     const decision = await decide({ records, index: await this.#index(records), text, maxSkills, recent: [], matched: [] });
@@ -149,11 +148,11 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
     return typeof own === 'number' ? own : this.#context.config.max_skills;
   }
 
-  /** The turn is more than a preview. Of the texts that were to stand beside its message, those count that do. One that goes on has said so before. */
+  /** The turn is more than a preview. Of the texts that were to go with its message, those count that do. One that goes on has said so before. */
   #started({ turnId, documents }: TopicMap['turn.started']): void {
-    const told = this.#turns.get(turnId)?.told;
-    if (told === undefined || told.decided.matched.turnId === turnId) return;
-    const { turn, decided, message } = told;
+    const brought = this.#turns.get(turnId)?.brought;
+    if (brought === undefined || brought.decided.matched.turnId === turnId) return;
+    const { turn, decided, message } = brought;
     const { threadId, correlationId } = turn;
     const about = { turnId, threadId, agentId: turn.agent.id, correlationId };
     const isGiven = (key: string, sha256: string) => documents.some((document) => document.key === key && document.digest === sha256);

@@ -24,13 +24,13 @@ export interface TriggerLoad {
 export interface MessageParts {
   readonly parts: ContextParts | null;
   readonly offered: readonly string[] | 'all';
-  /** References of the skills that stand beside this message. */
+  /** References of the skills that go with this message. */
   readonly shown: readonly string[];
   /** Of the texts, those count that the kernel takes. */
   readonly loads: readonly TriggerLoad[];
 }
 
-/** What stands beside the user's message by this decision. `offered`: all that it may be told of, sorted by id. */
+/** What goes with the user's message by this decision. `offered`: all skills that it may list, sorted by id. */
 export async function messageParts(
   ports: PartsPorts,
   decision: TriggerDecision,
@@ -42,14 +42,14 @@ export async function messageParts(
   const lines = linesOf(given);
   const registry = decision.tier === 2 ? registryText(offered, lines) : null;
   if (registry !== null) lines.push(registry.text);
-  const told = registry?.told ?? 0;
+  const listed = registry?.listed ?? 0;
   const beside = {
     ...(documents.length === 0 ? {} : { documents }),
     ...(lines.length === 0 ? {} : { turn: lines.join('\n') }),
   };
   return {
     parts: decision.tier === 0 ? null : decision.tier === 1 ? { turn: `[${offered.length} skills available]` } : beside,
-    offered: told > 0 && told === offered.length ? 'all' : offered.slice(0, told).map(({ id }) => id),
+    offered: listed > 0 && listed === offered.length ? 'all' : offered.slice(0, listed).map(({ id }) => id),
     shown: [...held, ...documents.map(({ key }) => key), ...tooMany],
     loads,
   };
@@ -143,7 +143,7 @@ const NAMED = 8;
 interface RegistryText {
   readonly text: string;
   /** Of how many skills, in their order, it says the name. */
-  readonly told: number;
+  readonly listed: number;
 }
 
 /** Names and brief descriptions of all skills, sorted by id, in what `before` leaves of 400 tokens. With many, briefs get shorter, then fewer are named. */
@@ -152,10 +152,10 @@ export function registryText(skills: readonly SkillRecord[], before: readonly st
   for (const limit of [160, 80, 50, 30]) {
     if (skills.length > MOST_LINES) break;
     const lines = skills.map((skill) => catalogLine(skill, limit));
-    if (tokensOf(lines) <= room) return { text: [HEAD, ...lines, USE].join('\n'), told: skills.length };
+    if (tokensOf(lines) <= room) return { text: [HEAD, ...lines, USE].join('\n'), listed: skills.length };
   }
-  const { lines, told } = fewer(skills, room);
-  return { text: [HEAD, ...lines, USE].join('\n'), told };
+  const { lines, listed } = fewer(skills, room);
+  return { text: [HEAD, ...lines, USE].join('\n'), listed };
 }
 
 const BUDGET = 400;
@@ -167,7 +167,7 @@ const FRAME = 70;
 const MOST_LINES = 80;
 
 /** The first ones with a brief, as many as fit into half of the room; of the others the ids; at last how many more there are. */
-function fewer(skills: readonly SkillRecord[], room: number): { readonly lines: readonly string[]; readonly told: number } {
+function fewer(skills: readonly SkillRecord[], room: number): { readonly lines: readonly string[]; readonly listed: number } {
   const lines: string[] = [];
   let left = room / 2;
   for (const skill of skills) {
@@ -186,7 +186,7 @@ function fewer(skills: readonly SkillRecord[], room: number): { readonly lines: 
   }
   const more = ids.length - shown;
   const rest = [...(shown === 0 ? [] : [names]), ...(more === 0 ? [] : [`${more} more — name one by its id to use it`])];
-  return { lines: [...lines, ...rest], told: skills.length - more };
+  return { lines: [...lines, ...rest], listed: skills.length - more };
 }
 
 function tokensOf(lines: readonly string[]): number {

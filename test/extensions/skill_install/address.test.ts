@@ -6,7 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { gitWay, originOf } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
+import { pinnedGitAddress, originOf } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 import { zipOf } from './zip-writer.ts';
@@ -169,10 +169,10 @@ describe('where skills are fetched from', () => {
 
   it('T17 git is sent nowhere before the address has been looked at', async () => {
     const stop = AbortSignal.abort(new Error('no network here'));
-    await expect(gitWay('https://1.1.1.1/a.git', [], stop)).rejects.toThrow('no network here');
-    expect(await gitWay('ssh://git@1.1.1.1/a.git', [])).toEqual({ location: 'ssh://git@1.1.1.1/a.git', options: [] });
-    expect(await gitWay('file:///somewhere/a.git', [])).toEqual({ location: 'file:///somewhere/a.git', options: [] });
-    expect(await gitWay('git@inside:a/b', ['git@inside:a/b'])).toEqual({ location: 'git@inside:a/b', options: [] });
+    await expect(pinnedGitAddress('https://1.1.1.1/a.git', [], stop)).rejects.toThrow('no network here');
+    expect(await pinnedGitAddress('ssh://git@1.1.1.1/a.git', [])).toEqual({ location: 'ssh://git@1.1.1.1/a.git', options: [] });
+    expect(await pinnedGitAddress('file:///somewhere/a.git', [])).toEqual({ location: 'file:///somewhere/a.git', options: [] });
+    expect(await pinnedGitAddress('git@inside:a/b', ['git@inside:a/b'])).toEqual({ location: 'git@inside:a/b', options: [] });
     expect(['git@host:a', 'ssh://git@host:22/a', 'https://host/a', '/a', 'file:///a'].map(originOf)).toEqual([
       'ssh://host',
       'ssh://host:22',

@@ -60,7 +60,7 @@ describe('R1 the ranker that the settings name', () => {
     const first = snapshotOf(SKILLS);
     expect(await feed.rank('x', { k: 5 }, 250)).toBe('failed');
     feed.follow(first);
-    expect(await feed.rank('x', { k: 5 }, 250)).toBe('told');
+    expect(await feed.rank('x', { k: 5 }, 250)).toBe('indexing');
     await feed.settled();
     expect([...documents.keys()]).toEqual(['alpha', 'beta', 'gamma']);
     expect(documents.get('beta')).toMatchObject({ id: 'beta', body: 'BODY OF beta' });
@@ -72,7 +72,7 @@ describe('R1 the ranker that the settings name', () => {
     happens('extension.stopped');
     expect(await feed.rank('x', { k: 5 }, 250)).toBe('failed');
     happens('extension.activated');
-    expect(await feed.rank('x', { k: 5 }, 250)).toBe('told');
+    expect(await feed.rank('x', { k: 5 }, 250)).toBe('indexing');
     await feed.settled();
     expect(upserts()).toBe(6);
     await feed.close();

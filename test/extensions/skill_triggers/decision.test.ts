@@ -110,11 +110,11 @@ describe('S62 the list of tier 2', () => {
     Array.from({ length: count }, (_, at) => skillOf(`subject-${String(at).padStart(5, '0')}`, { description }));
 
   it.each([1, 5, 12, 20, 40, 79, 80, 300, 10_000])('of %d skills has at most 400 tokens, and says what it leaves out', (count) => {
-    const { text, told } = registryText(crowd(count), ['Active skills: `x`.']);
+    const { text, listed } = registryText(crowd(count), ['Active skills: `x`.']);
     expect(estimateTokens(`Active skills: \`x\`.\n${text}`)).toBeLessThanOrEqual(400);
     const more = Number(/^(\d+) more — name one/m.exec(text)?.[1] ?? 0);
-    expect(new Set(text.match(/subject-\d+/g)).size).toBe(told);
-    expect(told + more).toBe(count);
+    expect(new Set(text.match(/subject-\d+/g)).size).toBe(listed);
+    expect(listed + more).toBe(count);
     expect(text.startsWith('[Available Skills]\n• `subject-00000` — ')).toBe(true);
   });
 

@@ -22,7 +22,7 @@ describe('S62 triggers in the mode catalog', () => {
     expect(beside(asked!)).not.toContain('letters');
     expect(await print('skills stats forms')).toMatch(/suggested/i);
     const explained = await print('skills explain forms --agent reader --text filling');
-    expect(explained).toContain('triggers: the text has verb fill, so it is suggested beside the message');
+    expect(explained).toContain('triggers: the text has verb fill, so it is suggested with the message');
   });
 
   it('S62 it stands before all that a search finds, where the catalog does not name every skill', async () => {

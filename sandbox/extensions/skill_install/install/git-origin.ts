@@ -27,14 +27,14 @@ export async function openGitOrigin(
   { staging, clock, allow, limits = GIT_LIMITS }: GitPlace,
   signal?: AbortSignal,
 ): Promise<Listing> {
-  const way = await gitWay(location, allow, signal);
+  const address = await pinnedGitAddress(location, allow, signal);
   const [directory, home] = [path.join(staging, 'repository'), path.join(staging, 'home')];
   await mkdir(directory, { recursive: true });
   await mkdir(home, { recursive: true });
   const git = new Git(directory, home, { clock, limits, signal });
   await git.run(['init', '-q', '--bare', '--template=']);
-  const kept = way.options.flatMap((option) => ['-c', option]);
-  await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', way.location, ref ?? 'HEAD']);
+  const kept = address.options.flatMap((option) => ['-c', option]);
+  await git.run([...kept, 'fetch', '-q', '--depth=1', '--no-tags', '--no-recurse-submodules', '--', address.location, ref ?? 'HEAD']);
   const commit = (await git.run(['rev-parse', '--verify', '-q', 'FETCH_HEAD^{commit}'])).toString().trim();
   const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit]);
   const entries = listed.toString('utf8').split('\0').filter(Boolean).map(blobOf);
@@ -125,18 +125,18 @@ function nameOf(location: string): string {
 const PROBE_MS = 30_000;
 const ADVERTISEMENT = '/info/refs?service=git-upload-pack';
 
-/** Where git shall fetch, and how it is kept to what was looked at. */
-interface GitWay {
+/** The address from which git fetches, and the options that keep it to the hosts that were checked. */
+interface GitAddress {
   readonly location: string;
   readonly options: readonly string[];
 }
 
 /**
  * git resolves names and follows redirects by itself, so both are done before: an http address is followed to its end as the guard allows
- * it, and git is told the addresses of its host and to follow no further. Of ssh and git addresses the host must be public; their
+ * it, and git gets the addresses of its host and the order to follow no further. Of ssh and git addresses the host must be public; their
  * connection cannot be pinned, and what answers must speak their protocol. `allow`: addresses that a person named, wherever they lie.
  */
-export async function gitWay(location: string, allow: readonly string[], signal?: AbortSignal): Promise<GitWay> {
+export async function pinnedGitAddress(location: string, allow: readonly string[], signal?: AbortSignal): Promise<GitAddress> {
   const origin = originOf(location);
   if (origin === null) return { location, options: [] };
   const isAllowed = allow.some((one) => originOf(one) === origin);

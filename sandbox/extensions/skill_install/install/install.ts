@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type CommandIO, type JsonValue, PithError } from 'pith';
 import type { InstalledSkill, SkillChange, SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
-import type { InstallContext } from '../main.ts';
+import type { InstallContext } from '../install-context.ts';
 import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { chosenSkills, type FoundSkill, foundSkills } from './found-skills.ts';

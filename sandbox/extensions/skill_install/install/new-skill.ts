@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PithError, type CommandIO } from 'pith';
 import { parseSkillFile, templateOf } from '@pith/skill-files';
-import type { InstallContext } from '../main.ts';
+import type { InstallContext } from '../install-context.ts';
 import { isInstallableId } from './entry.ts';
 import { digestOf, placeOf, type Staging, withStaging } from './places.ts';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { codeOf, type CommandIO, PithError, Places } from 'pith';
 import { type InstalledSkill, type SkillChange, type SkillPlace, SkillWriter } from 'pith/skill_registry';
-import type { InstallContext } from '../main.ts';
+import type { InstallContext } from '../install-context.ts';
 import { isInstallableId } from './entry.ts';
 import { checkOrigin, type Origin } from './origin.ts';
 

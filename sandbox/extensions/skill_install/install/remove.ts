@@ -4,7 +4,7 @@ import { codeOf, type CommandIO, PithError } from 'pith';
 import { SkillLibrary, type SkillPlace, type SkillRecord } from 'pith/skill_registry';
 import { isBelow } from '@pith/safe-files';
 import { realOf, treeDigest } from '@pith/skill-files';
-import type { InstallContext } from '../main.ts';
+import type { InstallContext } from '../install-context.ts';
 import { type Installed, installedIn, placesOf, type Staging, withStaging } from './places.ts';
 
 /** Takes a skill away that lies where skills are installed. The id is looked up, never joined to a path. Resolves with the exit code. */

@@ -5,7 +5,7 @@ import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import { createTwoFilesPatch } from 'diff';
 import { Breather, fileDigest, folderTree, placeOf as placeIn, readRegularFile } from '@pith/skill-files';
-import type { InstallContext } from '../main.ts';
+import type { InstallContext } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { type FoundSkill, foundSkills } from './found-skills.ts';

@@ -2,14 +2,14 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
-import { type Offer, OVER_BUDGET, type ScopeCache, type SkillScope } from './scope.ts';
+import type { Offer, ScopeCache, SkillScope } from './scope.ts';
 import { renderTurnPart, SHOWN_BESIDE, type TurnPart } from './turn-part.ts';
 
 export interface CatalogPorts {
   readonly cache: ScopeCache;
   /** `<extension>/read_skill`: who cannot read is not offered anything. */
   readonly readTool: string;
-  /** Is told what the turn's model is told of the skills. */
+  /** Called with the skills that the turn's model is offered. */
   offered(turn: TurnInfo, offer: Offer): void;
   /** Ids of the skills that the words of the turn's message call for, best first. */
   suggested(turn: TurnInfo): Promise<readonly string[]>;
@@ -28,15 +28,14 @@ const PATIENCE_MS = 250;
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
   const reads = turn.tools.includes(ports.readTool);
   const { scope, catalog } = ports.cache.view(snapshot, turn.agent, turn.model.contextWindow);
-  const told = !reads ? [] : catalog.complete ? 'all' : catalog.lines;
-  const offer: Offer = { snapshot, scope, told, rest: reads ? OVER_BUDGET : `the agent does not hold ${ports.readTool}` };
+  const offer: Offer = { scope, listed: !reads ? [] : catalog.complete ? 'all' : catalog.lines };
   if (!reads || catalog.text === null) {
     ports.offered(turn, offer);
     return null;
   }
   const { readable, bound } = scope;
   const suggested = [...new Set(await ports.suggested(turn))].flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
-  if (scope.readable.size > MANY) await yieldToOthers(); // what came before and what follows are long enough each
+  if (scope.readable.size > MANY) await yieldToOthers(); // each of the two steps takes long enough by itself
   if (!catalog.complete) await ports.search.prepare(snapshot, PATIENCE_MS);
   const lines = new Set(catalog.lines.map(({ id }) => id));
   const part = catalog.complete
@@ -61,7 +60,7 @@ async function messagePart(
   turn: TurnInfo,
 ): Promise<TurnPart> {
   const offered = (id: string) => readable.has(id) && !bound.has(id);
-  const unlisted = (id: string) => offered(id) && !lines.has(id); // what has its line in the system part leaves its place to another
+  const unlisted = (id: string) => offered(id) && !lines.has(id); // a skill with a line in the system part needs no second one
   const ranked = new Set(suggested);
   let searchReady = true;
   for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {

@@ -17,7 +17,7 @@ export interface Catalog {
   readonly lines: readonly Skill[];
   /** Estimated, rather too many. */
   readonly tokens: number;
-  /** How the others are told of; null where there are none. */
+  /** How the skills without a line are named: all by id, or counted by group; null where there are none. */
   readonly rest: 'names' | 'groups' | null;
 }
 
@@ -27,9 +27,9 @@ const USE = 'Use read_skill(skill_id) to load full instructions.';
 /** The catalog of `skills`, sorted by id: a function of its arguments, never above the budget, dropping nothing silently. */
 export function renderCatalog(skills: readonly Skill[], { budget, pinned = [] }: CatalogOptions): Catalog {
   if (skills.length === 0) return { text: null, complete: true, lines: [], tokens: 0, rest: null };
-  const page = new Page(budget, [HEAD, USE]);
-  if (skills.every((skill) => page.add(catalogLine(skill))))
-    return { text: page.text([USE]), complete: true, lines: skills, tokens: budget - page.left, rest: null };
+  const lines = new BudgetedLines(budget, [HEAD, USE]);
+  if (skills.every((skill) => lines.add(catalogLine(skill))))
+    return { text: lines.text([USE]), complete: true, lines: skills, tokens: budget - lines.left, rest: null };
   return overflow(skills, budget, pinned);
 }
 
@@ -39,20 +39,20 @@ export function moreLine(count: number): string {
 }
 
 function overflow(skills: readonly Skill[], budget: number, pinned: readonly string[]): Catalog {
-  const page = new Page(budget, [HEAD, USE, moreLine(skills.length)]);
+  const lines = new BudgetedLines(budget, [HEAD, USE, moreLine(skills.length)]);
   const byId = new Map(skills.map((skill) => [skill.id, skill]));
   const wanted = [...new Set(pinned)].flatMap((id) => byId.get(id) ?? []);
-  const shown = addPinned(page, wanted, Math.max(0, page.left - Math.min(REST, Math.floor(budget / 4))));
+  const shown = addPinned(lines, wanted, Math.max(0, lines.left - Math.min(REST, Math.floor(budget / 4))));
   const rest = skills.filter((skill) => !shown.has(skill));
   const groups = groupsOf(rest, new Set(wanted));
-  const named = page.addAll(nameLines(groups));
-  if (!named) page.addAll([countLine(groups, Math.max(Math.min(page.left, REST), page.left - Math.floor(budget / 4)))]);
-  const text = page.text([USE, moreLine(rest.length)]);
+  const named = lines.addAll(nameLines(groups));
+  if (!named) lines.addAll([countLine(groups, Math.max(Math.min(lines.left, REST), lines.left - Math.floor(budget / 4)))]);
+  const text = lines.text([USE, moreLine(rest.length)]);
   return {
     text,
     complete: false,
     lines: skills.filter((skill) => shown.has(skill)),
-    tokens: budget - page.left,
+    tokens: budget - lines.left,
     rest: named ? 'names' : 'groups',
   };
 }
@@ -62,13 +62,13 @@ const REST = 150;
 const ALSO_PINNED = 'also pinned';
 
 /** Many of them get shorter lines, all alike. Where not even their ids fit, those that were pinned first have their line. */
-function addPinned(page: Page, wanted: readonly Skill[], room: number): ReadonlySet<Skill> {
+function addPinned(lines: BudgetedLines, wanted: readonly Skill[], room: number): ReadonlySet<Skill> {
   const sorted = [...wanted].sort((a, b) => (a.id < b.id ? -1 : 1));
   const limits = [160, 120, 80, 50, 25, 0];
   const limit = limits.find((each) => sumOf(sorted.map((skill) => catalogLine(skill, each))) <= room) ?? 0;
   let left = room;
   const shown = new Set(wanted.filter((skill) => (left -= costOf(catalogLine(skill, limit))) >= 0));
-  page.addAll(sorted.filter((skill) => shown.has(skill)).map((skill) => catalogLine(skill, limit)));
+  lines.addAll(sorted.filter((skill) => shown.has(skill)).map((skill) => catalogLine(skill, limit)));
   return shown;
 }
 
@@ -125,8 +125,8 @@ function countLine(groups: ReturnType<typeof groupsOf>, room: number): string {
   return `Groups: ${parts.join(', ')}${left > 0 ? `, and ${left} more group${left === 1 ? '' : 's'}` : ''}`;
 }
 
-/** Lines that together stay within a budget, `frame` included. */
-class Page {
+/** Lines that together stay within a budget of tokens, `frame` included. */
+class BudgetedLines {
   readonly #lines: string[] = [HEAD];
   left: number;
 

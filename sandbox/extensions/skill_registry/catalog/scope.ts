@@ -133,26 +133,21 @@ function keyOf({ id, keys, usesSkills }: AgentSpec): string {
   return JSON.stringify([id, keys.skills ?? null, usesSkills]);
 }
 
-/** What a turn's model was told of the skills. */
+/** The skills that a turn's model was offered. */
 export interface Offer {
-  readonly snapshot: Snapshot;
   readonly scope: SkillScope;
-  /** Those of the scope's catalog that it was told of; `all` of them mostly. */
-  readonly told: 'all' | readonly Skill[];
-  /** Why it was not told of the others: `OVER_BUDGET`, or what filtered them. */
-  readonly rest: string;
-  /** Ids of the skills that stood beside this message only. */
+  /** Those of the scope's catalog that have a line in the prompt or in a tool; mostly `all`. */
+  readonly listed: 'all' | readonly Skill[];
+  /** Ids of the skills that were suggested with this message only. */
   readonly shown?: readonly string[];
 }
-
-export const OVER_BUDGET = 'over budget';
 
 /** The id of a turn that is shown and not sent. */
 const PREVIEW = 'preview';
 /** Less than the kernel waits for a turn's tools, and again for its context. */
 const PATIENCE_MS = 800;
 
-/** Nobody is in a hurry for a preview: it shows what a conversation gets once bodies are read and all that the settings name is loaded. */
+/** Waits, for a preview only, until the ranker has every skill: a preview shows what a conversation gets once everything is loaded. */
 export async function readyForPreview(
   { cache, search, clock }: { readonly cache: ScopeCache; readonly search: SkillSearch; readonly clock: Clock },
   snapshot: Snapshot,
@@ -162,5 +157,5 @@ export async function readyForPreview(
   const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const text = turn.userTexts.at(-1)?.trim() ?? '';
   if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await within(clock, PATIENCE_MS, search.settle(snapshot));
+  await within(clock, PATIENCE_MS, search.waitUntilIndexed(snapshot));
 }

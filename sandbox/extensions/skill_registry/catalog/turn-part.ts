@@ -13,15 +13,15 @@ export interface TurnPartInput {
 export interface TurnPart {
   /** null when nothing fits the message and the search is complete. */
   readonly text: string | null;
-  /** Ids of the skills that it tells of. */
+  /** Ids of the skills that it lists. */
   readonly shown: readonly string[];
 }
 
 const BUDGET = 400;
-/** So many skills stand beside a message, and `skills eval` counts a skill as found among so many. */
+/** So many skills are suggested with a message, and `skills eval` counts a skill as found among so many. */
 export const SHOWN_BESIDE = 12;
 
-/** What stands beside the user's message when the catalog does not fit: at most 400 tokens. */
+/** The suggestions that go with the user's message when the catalog does not fit: at most 400 tokens. */
 export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): TurnPart {
   const loaded = recent.slice(0, 4);
   const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN_BESIDE - loaded.length);

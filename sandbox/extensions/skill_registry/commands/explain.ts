@@ -5,8 +5,7 @@ import type { SkillRegistry } from '../registry.ts';
 import { diagnosticJson, diagnosticText } from '@pith/skill-files';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { budgetLine, catalogOf, type CatalogReport } from './explain-catalog.ts';
-import { type Place, placeFor, placeLine } from './explain-place.ts';
+import { budgetLine, catalogOf, type CatalogReport, type Place, placeFor, placeLine } from './explain-catalog.ts';
 import { trustedWithoutAsking, wantedSkill } from './wanted.ts';
 import { isPattern } from '../modes/allowed-tools.ts';
 
@@ -52,9 +51,9 @@ async function fromOthers(
   const json: { [extensionId: string]: JsonValue } = {};
   for (const explainer of context.find(SkillExplainer)) {
     try {
-      const told = await explainer.explainSkill(skill, asked, signal);
-      lines.push(...(told?.lines ?? []));
-      if (told !== null) json[explainer.extensionId] = told.json as JsonValue;
+      const explained = await explainer.explainSkill(skill, asked, signal);
+      lines.push(...(explained?.lines ?? []));
+      if (explained !== null) json[explainer.extensionId] = explained.json as JsonValue;
     } catch (error) {
       signal.throwIfAborted();
       lines.push(`${explainer.extensionId} cannot explain it: ${messageOf(error)}`);

@@ -3,9 +3,8 @@ import { Places, type Command, type CommandContext, type CommandIO, type Diagnos
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
-import type { Skill, Snapshot } from '../skill.ts';
+import { type Skill, type Snapshot, summaryOf } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { skillJson, tokensText } from './rows.ts';
 import { idOf } from '../scan/names.ts';
 import { LINK_REFUSED } from '../scan/scan-findings.ts';
 
@@ -24,6 +23,11 @@ export function list(context: CommandContext): Command {
         else print(shown, snapshot, { registry, all, isRestricted: context.use(Places).untrustedSandbox !== null }, io);
       }),
   };
+}
+
+/** One skill as `--json` prints it. */
+export function skillJson(skill: Skill): { [key: string]: JsonValue } {
+  return { ...summaryOf(skill), diagnostics: skill.diagnostics.map(diagnosticJson) };
 }
 
 interface Listing {
@@ -113,4 +117,9 @@ function refusedJson({ id, source, finding }: RefusedLink): JsonValue {
     reason: `refused: ${message}`,
     diagnostics: [diagnosticJson(finding)],
   };
+}
+
+/** `~` says that nobody has read the body yet. */
+function tokensText({ tokens, tokensEstimated }: Skill): string {
+  return `${tokensEstimated ? '~' : ''}${tokens}`;
 }

@@ -3,7 +3,7 @@ import { printable } from '@pith/plain-text';
 import { clean, diagnosticText } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { skillJson } from './rows.ts';
+import { skillJson } from './list.ts';
 import { wantedSkill } from './wanted.ts';
 
 export function show(context: CommandContext): Command {

@@ -85,8 +85,8 @@ function whyAbsent(
   reference: string,
 ): Pick<Diagnostic, 'message' | 'cure' | 'file'> | null {
   const name = canonical(reference.slice(reference.lastIndexOf('/') + 1));
-  const told = diagnostics.find(({ file }) => file !== undefined && (idOf(file) === name || idOf(path.dirname(file)) === name));
-  if (told !== undefined) return told;
+  const finding = diagnostics.find(({ file }) => file !== undefined && (idOf(file) === name || idOf(path.dirname(file)) === name));
+  if (finding !== undefined) return finding;
   for (const source of [...sources].reverse()) {
     const folder = folderNamed(source.directory, name);
     if (folder === null) continue;
@@ -100,24 +100,25 @@ function whyAbsent(
   return null;
 }
 
-function reasonOf(way: readonly string[], { directory, label }: Source): Pick<Diagnostic, 'message' | 'cure'> {
-  const hidden = way.find((part) => part.startsWith('.'));
+function reasonOf(parts: readonly string[], { directory, label }: Source): Pick<Diagnostic, 'message' | 'cure'> {
+  const hidden = parts.find((part) => part.startsWith('.'));
   if (hidden !== undefined)
     return {
       message: `it lies in the hidden folder '${hidden}' of ${label}, which is not looked into`,
       cure: 'give the folder a name without a dot',
     };
-  if (way.includes('node_modules'))
+  if (parts.includes('node_modules'))
     return { message: `it lies in node_modules of ${label}, which is not looked into`, cure: 'copy it out of there' };
-  if (skillFileIn(path.join(directory, ...way)) === null)
+  if (skillFileIn(path.join(directory, ...parts)) === null)
     return { message: `it is a link in ${label} that leads to no skill, or back to where the search came from`, cure: 'remove it' };
-  const outer = way.slice(0, -1).findIndex((_, at) => skillFileIn(path.join(directory, ...way.slice(0, at + 1))) !== null);
+  const outer = parts.slice(0, -1).findIndex((_, at) => skillFileIn(path.join(directory, ...parts.slice(0, at + 1))) !== null);
   if (outer !== -1)
     return {
-      message: `it lies inside the skill '${way[outer] ?? ''}', below which nothing is looked for`,
+      message: `it lies inside the skill '${parts[outer] ?? ''}', below which nothing is looked for`,
       cure: 'move it beside that skill',
     };
-  if (way.length > DEPTH_LIMIT) return { message: `it lies more than ${DEPTH_LIMIT} folders deep in ${label}`, cure: 'move it further up' };
+  if (parts.length > DEPTH_LIMIT)
+    return { message: `it lies more than ${DEPTH_LIMIT} folders deep in ${label}`, cure: 'move it further up' };
   return { message: `its folder in ${label} was not looked into`, cure: 'see pith skills list --all' };
 }
 
@@ -145,6 +146,6 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    return []; // absent or unreadable: there is nothing to tell of it
+    return []; // absent or unreadable: there is nothing to report
   }
 }

@@ -2,7 +2,7 @@ import { defineTool, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { clean, listResources, type ResourceList } from '@pith/skill-files';
 import { digestOf, type SkillLoad } from '../turns.ts';
-import { nameOf } from '../reading/envelope.ts';
+import { nameOf, unlistedFiles } from '../reading/envelope.ts';
 import { partNotFound, partsOf, type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
@@ -10,7 +10,7 @@ import type { Skill } from '../skill.ts';
 /** How an agent that cannot list skills finds one. */
 const NAMES_IN_TOOL = 'The description of this tool lists them.';
 
-/** The one tool of the mode `single_tool`; each agent is told of its own skills by it. */
+/** The one tool of the mode `single_tool`; its description lists each agent's own skills. */
 export function skillTool(ports: ToolPorts): Tool {
   return defineTool({
     name: 'skill',
@@ -50,7 +50,7 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
     `# Skill: ${clean(skill.name)}`,
     '',
     `Directory: ${printableLine(skill.directory)}`,
-    ...filesOf(resources),
+    ...fileLine(resources),
     ...(stale === undefined ? [] : [`Note: ${stale}`]),
     '',
     isWhole ? '## Instructions' : `## Instructions, part ${part}/${parts.length}`,
@@ -61,9 +61,9 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }
 
-function filesOf({ entries, total, more }: ResourceList): readonly string[] {
-  if (total === 0) return [];
-  const left = total - entries.length;
-  const rest = left > 0 || more ? `, and ${left}${more ? ' or more' : ''} more` : '';
-  return [`Files: ${entries.map(({ path }) => nameOf(path)).join(', ')}${rest}`];
+function fileLine(resources: ResourceList): readonly string[] {
+  if (resources.total === 0) return [];
+  const unlisted = unlistedFiles(resources);
+  const end = unlisted === null ? '' : `, and ${unlisted}`;
+  return [`Files: ${resources.entries.map(({ path }) => nameOf(path)).join(', ')}${end}`];
 }

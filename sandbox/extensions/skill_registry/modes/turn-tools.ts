@@ -14,24 +14,23 @@ type ModePorts = Pick<ToolPorts, 'context' | 'cache'>;
 export function modeTools({ context, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo, mode: string): readonly TurnTool[] {
   const { settings, catalog, readable } = cache.scope(snapshot, turn.agent);
   const resource: readonly TurnTool[] = readable.size === 0 ? [] : [{ tool: 'read_skill_resource' }];
-  const skill = (): TurnTool => ({ tool: 'skill', ...toldTo(cache, snapshot, turn) });
+  const skill = (): TurnTool => ({ tool: 'skill', ...descriptionFor(cache, snapshot, turn) });
   if (mode === 'single_tool') return catalog.length === 0 ? resource : [skill(), ...resource];
   // An agent whose own mode is gone has a catalog instead, and reads by the same tools.
   if (!OWN_MODES.has(mode) || settings.mode === 'triggers') return readable.size === 0 ? [] : [{ tool: 'read_skill' }, ...resource];
-  // Whoever names the tool is told of the skills by it, whatever the mode.
+  // An agent that names the tool has the list of skills in its description, whatever the mode.
   return catalog.length > 0 && turn.tools.includes(`${context.id}/skill`) ? [skill()] : [];
 }
 
-/** What a turn's model is told of the skills where there is no catalog: all by the one tool, or none. */
+/** The skills that a turn's model is offered where there is no catalog: all in the description of the one tool, or none. */
 export function toolOffer({ context, cache }: ModePorts, snapshot: Snapshot, turn: TurnInfo): Offer {
   const own = `${context.id}/skill`;
   const scope = cache.scope(snapshot, turn.agent);
-  const told = turn.tools.includes(own) ? 'all' : [];
-  return { snapshot, scope, told, rest: `the agent does not hold ${own}` };
+  return { scope, listed: turn.tools.includes(own) ? 'all' : [] };
 }
 
 /** Made once per snapshot, agent and size of window. */
-function toldTo(cache: ScopeCache, snapshot: Snapshot, { agent, model, tools }: TurnInfo): SingleTool {
+function descriptionFor(cache: ScopeCache, snapshot: Snapshot, { agent, model, tools }: TurnInfo): SingleTool {
   const { settings, catalog } = cache.scope(snapshot, agent);
   const budget = settings.budget_tokens ?? singleToolBudget(model.contextWindow);
   const rules = rulesFor(tools);
@@ -40,7 +39,7 @@ function toldTo(cache: ScopeCache, snapshot: Snapshot, { agent, model, tools }: 
   );
 }
 
-/** How the tool `skill` is told to one agent. */
+/** The tool `skill` as one agent has it. */
 interface SingleTool {
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
@@ -91,11 +90,11 @@ const DETAILS: readonly Detail[] = [
 ];
 
 function element(skill: Skill, detail: Detail): string {
-  const attributes = (['id', 'name', 'directory'] as const).map((name) => `${name}="${escaped(clean(skill[name]))}"`).join(' ');
-  return `<skill ${attributes}>${escaped(detail(skill))}</skill>`;
+  const attributes = (['id', 'name', 'directory'] as const).map((name) => `${name}="${escapeMarkup(clean(skill[name]))}"`).join(' ');
+  return `<skill ${attributes}>${escapeMarkup(detail(skill))}</skill>`;
 }
 
-function escaped(text: string): string {
+function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&apos;');
 }
 
@@ -112,7 +111,7 @@ function schemaOf(skills: readonly Skill[]): Readonly<Record<string, unknown>> {
   };
 }
 
-/** What an agent of the mode `single_tool` is told of its tool, each sentence by itself; of copying and running only where it has a tool for that. */
+/** The rules in the tool's description for an agent of the mode `single_tool`, one sentence each; those on copying and running only where it has a tool for that. */
 export function rulesFor(tools: readonly string[]): readonly string[] {
   const names = new Set(tools.map((tool) => tool.slice(tool.lastIndexOf('/') + 1)));
   return [

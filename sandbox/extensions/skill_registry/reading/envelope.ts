@@ -67,12 +67,18 @@ function partLine(id: string, part: number, parts: number): string {
   return `part ${part}/${parts}${next}`;
 }
 
-function resourceLines({ entries, total, more }: ResourceList): readonly string[] {
-  if (total === 0) return [];
+/** How many files the list leaves out, such as `3 or more more`; null where it has all. */
+export function unlistedFiles({ entries, total, more }: ResourceList): string | null {
   const left = total - entries.length;
+  return left > 0 || more ? `${left}${more ? ' or more' : ''} more` : null;
+}
+
+function resourceLines(resources: ResourceList): readonly string[] {
+  if (resources.total === 0) return [];
+  const unlisted = unlistedFiles(resources);
   return [
     'Resource files, read with read_skill_resource(skill_id, path):',
-    ...entries.map(({ path, size }) => `- ${nameOf(path)} (${size} bytes)`),
-    ...(left > 0 || more ? [`… and ${left}${more ? ' or more' : ''} more files`] : []),
+    ...resources.entries.map(({ path, size }) => `- ${nameOf(path)} (${size} bytes)`),
+    ...(unlisted === null ? [] : [`… and ${unlisted} files`]),
   ];
 }

@@ -1,5 +1,4 @@
 import type { Diagnostic } from 'pith';
-import type { SkillBody } from '../bodies.ts';
 import type { ParsedSkill, SkillFields, Stamp } from '@pith/skill-files';
 
 /** A SKILL.md as one scan found it. */
@@ -25,6 +24,18 @@ export interface GoodVersion {
   readonly fields: SkillFields;
   readonly tokens: number;
   readonly body: SkillBody | null;
+}
+
+/** The body of a SKILL.md as it was read. */
+export interface SkillBody {
+  /** What follows the frontmatter, byte for byte. */
+  readonly body: string;
+  /** Hex digest of the whole SKILL.md. */
+  readonly sha256: string;
+  /** Size of the whole SKILL.md. */
+  readonly bytes: number;
+  /** Why this is not what the file holds now; absent when it is. */
+  readonly stale?: string;
 }
 
 /** A folder without a SKILL.md, into which the scan descends. */

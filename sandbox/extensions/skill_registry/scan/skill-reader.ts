@@ -153,7 +153,7 @@ function openInside(file: string, roots: readonly string[]): number | null {
   return roots.some((root) => isInside(real, root)) ? openSync(real, FLAGS | constants.O_NOFOLLOW) : null;
 }
 
-/** Decodes only to the end of the frontmatter where that can be told from the bytes. */
+/** Decodes only to the end of the frontmatter where the bytes show it. */
 function headText(length: number): string {
   const closing = closingAt(length);
   return buffer.toString('utf8', 0, closing === -1 ? length : closing);

@@ -1,8 +1,7 @@
 import type { Clock, Diagnostic } from 'pith';
-import type { SkillBody } from '../bodies.ts';
 import type { Skill } from '../skill.ts';
 import type { DistrustOf, Trust } from '../trust/trust.ts';
-import type { FoundSkill, ScanOptions, SourceScan } from './found.ts';
+import type { FoundSkill, ScanOptions, SkillBody, SourceScan } from './found.ts';
 import { sourceTwice, trustUnusable } from './scan-findings.ts';
 import { NOTHING, scanSource } from './scan.ts';
 import { isInside } from '@pith/safe-files';

@@ -57,7 +57,7 @@ export class SourceWatch {
     if (startHint === undefined) await clock.sleep(HINTS_AFTER_MS, signal).catch(noop);
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     const hint = (startHint ?? startFolderHint)(
-      () => this.#tell(),
+      () => this.#onHint(),
       (error) => this.#complain(error),
     );
     this.#hint = hint;
@@ -86,7 +86,7 @@ export class SourceWatch {
     return this.#take();
   }
 
-  #tell(): void {
+  #onHint(): void {
     this.#hinted = true;
     this.#woken = true;
     this.#wake();
@@ -110,7 +110,7 @@ export class SourceWatch {
   }
 
   async #cover(hint: FolderHint): Promise<void> {
-    if (await hint.cover(this.#options.folders())) this.#tell();
+    if (await hint.cover(this.#options.folders())) this.#onHint();
   }
 
   async #look(): Promise<void> {

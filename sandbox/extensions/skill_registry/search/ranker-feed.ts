@@ -13,7 +13,7 @@ export interface RankerFeedOptions {
   find(): Remote<RankerProvider> | null;
   /** null where it cannot be read now. */
   readBody(skill: Skill): Promise<string | null>;
-  /** Called when the ranker has been told all that changed. */
+  /** Called when all that changed has been sent to the ranker. */
   onKnown(): Promise<void>;
   readonly events: Pick<Events, 'handle'>;
   readonly clock: Clock;
@@ -26,29 +26,30 @@ export interface RankOptions extends Limits {
 }
 
 /** Why a ranker gave no answer. */
-export type NoAnswer = 'absent' | 'told' | 'failed';
+export type NoAnswer = 'absent' | 'indexing' | 'failed';
 
 const BATCH = 50;
 /** Up to so many skills that the asker may not see are asked for beside the others, and dropped; with more the ids of the others are sent. */
 const MOST_EXTRA = 200;
 const RETRY_MS = 30_000;
-/** Nothing of it is known before the first time: it is waited for so much longer. */
+/** The first time the whole library is sent, which takes so much longer. */
 const FIRST_MS = 500;
 const MOST_WORDS = 20;
 const LONGEST_WORD = 60;
 
-/** Tells one ranker of every skill in the background, asks it when it knows them all, and believes it in nothing. */
+/** Sends every skill to one ranker in the background, and asks it once it has them all. Its answers are checked: nothing in them is taken for granted. */
 export class RankerFeed {
   private readonly options: RankerFeedOptions;
-  private readonly told = new Map<string, string>();
+  /** By id, the version of the document that the ranker has; '' where its body could not be read. */
+  private readonly sent = new Map<string, string>();
   private readonly end = new AbortController();
   private readonly off: readonly (() => void)[];
   private snapshot: Snapshot | null = null;
-  /** The last snapshot that it was told whole. */
-  private knows: Snapshot | null = null;
-  private telling: Promise<void> | null = null;
-  /** Grows each time that it forgets. */
-  private lives = 0;
+  /** The last snapshot of which the ranker has every skill. */
+  private complete: Snapshot | null = null;
+  private syncing: Promise<void> | null = null;
+  /** Counts how often the ranker began or ended: what was sent before is gone. */
+  private generation = 0;
   private notBefore = -Infinity;
   /** Bodies of some skills could not be read. */
   private hasUnread = false;
@@ -58,50 +59,50 @@ export class RankerFeed {
   constructor(options: RankerFeedOptions) {
     this.options = options;
     const { id, events } = options;
-    const begun = ({ extensionId }: { readonly extensionId: string }) => (extensionId === id ? this.forgets(true) : undefined);
+    const begun = ({ extensionId }: { readonly extensionId: string }) => (extensionId === id ? this.reset(true) : undefined);
     this.off = [
       events.handle('extension.activated', begun),
       events.handle('extension.reloaded', begun),
-      events.handle('extension.stopped', ({ extensionId }) => (extensionId === id ? this.forgets(false) : undefined)),
+      events.handle('extension.stopped', ({ extensionId }) => (extensionId === id ? this.reset(false) : undefined)),
     ];
   }
 
-  /** Tells what the snapshot changed, in the background. */
+  /** Sends what the snapshot changed, in the background. */
   follow(snapshot: Snapshot): void {
     if (this.snapshot === null || snapshot.generation >= this.snapshot.generation) this.snapshot = snapshot;
-    if ((this.knows === this.snapshot && !this.hasUnread) || this.telling !== null || this.end.signal.aborted) return;
+    if ((this.complete === this.snapshot && !this.hasUnread) || this.syncing !== null || this.end.signal.aborted) return;
     if (this.options.clock.now() < this.notBefore) return;
-    this.telling = this.tell()
+    this.syncing = this.sync()
       .catch((error: unknown) => {
         this.notBefore = this.options.clock.now() + RETRY_MS;
         this.complain(messageOf(error));
       })
       .finally(() => {
-        this.telling = null;
+        this.syncing = null;
       });
   }
 
-  /** It is being told of something. */
+  /** Whether something is being sent. */
   get isBehind(): boolean {
-    return this.telling !== null;
+    return this.syncing !== null;
   }
 
-  /** Resolves when it has been told, or `ms` are over, and a while longer the first time. */
+  /** Resolves when everything has been sent, or after `ms`; the first time it waits longer. */
   async known(ms: number): Promise<void> {
-    await within(this.options.clock, this.knows === null ? ms + FIRST_MS : ms, this.settled());
+    await within(this.options.clock, this.complete === null ? ms + FIRST_MS : ms, this.settled());
   }
 
-  /** Resolves when nothing is being told. */
+  /** Resolves when nothing is being sent. */
   async settled(): Promise<void> {
-    while (this.telling !== null) await this.telling;
+    while (this.syncing !== null) await this.syncing;
   }
 
   /** Never rejects. */
   async rank(query: string, asked: RankOptions, patienceMs: number): Promise<readonly RankedSkill[] | NoAnswer> {
     const provider = this.options.find();
     if (provider === null) return 'absent';
-    const snapshot = this.knows;
-    if (snapshot === null) return this.telling === null ? 'failed' : 'told';
+    const snapshot = this.complete;
+    if (snapshot === null) return this.syncing === null ? 'failed' : 'indexing';
     if (this.isLate) return 'failed';
     const { among, k, ...rest } = asked;
     const offered = [...snapshot.skills.values()].filter(({ state }) => state === 'offered').map(({ id }) => id);
@@ -135,16 +136,16 @@ export class RankerFeed {
     await this.settled();
   }
 
-  /** Whoever begins or ends knows nothing. */
-  private forgets(begins: boolean): void {
-    this.lives++;
-    this.told.clear();
-    this.knows = null;
+  /** A ranker that begins or ends has no documents. */
+  private reset(begins: boolean): void {
+    this.generation++;
+    this.sent.clear();
+    this.complete = null;
     this.notBefore = -Infinity;
     if (begins && this.snapshot !== null) this.follow(this.snapshot);
   }
 
-  /** Said once, until it answers again. */
+  /** Warns once, until the ranker answers again. */
   private complain(why: string): 'failed' {
     if (!this.hasComplained && !this.end.signal.aborted)
       this.options.logger.warn(`the ranker '${this.options.id}' does not answer, and words shared with ids, names and tags do: ${why}`);
@@ -152,36 +153,36 @@ export class RankerFeed {
     return 'failed';
   }
 
-  private async tell(): Promise<void> {
+  private async sync(): Promise<void> {
     const provider = this.options.find();
     if (provider === null) return;
-    await provider.remove([], this.end.signal); // loads it: what begins forgets what it was told
+    await provider.remove([], this.end.signal); // loads the extension, which resets this feed
     for (let snapshot = this.snapshot; snapshot !== null && !this.end.signal.aborted; snapshot = this.snapshot) {
-      const life = this.lives;
-      if (!(await this.tellOf(provider, snapshot)) || life !== this.lives) continue;
-      this.knows = snapshot;
+      const generation = this.generation;
+      if (!(await this.sendChanges(provider, snapshot)) || generation !== this.generation) continue;
+      this.complete = snapshot;
       await this.options.onKnown();
       if (snapshot === this.snapshot) return;
     }
   }
 
-  /** False where it forgot meanwhile. */
-  private async tellOf(provider: Remote<RankerProvider>, { skills }: Snapshot): Promise<boolean> {
+  /** False where the feed was reset meanwhile. */
+  private async sendChanges(provider: Remote<RankerProvider>, { skills }: Snapshot): Promise<boolean> {
     const { signal } = this.end;
-    const life = this.lives;
-    const gone = [...this.told.keys()].filter((id) => skills.get(id)?.state !== 'offered');
+    const generation = this.generation;
+    const gone = [...this.sent.keys()].filter((id) => skills.get(id)?.state !== 'offered');
     if (gone.length > 0) await provider.remove(gone, signal);
-    for (const id of gone) this.told.delete(id);
-    const changed = [...skills.values()].filter((skill) => skill.state === 'offered' && this.told.get(skill.id) !== documentVersion(skill));
+    for (const id of gone) this.sent.delete(id);
+    const changed = [...skills.values()].filter((skill) => skill.state === 'offered' && this.sent.get(skill.id) !== documentVersion(skill));
     let unread = 0;
     for (let from = 0; from < changed.length; from += BATCH) {
       const some = changed.slice(from, from + BATCH);
       const bodies = await Promise.all(some.map((skill) => this.bodyOf(skill)));
       const documents = some.map((skill, at) => documentOf(skill, bodies[at] ?? ''));
-      if (signal.aborted || life !== this.lives) return false;
+      if (signal.aborted || generation !== this.generation) return false;
       await provider.upsert(documents, signal);
-      if (life !== this.lives) return false;
-      for (const [at, { id, version }] of documents.entries()) this.told.set(id, bodies[at] === null ? '' : version);
+      if (generation !== this.generation) return false;
+      for (const [at, { id, version }] of documents.entries()) this.sent.set(id, bodies[at] === null ? '' : version);
       unread += bodies.filter((body) => body === null).length;
     }
     this.hasUnread = unread > 0;
@@ -192,7 +193,7 @@ export class RankerFeed {
     try {
       return await this.options.readBody(skill);
     } catch (error) {
-      if (this.told.get(skill.id) !== '') this.options.logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
+      if (this.sent.get(skill.id) !== '') this.options.logger.warn(`skill '${skill.id}': its body is not searched: ${messageOf(error)}`);
       return null;
     }
   }

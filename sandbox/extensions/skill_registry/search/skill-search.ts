@@ -9,7 +9,7 @@ import { type NoAnswer, RankerFeed, type RankOptions } from './ranker-feed.ts';
 export interface SearchAnswer {
   /** Best first. */
   readonly ranked: readonly RankedSkill[];
-  /** False while the ranker is being told what there is. */
+  /** False while skills are being sent to the ranker. */
   readonly ready: boolean;
   /** The extension that ranked; null: words shared with ids, names and tags decided. */
   readonly by: string | null;
@@ -50,19 +50,19 @@ export class SkillSearch {
           });
   }
 
-  /** Tells the ranker what the snapshot changed, in the background. */
+  /** Sends what the snapshot changed to the ranker, in the background. */
   follow(snapshot: Snapshot): void {
     this.feed?.follow(snapshot);
   }
 
-  /** The same; resolves when it knows that, or `ms` are over. */
+  /** Sends it, and resolves when the ranker has it or after `ms`. */
   async prepare(snapshot: Snapshot, ms: number): Promise<void> {
     this.follow(snapshot);
     await this.feed?.known(ms);
   }
 
-  /** The same for who has no next time. */
-  async settle(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
+  /** Sends it, and resolves when the ranker has it, however long that takes. */
+  async waitUntilIndexed(snapshot: Snapshot, signal?: AbortSignal): Promise<void> {
     this.follow(snapshot);
     const settled = this.feed?.settled() ?? Promise.resolve();
     await (signal === undefined ? settled : untilAborted(settled, signal));
@@ -79,9 +79,9 @@ export class SkillSearch {
     return this.ask(snapshot, query, asked, Math.max(patienceMs, LEAST_MS));
   }
 
-  /** For a command: the ranker is told of everything first. */
+  /** For a command: everything is sent to the ranker first. */
   async patiently(snapshot: Snapshot, query: string, asked: RankOptions, signal?: AbortSignal): Promise<SearchAnswer> {
-    await this.settle(snapshot, signal);
+    await this.waitUntilIndexed(snapshot, signal);
     return this.ask(snapshot, query, asked, COMMAND_MS);
   }
 
@@ -105,11 +105,11 @@ export class SkillSearch {
     if (typeof found !== 'string') return { ranked: found, ready: !isBehind, by: this.id, note: isBehind ? MORE_LATER : null };
     const { bySharedWords } = await import('./shared-words.ts');
     const offered = [...snapshot.skills.values()].filter(isOffered);
-    return { ranked: bySharedWords(offered, query, asked), ready: found !== 'told', by: null, note: this.noteOf(found) };
+    return { ranked: bySharedWords(offered, query, asked), ready: found !== 'indexing', by: null, note: this.noteOf(found) };
   }
 
   private noteOf(why: NoAnswer): string {
-    if (why === 'told') return `the skills are still being indexed: ${ONLY_NAMES}; ask again in a moment`;
+    if (why === 'indexing') return `the skills are still being indexed: ${ONLY_NAMES}; ask again in a moment`;
     if (this.id === null) return `${ONLY_NAMES}: no ranker is named in skills.ranker`;
     return `${ONLY_NAMES}: the ranker '${this.id}' ${why === 'absent' ? 'is not there' : 'did not answer'}`;
   }

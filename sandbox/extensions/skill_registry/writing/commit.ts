@@ -7,8 +7,7 @@ import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '@pith/skill-files';
 import type { InstalledSkill, SkillChange } from '../contract.ts';
 import { entryOf, readLock, writeLock } from './lock-file.ts';
-import type { Operation } from './operation.ts';
-import { KEPT } from './target.ts';
+import { KEPT, type Operation } from './target.ts';
 
 /** A change with what it replaces, so that it can be undone. */
 interface Recorded extends Omit<SkillChange, 'expects'> {

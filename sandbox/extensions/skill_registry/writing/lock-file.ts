@@ -14,7 +14,7 @@ const LARGEST = 16 * 1024 * 1024;
 export async function readLock(file: string): Promise<Lock> {
   let text: string;
   try {
-    // It comes with the project: what a link leads to would be told of, or written over.
+    // It comes with the project: what a link leads to would be shown, or written over.
     if ((await lstat(file)).isSymbolicLink()) throw new TypeError('a link stands in its place');
     text = (await readRegularFile(file, LARGEST)).toString('utf8');
   } catch (error) {

@@ -6,15 +6,7 @@ import { type Clock, type Diagnostic, messageOf, PithError } from 'pith';
 import { stateFolder } from '@pith/safe-files';
 import { exclusively, isStale, keepFresh } from '../exclusive.ts';
 import { hasBegun, journalOf, rollBack } from './commit.ts';
-import { KEPT, openTarget, STAGING, type Target } from './target.ts';
-
-/** One change of a skills folder: what it makes lies in `directory`, on the same file system, until it is committed. */
-export interface Operation {
-  readonly target: Target;
-  /** The real skills folder. */
-  readonly skills: string;
-  readonly directory: string;
-}
+import { KEPT, openTarget, type Operation, STAGING, type Target } from './target.ts';
 
 /** A folder in which a change is prepared. What killed processes left is swept first. */
 export async function openOperation(

@@ -13,6 +13,14 @@ export interface Target extends SkillPlace {
   readonly journals: StateFolder;
 }
 
+/** One change of a target: what it makes lies in `directory`, on the same file system, until it is committed. */
+export interface Operation {
+  readonly target: Target;
+  /** The real skills folder. */
+  readonly skills: string;
+  readonly directory: string;
+}
+
 /** Every target there is, the one that wins first. */
 export function targetsAt(
   { sandbox, home }: { readonly sandbox: string; readonly home?: string | null },

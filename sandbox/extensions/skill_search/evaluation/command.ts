@@ -31,7 +31,7 @@ import { documentsOf, ENOUGH_CASES, isOffered, rankByProvider, rankByReranker } 
 
 const LEXICAL = 'lexical';
 const FUSED = 'fused';
-/** So many stand beside a message where not all skills have their line. */
+/** So many are suggested with a message where not all skills have their line. */
 const SHOWN_BESIDE = 12;
 
 export interface EvalPorts {
