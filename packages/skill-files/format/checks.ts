@@ -63,6 +63,13 @@ export function unknownTo(known: ReadonlySet<string>): Check {
   };
 }
 
+export function among(names: ReadonlySet<string>): Check {
+  return ({ fields }) => {
+    const found = [...fields.keys()].filter((key) => names.has(key));
+    return found.length === 0 ? [] : [{ detail: found.join(', '), ...placeOf(fields, found[0]!) }];
+  };
+}
+
 export function misspelt(known: ReadonlySet<string>): Check {
   return function* ({ fields }) {
     for (const [key, field] of fields) {

@@ -10,6 +10,7 @@ import {
   noSemver,
   noText,
   noToolset,
+  among,
   unknownTo,
   unknownTriggers,
   wrongType,
@@ -44,8 +45,25 @@ export const OUR_FIELDS = [
   'default_enabled',
 ] as const;
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS]);
-/** With those of others that count here. */
-const NAMES: ReadonlySet<string> = new Set([...KNOWN_FIELDS, 'disable-model-invocation', 'user-invocable']);
+/** Of other systems: kept, and left to them. `disable-model-invocation` counts here too. */
+const FIELDS_OF_OTHERS: readonly string[] = [
+  'disable-model-invocation',
+  'user-invocable',
+  'argument-hint',
+  'arguments',
+  'when_to_use',
+  'model',
+  'effort',
+  'context',
+  'agent',
+  'hooks',
+  'paths',
+  'globs',
+  'alwaysApply',
+  'author',
+  'homepage',
+];
+const NAMES: ReadonlySet<string> = new Set([...KNOWN_FIELDS, ...FIELDS_OF_OTHERS]);
 export const FILE_LIMIT = 256 * 1024;
 export const BODY_TOKEN_LIMIT = 8000;
 
@@ -179,7 +197,14 @@ export const RULES: readonly Rule[] = [
     STRICT,
     (keys) => `has fields that the format does not know: ${keys}`,
     'move them under `metadata:`',
-    unknownTo(KNOWN_FIELDS),
+    unknownTo(NAMES),
+  ),
+  rule(
+    'field_of_others',
+    { lint: 'error', load: null },
+    (keys) => `has fields of other systems, which the specification does not know: ${keys}`,
+    'keep them for the systems that read them; a strict reader wants them under `metadata:`, where they have no effect',
+    among(new Set(FIELDS_OF_OTHERS)),
   ),
   rule('field_misspelt', STRICT, (what) => `has the unknown key ${what}`, 'correct the name', misspelt(NAMES)),
   rule('field_type', STRICT, (what) => `has ${what}`, 'write it in that form', wrongType),

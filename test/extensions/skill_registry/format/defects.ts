@@ -56,6 +56,13 @@ export const DEFECTS: readonly Defect[] = [
   ['exclamation-mark-first', 'offered', ['error repaired_quote 3:14'], 'put the value in quotes'],
   ['field-in-flow-style', 'offered', ['warning flow_style 4:1'], 'write one item a line', []],
   ['field-twice', 'offered', ['warning duplicate_key 5:1'], 'remove one of them'],
+  [
+    'field-of-others',
+    'offered',
+    ['error field_of_others 4:1'],
+    'keep them for the systems that read them; a strict reader wants them under `metadata:`, where they have no effect',
+    [],
+  ],
   ['field-unknown', 'offered', ['error field_unknown 4:1'], 'move them under `metadata:`'],
   ['file-empty', 'invalid', ['error frontmatter_missing 1:1'], BEGIN, ['frontmatter_and_text_missing 1:1']],
   ['file-name-lower-case', 'offered', ['warning file_name_case 1:1'], 'rename it to SKILL.md'],
