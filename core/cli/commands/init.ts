@@ -214,8 +214,9 @@ agent:
   description: Answers questions and knows the skills of this sandbox.
   # An alias (default, fast, standard, thinking) or provider/model.
   model: default
-  # Extension ids, extension/tool for one tool, or "*" for the tools of every extension.
-  uses_tools: ["*"]
+  # Extension ids, extension/tool for one tool, or "*" for the tools of every extension, but for those that must be named:
+  # run_skill_script runs programs that skills bring, after asking you.
+  uses_tools: ["*", skill_scripts/run_skill_script]
   # Skills whose text always stands in the instructions.
   uses_skills: []
 `,

@@ -55,7 +55,7 @@ export function answerWithoutTrigger(skills: readonly ListedSkill[]): string {
 /** An agent that has no way to skills at all. */
 export function answerWithoutSkills(): string {
   return finish([
-    'I answer from skills only, and this agent meets none now: its mode is `none`, skills are switched off (`--no-skills`, `skills.enabled: false`), or nothing in its `uses_tools` provides them.',
+    'I answer from skills only, and this agent meets none now: its mode is `none`, skills or the extension that serves them are switched off (`--no-skills`, `skills.enabled: false`, `extensions: { skill_registry: … }`), or nothing in its `uses_tools` provides them.',
   ]);
 }
 

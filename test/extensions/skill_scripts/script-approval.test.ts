@@ -37,7 +37,7 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
     expect(lines[1]).toBe('which says: Says first.');
     expect(lines[2]).toMatch(/^sha256 [0-9a-f]{64}$/u);
     expect(lines.slice(3).join('\n')).toMatch(
-      /^with 2 other files of the skill, all together sha256 [0-9a-f]{64}\nwith OWN_KEY of your environment\nin a sandbox/u,
+      /^with 2 other files of the skill, all together sha256 [0-9a-f]{64}\nwith OWN_KEY of your environment\nwithout OTHER, which it asks for and skills\.scripts\.env does not list\nin a sandbox/u,
     );
     // A neighbour changes while the question is open: the yes is not for that.
     await writeFile(path.join(kit.skill, 'scripts/part.sh'), 'echo changed\n');

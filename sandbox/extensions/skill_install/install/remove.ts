@@ -24,7 +24,9 @@ export async function removeSkill(
   if (target === undefined)
     throw new PithError('skill_not_removable', `'${skill.id}' lies in ${skill.source}, where nothing is installed by this command`, {
       where: skill.directory,
-      cure: "remove it there by hand, or disable it under 'skills.disabled' in pith.yaml",
+      cure: skill.source.startsWith('bundled')
+        ? "it comes with Pith: disable it under 'skills.disabled' in pith.yaml"
+        : "remove it there by hand, or disable it under 'skills.disabled' in pith.yaml",
     });
   const folder = path.relative(realOf(target.skills)!, inReal(skill));
   const entry = folder === skill.id ? ((await installedIn(context, target)).get(skill.id) ?? null) : null;

@@ -116,7 +116,7 @@ function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: brou
     yield catalog.withinBudget
       ? `it has its line within ${catalog.budget} tokens`
       : `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
-  if (brought !== undefined) yield placeLine(brought);
+  if (brought !== undefined && place.startsWith('catalog')) yield placeLine(brought);
   if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);
 }

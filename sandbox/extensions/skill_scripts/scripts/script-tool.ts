@@ -98,12 +98,14 @@ type Settings = ScriptsConfig['scripts'];
 function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, holding: Holding): ApprovalQuestion {
   const { path, sha256, others, allSha256, declared } = script;
   const names = passedNames(script, settings);
+  const kept = (declared?.env ?? []).filter((name) => !names.includes(name));
   const text = [
     `runs ${path} of the skill '${skill.id}' (${skill.source}, ${skill.realDirectory})`,
     ...(declared?.description ? [`which says: ${declared.description}`] : []),
     `sha256 ${sha256}`,
     ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
     ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
+    ...(kept.length === 0 ? [] : [`without ${kept.join(', ')}, which it asks for and skills.scripts.env does not list`]),
     holdingLine(holding),
     'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
   ].join('\n');
