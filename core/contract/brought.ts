@@ -37,10 +37,10 @@ export const BroughtProvider = defineProtocol<BroughtProvider>(
  * are open close when that extension stops.
  */
 export interface BroughtExtensions {
-  /** Bundles the code as it is now and runs nothing. `unheld`: why no sandbox confines it; null when one does, or when a person switched that off. */
+  /** Bundles the code as it is now and runs nothing. `unconfined`: why no sandbox confines it; null when one does, or when a person switched that off. */
   prepare(
     extension: BroughtExtension,
-  ): Promise<{ readonly digest: string; readonly unheld: { readonly why: string; readonly cure: string } | null }>;
+  ): Promise<{ readonly digest: string; readonly unconfined: { readonly why: string; readonly cure: string } | null }>;
   /** Runs the code of that digest, in the place of what ran of it. The names of its tools, and what is wrong with it. Rejects with the reason when it cannot run. */
   open(
     extension: BroughtExtension,
@@ -52,7 +52,7 @@ export interface BroughtExtensions {
 export const BroughtExtensions = defineProtocol<BroughtExtensions>(
   'brought.extensions',
   {
-    prepare: { kind: 'method', signature: 'prepare(extension: BroughtExtension): Promise<{ digest, unheld }>' },
+    prepare: { kind: 'method', signature: 'prepare(extension: BroughtExtension): Promise<{ digest, unconfined }>' },
     open: { kind: 'method', signature: 'open(extension: BroughtExtension, digest: string): Promise<{ tools, findings }>' },
     close: { kind: 'method', signature: 'close(extensionId: string): Promise<void>' },
   },

@@ -74,7 +74,7 @@ export function createBringing(lifecycle: Lifecycle, processes: ProcessTier | un
       prepare: async (extension) => {
         const { digest } = await declarationOf(lifecycle, user, extension);
         const found = (await processes?.confinement()) ?? null;
-        return { digest, unheld: found === null || found.available ? null : { why: found.why, cure: found.cure } };
+        return { digest, unconfined: found === null || found.available ? null : { why: found.why, cure: found.cure } };
       },
       open: (extension, digest) =>
         inTurn(extension.id, async () => {

@@ -2,7 +2,7 @@ import { PithError, type Command } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Toolsets } from './toolsets/toolsets.ts';
 
-/** Code that a skill brings, where nothing holds it: these very bytes may run. */
+/** `pith skills allow`: a person agrees that the toolset of a skill, as its bytes are now, runs where nothing confines it. */
 export function allow(toolsets: Toolsets): Command {
   return {
     path: 'skills allow',

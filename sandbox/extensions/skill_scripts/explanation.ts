@@ -1,7 +1,8 @@
 import path from 'node:path';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { AgentSpec, ExtensionContext } from 'pith';
 import type { SkillRecord } from 'pith/skill_registry';
+import { isModuleThere } from './toolsets/module-place.ts';
 import { outcomeOf } from './toolsets/skill-toolset.ts';
 
 /** What is known of a skill's scripts and toolsets without running them, for `pith skills explain`; null where it has none. */
@@ -32,7 +33,7 @@ function scriptsOf({ scripts, realDirectory, state }: SkillRecord, agent: AgentS
 
 interface ToolsetReport {
   readonly modules: readonly string[];
-  /** Those whose file is not there. */
+  /** Those whose file is not in the skill's folder. */
   readonly missing: readonly string[];
   /** When they were last loaded; null: not yet. */
   readonly loaded: { readonly at: string; readonly tools: readonly string[]; readonly problems: readonly string[] } | null;
@@ -40,9 +41,7 @@ interface ToolsetReport {
 
 function toolsetReport({ id, toolsets, realDirectory }: SkillRecord, dataDirectory: string): ToolsetReport | null {
   if (toolsets.length === 0) return null;
-  const missing = toolsets.filter(
-    (spec) => !ENDINGS.some((ending) => isFile(path.resolve(realDirectory, spec.replace(/:[^:]*$/, '') + ending))),
-  );
+  const missing = toolsets.filter((spec) => !isModuleThere(realDirectory, spec));
   const outcome = outcomeOf(dataDirectory, id);
   const loaded = outcome && { at: new Date(outcome.at).toISOString(), tools: outcome.tools, problems: outcome.problems };
   return { modules: toolsets, missing, loaded };
@@ -57,10 +56,4 @@ function toolsetLines({ modules, missing, loaded }: ToolsetReport): readonly str
       : `brought ${loaded.tools.length === 0 ? 'no tools' : loaded.tools.join(', ')} when last loaded, ${loaded.at}`,
     ...(loaded?.problems ?? []).map((problem) => `error: ${problem}`),
   ];
-}
-
-const ENDINGS = ['', '.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
-
-function isFile(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }

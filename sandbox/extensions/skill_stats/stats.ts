@@ -1,4 +1,14 @@
-import { type AgentSpec, type Command, type CommandContext, type CommandIO, type ExtensionContext, type JsonValue, PithError } from 'pith';
+import {
+  type AgentSpec,
+  codeOf,
+  type Command,
+  type CommandContext,
+  type CommandIO,
+  type ExtensionContext,
+  type JsonValue,
+  messageOf,
+  PithError,
+} from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { renderTable, widthOf } from '@pith/command-line';
 import { SkillLibrary } from 'pith/skill_registry';
@@ -48,14 +58,7 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
       const skills = await usageOf(context.database, filter);
       const turns = await turnsOf(context.database, filter);
       if (typeof id !== 'string') return printAll(context, { skills, turns, period, all: options['all'] === true }, io);
-      const known = skills.has(id)
-        ? id
-        : ((
-            await context
-              .use(SkillLibrary)
-              .named(id)
-              .catch(() => null)
-          )?.id ?? id);
+      const known = skills.has(id) ? id : await idOf(context, id);
       const one = skills.get(known);
       if (one === undefined)
         throw new PithError('skill_not_found', `nothing is recorded of a skill '${id}' in ${period}${didYouMean(id, [...skills.keys()])}`, {
@@ -64,6 +67,16 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
       return printOne(known, one, { turns, period, uses: await recentUses(context.database, known, filter, RECENT) }, io);
     },
   };
+}
+
+/** The id of the skill that is meant; the reference itself where there is none now. */
+async function idOf(context: Pick<StatsContext, 'use' | 'logger'>, reference: string): Promise<string> {
+  try {
+    return (await context.use(SkillLibrary).named(reference)).id;
+  } catch (error) {
+    if (codeOf(error, '') !== 'skill_not_found') context.logger.debug(`'${reference}' is taken for an id: ${messageOf(error)}`);
+    return reference;
+  }
 }
 
 interface Turns {

@@ -197,7 +197,7 @@ it('S72 a yes is for all that decides what runs: every file, what it is given, w
   const skill = { id: 'kit', source: 'sandbox/skills', realDirectory: '/kit', scripts: [] };
   const declared = { path: 'scripts/a.sh', description: null, env: ['KEY'], timeoutSeconds: null };
   const files = { 'SKILL.md': { sha256: '1', executable: false }, 'scripts/a.sh': { sha256: '2', executable: false } };
-  const none = { env: [], held: 'bubblewrap' };
+  const none = { env: [], confinedBy: 'bubblewrap' };
   const of = (more: object = {}, settings: Parameters<typeof subjectOf>[2] = none, scripts: (typeof declared)[] = []) =>
     subjectOf(skill, findScript({ scripts }, 'a.sh', new Map(Object.entries({ ...files, ...more })))!, settings);
   const subjects = [
@@ -205,8 +205,8 @@ it('S72 a yes is for all that decides what runs: every file, what it is given, w
     of({ 'lib/steps': { sha256: '3', executable: false } }),
     of({ 'SKILL.md': { sha256: '4', executable: false } }),
     of({ 'SKILL.md': { sha256: '1', executable: true } }),
-    of({}, { ...none, held: 'settings' }),
-    of({}, { ...none, held: 'nothing' }),
+    of({}, { ...none, confinedBy: 'settings' }),
+    of({}, { ...none, confinedBy: 'nothing' }),
     of({}, { ...none, env: ['KEY'] }, [declared]),
   ];
   expect(new Set(subjects).size).toBe(subjects.length);

@@ -36,7 +36,7 @@ export interface ScriptEnd {
   readonly fetch: string | null;
 }
 
-/** What the model is told of a script that ran. */
+/** The result for the model of a script that ran. */
 export function scriptResult(
   skill: SkillRecord,
   script: string,

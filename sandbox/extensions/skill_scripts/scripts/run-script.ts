@@ -38,15 +38,15 @@ export interface ScriptRun {
   readonly ran: { readonly path: string; readonly exit: number | null } | null;
 }
 
-/** What will hold a script, or why nothing will. */
-export type Holding =
+/** What will confine a script, or why nothing will. */
+export type Confinement =
   | { readonly by: 'bubblewrap' }
   /** The person's settings say so. */
   | { readonly by: 'settings' }
-  /** There is no sandbox on this system: only a person who was told runs anything. */
+  /** There is no sandbox on this system: only a person who was asked runs anything. */
   | { readonly by: 'nothing'; readonly why: string; readonly cure: string };
 
-export async function holdingOf({ settings, confined }: Pick<ScriptPorts, 'settings' | 'confined'>): Promise<Holding> {
+export async function confinementOf({ settings, confined }: Pick<ScriptPorts, 'settings' | 'confined'>): Promise<Confinement> {
   if (settings.sandbox === 'none') return { by: 'settings' };
   const missing = await confined.unavailable();
   return missing === null ? { by: 'bubblewrap' } : { by: 'nothing', ...missing };
@@ -54,8 +54,8 @@ export async function holdingOf({ settings, confined }: Pick<ScriptPorts, 'setti
 
 /** Runs one script on a copy of its skill, which is gone afterwards. */
 export async function runScript(ports: ScriptPorts, skill: SkillRecord, call: ScriptCall): Promise<ScriptRun> {
-  const holding = await holdingOf(ports);
-  const refused = refusalOf(ports.settings, call.args) ?? (call.approved === undefined ? unheld(holding) : null);
+  const confinement = await confinementOf(ports);
+  const refused = refusalOf(ports.settings, call.args) ?? (call.approved === undefined ? unconfinedError(confinement) : null);
   if (refused !== null) return { result: refused, ran: null };
   ports.copies.make();
   await removeLeft(ports.copies.path, ports.now());
@@ -63,7 +63,7 @@ export async function runScript(ports: ScriptPorts, skill: SkillRecord, call: Sc
   try {
     const digests = await copySkill(skill.realDirectory, copy, call.signal);
     if (!(await call.isStillTrusted())) return { result: noLongerTrusted(skill.id), ran: null };
-    return await runCopy(ports, skill, call, { copy, digests, holding });
+    return await runCopy(ports, skill, call, { copy, digests, confinement });
   } catch (error) {
     if (!(error instanceof SkillTooLarge)) throw error;
     return { result: scriptError('skill_too_large', `No script of '${skill.id}' can be run: ${error.message}.`), ran: null };
@@ -104,20 +104,25 @@ function noLongerTrusted(id: string): ToolResult {
   return scriptError('skill_not_offered', message);
 }
 
-/** What is told where nothing holds a script and nobody could be asked. */
-function unheld(holding: Holding): ToolResult | null {
-  if (holding.by !== 'nothing') return null;
-  const cure = `${holding.cure}; in a chat in a terminal they are asked about each script instead`;
-  return scriptError('sandbox_unavailable', `Scripts are not run, because ${holding.why}. A person can fix it: ${cure}.`);
+/** The error where nothing confines a script and nobody could be asked; null where something does. */
+function unconfinedError(confinement: Confinement): ToolResult | null {
+  if (confinement.by !== 'nothing') return null;
+  const cure = `${confinement.cure}; in a chat in a terminal they are asked about each script instead`;
+  return scriptError('sandbox_unavailable', `Scripts are not run, because ${confinement.why}. A person can fix it: ${cure}.`);
 }
 
 interface Copied {
   readonly copy: string;
   readonly digests: Digests | null;
-  readonly holding: Holding;
+  readonly confinement: Confinement;
 }
 
-async function runCopy(ports: ScriptPorts, skill: SkillRecord, call: ScriptCall, { copy, digests, holding }: Copied): Promise<ScriptRun> {
+async function runCopy(
+  ports: ScriptPorts,
+  skill: SkillRecord,
+  call: ScriptCall,
+  { copy, digests, confinement }: Copied,
+): Promise<ScriptRun> {
   const { settings, confined, getSecret } = ports;
   const script = digests === null ? null : findScript(skill, call.script, digests);
   const refuse = (code: string, message: string): ScriptRun => ({ result: scriptError(code, message), ran: null });
@@ -126,13 +131,13 @@ async function runCopy(ports: ScriptPorts, skill: SkillRecord, call: ScriptCall,
       'script_not_found',
       `That is not a script of '${skill.id}' that can be run: scripts are plain files under scripts/. read_skill lists the files.`,
     );
-  const mustBeAsked = settings.approval === 'ask' || holding.by === 'nothing';
-  if (mustBeAsked && call.approved !== subjectOf(skill, script, { ...settings, held: holding.by }))
+  const mustBeAsked = settings.approval === 'ask' || confinement.by === 'nothing';
+  if (mustBeAsked && call.approved !== subjectOf(skill, script, { ...settings, confinedBy: confinement.by }))
     return refuse(
       'script_changed',
       `${script.path} of '${skill.id}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to be asked again.`,
     );
-  const isConfined = holding.by === 'bubblewrap';
+  const isConfined = confinement.by === 'bubblewrap';
   const program = await programOf(ports, skill, script, {
     copy,
     at: isConfined ? skill.realDirectory : copy,

@@ -1,11 +1,21 @@
-import { type ApprovalQuestion, defineTool, type ExtensionContext, Places, type Tool, type TurnInfo, z } from 'pith';
+import {
+  type ApprovalQuestion,
+  defineTool,
+  type ExtensionContext,
+  type Logger,
+  messageOf,
+  Places,
+  type Tool,
+  type TurnInfo,
+  z,
+} from 'pith';
 import { createConfinedPrograms } from '@pith/held-process';
 import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { type SkillLibrary, type SkillRecord, skillUsed } from 'pith/skill_registry';
 import type { ScriptsConfig } from '../config.ts';
 import { presentScript, scriptError } from './results.ts';
-import { type Holding, holdingOf, refusalOf, runScript, type ScriptPorts } from './run-script.ts';
+import { type Confinement, confinementOf, refusalOf, runScript, type ScriptPorts } from './run-script.ts';
 import { copySkill, findScript, passedNames, type ScriptFile, subjectOf } from './skill-copy.ts';
 import { unconfinedWarning } from './unconfined.ts';
 
@@ -46,13 +56,14 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
     effect: 'write',
     optIn: true,
     timeoutMs: settings.timeout_s * 1000 + MARGIN_MS,
-    /** False where there is nothing to agree to, or nobody to be told of it: the call refuses that by itself. */
+    /** False where there is nothing to agree to, or nobody to ask: the call refuses that by itself. */
     needsApproval: async ({ skill_id, script, args }, turn) => {
-      const found = await library.find(skill_id, turn); // what it may not see nobody is asked about
+      const found = await library.find(skill_id, turn); // nobody is asked about a skill that the agent may not see
       if (!('skill' in found) || found.skill.state !== 'offered' || refusalOf(settings, args) !== null) return false;
-      const holding = await holdingOf(ports());
-      if (holding.by === 'nothing' ? !isAtTerminal(turn) : settings.approval === 'never') return false;
-      return questionAbout(found.skill, script, settings, holding);
+      const confinement = await confinementOf(ports());
+      if (confinement.by === 'nothing' ? !isAtTerminal(turn) : settings.approval === 'never') return false;
+      const file = await fileOf(found.skill, script, context.logger);
+      return file === null ? false : questionOf(found.skill, file, settings, confinement);
     },
     present: presentScript,
     async execute({ skill_id, script, args }, call) {
@@ -86,16 +97,21 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
   });
 }
 
-async function questionAbout(skill: SkillRecord, given: string, settings: Settings, holding: Holding): Promise<ApprovalQuestion | false> {
-  const digests = await copySkill(skill.realDirectory, null).catch(() => null);
-  const script = digests === null ? null : findScript(skill, given, digests);
-  return script === null ? false : questionOf(skill, script, settings, holding);
+/** null where there is no such script, or the skill cannot be read: the call says which. */
+async function fileOf(skill: SkillRecord, given: string, logger: Logger): Promise<ScriptFile | null> {
+  try {
+    const digests = await copySkill(skill.realDirectory, null);
+    return digests === null ? null : findScript(skill, given, digests);
+  } catch (error) {
+    logger.debug(`nobody is asked about a script of '${skill.id}', which cannot be read: ${messageOf(error)}`);
+    return null;
+  }
 }
 
 type Settings = ScriptsConfig['scripts'];
 
 /** What a person reads before a script runs, and what their yes is for. The arguments stand in the input, so that an `always` holds for others too. */
-function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, holding: Holding): ApprovalQuestion {
+function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, confinement: Confinement): ApprovalQuestion {
   const { path, sha256, others, allSha256, declared } = script;
   const names = passedNames(script, settings);
   const kept = (declared?.env ?? []).filter((name) => !names.includes(name));
@@ -106,14 +122,14 @@ function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, 
     ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
     ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
     ...(kept.length === 0 ? [] : [`without ${kept.join(', ')}, which it asks for and skills.scripts.env does not list`]),
-    holdingLine(holding),
+    confinementLine(confinement),
     'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
   ].join('\n');
-  return { text, subject: subjectOf(skill, script, { ...settings, held: holding.by }) };
+  return { text, subject: subjectOf(skill, script, { ...settings, confinedBy: confinement.by }) };
 }
 
-function holdingLine(holding: Holding): string {
-  if (holding.by === 'bubblewrap') return 'in a sandbox: no network, no files but those of the skill, which it can only read';
-  const why = holding.by === 'settings' ? 'skills.scripts.sandbox: none' : `${holding.why}; ${holding.cure}`;
+function confinementLine(confinement: Confinement): string {
+  if (confinement.by === 'bubblewrap') return 'in a sandbox: no network, no files but those of the skill, which it can only read';
+  const why = confinement.by === 'settings' ? 'skills.scripts.sandbox: none' : `${confinement.why}; ${confinement.cure}`;
   return `WITHOUT A SANDBOX (${why}): it can do all that you can`;
 }

@@ -114,17 +114,16 @@ export function findScript(skill: Pick<SkillRecord, 'scripts'>, given: string, d
   };
 }
 
-/** What a person agrees to, all that decides what runs: this script of this skill with all of its files, what it is given, and what holds it. */
+/** What a person agrees to, all that decides what runs: this script of this skill with all of its files, what it is given, and what confines it. */
 export function subjectOf({ id, source, realDirectory }: SkillPlace, script: ScriptFile, settings: Given): string {
   const { path, allSha256 } = script;
   return createHash('sha256')
-    .update(JSON.stringify([id, source, realDirectory, path, allSha256, passedNames(script, settings), settings.held]))
+    .update(JSON.stringify([id, source, realDirectory, path, allSha256, passedNames(script, settings), settings.confinedBy]))
     .digest('hex');
 }
 
 type SkillPlace = Pick<SkillRecord, 'id' | 'source' | 'realDirectory'>;
-/** `held`: by what. */
-type Given = Pick<ScriptsConfig['scripts'], 'env'> & { readonly held: string };
+type Given = Pick<ScriptsConfig['scripts'], 'env'> & { readonly confinedBy: string };
 
 /** The environment that it gets: what the manifest asks for and the settings allow. */
 export function passedNames({ declared }: Pick<ScriptFile, 'declared'>, { env }: Pick<Given, 'env'>): readonly string[] {

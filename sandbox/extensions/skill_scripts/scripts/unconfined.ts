@@ -8,15 +8,15 @@ export function unconfinedNotes({ scripts }: ScriptsConfig): readonly { readonly
   return scripts.sandbox === 'none' ? [{ code: 'unconfined', message: WHAT }] : [];
 }
 
-/** Tells the person in the conversation, the first time that one runs. */
+/** Warns the person in the conversation, the first time that a script runs. */
 export function unconfinedWarning({ events, logger }: Pick<ExtensionContext, 'events' | 'logger'>): (turn: TurnInfo) => void {
-  let isTold = false;
+  let isWarned = false;
   return ({ threadId, userId }) => {
-    if (isTold) return;
-    isTold = true;
+    if (isWarned) return;
+    isWarned = true;
     const notice = { v: 1, text: `Warning: ${WHAT}.`, kind: 'warning', target: null, threadId, userId } as const;
     events
       .publish('notify', notice, { key: threadId })
-      .catch((error: unknown) => logger.warn(`${WHAT}; it could not be told: ${messageOf(error)}`));
+      .catch((error: unknown) => logger.warn(`${WHAT}; the warning could not be sent: ${messageOf(error)}`));
   };
 }

@@ -1,4 +1,4 @@
-import type { ExtensionContext, ToolProvider, TurnInfo } from 'pith';
+import { type ExtensionContext, messageOf, type Remote, type ToolProvider, type TurnInfo } from 'pith';
 import { SkillMode, TOOLSET, type SkillLibrary, type SkillRecord, type SkillRecords } from 'pith/skill_registry';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { ToolsetLoaded } from '../contract.ts';
@@ -19,13 +19,18 @@ export function hasToolset({ state, toolsets }: SkillRecord): boolean {
 export async function toolsetsOfTurn(
   turn: TurnInfo,
   library: Pick<SkillLibrary, 'records' | 'isTrusted'>,
-  context: Pick<ExtensionContext, 'find'>,
+  context: Pick<ExtensionContext, 'find' | 'logger'>,
 ): Promise<readonly TurnTool[]> {
   const records = await library.records({ turn });
   const skills = skillsWithToolsets(records);
   if (skills.length === 0) return [];
   const named = turn.agent.usesTools.flatMap((entry) => /^toolset:([^/]+)/.exec(entry)?.[1] ?? []);
-  const brought = await Promise.all(context.find(SkillMode).map((mode) => mode.skillsFor(turn).catch(() => []))); // that one fails costs what it brings
+  const skillsOf = (mode: Remote<SkillMode>) =>
+    mode.skillsFor(turn).catch((error: unknown) => {
+      context.logger.debug(`the mode of '${mode.extensionId}' brings no toolsets to this turn: ${messageOf(error)}`);
+      return [];
+    });
+  const brought = await Promise.all(context.find(SkillMode).map(skillsOf));
   const readable = new Set(records.agent?.readable);
   const held = [...turn.held.map(({ key }) => key), ...brought.flat()].filter((id) => readable.has(id));
   const wanted = new Set([...(records.agent?.bound ?? []), ...named, ...held]);

@@ -1,7 +1,7 @@
 import path from 'node:path';
-import fs from 'node:fs';
 import { BroughtExtensions, codeOf, type Diagnostic, type ExtensionContext, messageOf, PithError, Places } from 'pith';
 import { isBelow } from '@pith/safe-files';
+import { placeOfModule } from './module-place.ts';
 import { toolsetLoaded, type ToolsetLoaded } from '../contract.ts';
 import { type SkillLibrary, type SkillRecord, TOOLSET } from 'pith/skill_registry';
 import { hasToolset, keepOutcome, skillsWithToolsets } from './skill-toolset.ts';
@@ -23,7 +23,7 @@ export class Toolsets {
   readonly #library: Pick<SkillLibrary, 'records'>;
   /** When each that is open was asked for, by the skill's id. */
   readonly #open = new Map<string, number>();
-  readonly #told = new Map<string, string>();
+  readonly #published = new Map<string, string>();
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(context: ExtensionContext, library: Pick<SkillLibrary, 'records'>) {
@@ -31,7 +31,7 @@ export class Toolsets {
     this.#library = library;
   }
 
-  /** Those that were not opened because nothing would hold them, by the skill's id. */
+  /** Those that were not opened because nothing would confine them, by the skill's id. */
   get waiting(): ReadonlyMap<string, Waiting> {
     return this.#waiting;
   }
@@ -47,12 +47,12 @@ export class Toolsets {
     this.#sweep(clock.now());
     try {
       const { tools, findings } = await this.#opened(skill);
-      this.#tell({ toolsetId: id, tools, problems: findings.map(({ message }) => message) });
+      this.#publish({ toolsetId: id, tools, problems: findings.map(({ message }) => message) });
       return findings;
     } catch (error) {
       const cure = error instanceof PithError ? error.cure : undefined;
       const message = messageOf(error);
-      if (!this.#waiting.has(id)) this.#tell({ toolsetId: id, tools: [], problems: [message] });
+      if (!this.#waiting.has(id)) this.#publish({ toolsetId: id, tools: [], problems: [message] });
       return [{ severity: 'error', code: codeOf(error, 'provider_unavailable'), message, ...(cure === undefined ? {} : { cure }) }];
     }
   }
@@ -66,14 +66,14 @@ export class Toolsets {
     await Promise.all(Array.from({ length: WORKERS }, worker));
   }
 
-  /** Those of skills that are gone are closed: what calls them is told so. */
+  /** Those of skills that are gone are closed: a call of one of their tools says so. */
   async follow(): Promise<void> {
     if (this.#open.size === 0) return;
     const offered = new Set(skillsWithToolsets(await this.#library.records()).map(({ id }) => id));
     for (const id of this.#open.keys()) if (!offered.has(id)) this.#close(id);
   }
 
-  /** A person agreed that it runs where nothing holds it. */
+  /** A person agreed that it runs where nothing confines it. */
   async agree({ digest }: Waiting): Promise<void> {
     await this.#context.kv.set(agreementOf(digest), true);
   }
@@ -81,10 +81,10 @@ export class Toolsets {
   async #opened(skill: SkillRecord): Promise<Awaited<ReturnType<BroughtExtensions['open']>>> {
     const brought = this.#context.use(BroughtExtensions);
     const extension = this.#extensionOf(skill);
-    const { digest, unheld } = await brought.prepare(extension);
+    const { digest, unconfined } = await brought.prepare(extension);
     this.#waiting.delete(skill.id);
-    if (unheld !== null && !this.#isShipped(skill) && (await this.#context.kv.get(agreementOf(digest))) !== true)
-      throw this.#wait(skill, digest, unheld);
+    if (unconfined !== null && !this.#isShipped(skill) && (await this.#context.kv.get(agreementOf(digest))) !== true)
+      throw this.#wait(skill, digest, unconfined);
     return brought.open(extension, digest);
   }
 
@@ -117,10 +117,10 @@ export class Toolsets {
     };
   }
 
-  #tell(outcome: ToolsetLoaded): void {
+  #publish(outcome: ToolsetLoaded): void {
     const text = JSON.stringify(outcome);
-    if (this.#told.get(outcome.toolsetId) === text) return;
-    this.#told.set(outcome.toolsetId, text);
+    if (this.#published.get(outcome.toolsetId) === text) return;
+    this.#published.set(outcome.toolsetId, text);
     keepOutcome(this.#context, outcome);
     void this.#context.events.publish(toolsetLoaded, outcome);
   }
@@ -134,7 +134,7 @@ export class Toolsets {
 
   #close(id: string): void {
     this.#open.delete(id);
-    this.#told.delete(id);
+    this.#published.delete(id);
     this.#waiting.delete(id);
     void this.#context.use(BroughtExtensions).close(TOOLSET + id);
   }
@@ -142,50 +142,4 @@ export class Toolsets {
 
 function agreementOf(digest: string): string {
   return `unconfined ${digest}`;
-}
-
-const ENDINGS = ['.ts', '.js', '.mjs', '/index.ts', '/index.js', '/index.mjs'];
-const WRITE = 'write path:Export, such as toolsets/index:Tools';
-
-type ModulePlace = Parameters<BroughtExtensions['open']>[0]['modules'][number];
-
-/** Where one `path:Export` of a toolset is found, or why it is not, as the end of a sentence. `directory` is a real path, which no module leaves, by whatever links. */
-function placeOfModule(directory: string, name: string): ModulePlace {
-  const no = (problem: string, cure: string): ModulePlace => ({ name, problem: `${problem}; ${cure}` });
-  const colon = name.lastIndexOf(':');
-  const [wanted, exported] = [name.slice(0, colon), name.slice(colon + 1)];
-  if (colon <= 0 || exported === '') return no('it names no module and export', WRITE);
-  const found = findFile(directory, wanted);
-  if (found !== null) return isBelow(fs.realpathSync(path.join(directory, found)), directory) ? { name, file: found } : no(LEAVES, STAY);
-  if (/^(?:data|node|file|https?|blob)$|^[a-z][a-z0-9+.-]+:/i.test(wanted)) return no('it is code from elsewhere', STAY);
-  if (leaves(directory, wanted)) return no(LEAVES, STAY);
-  if (!/^[\p{L}\p{Nl}$_][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$\u200c\u200d]*$/u.test(exported))
-    return no(`'${exported}' is no name of an export`, WRITE);
-  return no(
-    `there is no file '${wanted}'${/\.\w+$/.test(wanted) ? '' : ', nor one with .ts, .js or .mjs, nor an index in a folder of that name'}`,
-    'correct the path or add the file',
-  );
-}
-
-const LEAVES = "it leaves the skill's folder";
-const STAY = "put the module into the skill's own folder and name it by its path there";
-
-/** The first of the files that a path may stand for. */
-function findFile(directory: string, wanted: string): string | null {
-  if (leaves(directory, wanted)) return null;
-  const relative = path.posix.normalize(wanted);
-  return ['', ...ENDINGS].map((ending) => relative + ending).find((file) => isFile(path.join(directory, file))) ?? null;
-}
-
-function leaves(directory: string, wanted: string): boolean {
-  const isOdd = wanted.includes('\\') || wanted.includes('\0') || path.isAbsolute(wanted);
-  return isOdd || wanted.split('/').includes('..') || !isBelow(path.resolve(directory, wanted), directory);
-}
-
-function isFile(file: string): boolean {
-  try {
-    return fs.statSync(file).isFile();
-  } catch {
-    return false; // nothing there, or a link to itself
-  }
 }

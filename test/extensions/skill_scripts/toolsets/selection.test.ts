@@ -32,6 +32,16 @@ describe('which toolsets a turn has', () => {
     expect(await idsOf({ isTrusted: async (ref) => ref !== 'sandbox/skills/bound' })).toEqual(['toolset:read', 'toolset:triggered']);
   });
 
+  it('S70: a mode that fails costs what it brings, and the log says which', async () => {
+    const said: string[] = [];
+    const failing = { extensionId: 'odd_mode', skillsFor: () => Promise.reject(new Error('it is broken')) };
+    const context = { find: () => [failing], logger: { debug: (text: string) => said.push(text) } } as unknown as ExtensionContext;
+    const library = { records: async () => recordsOf(skills, agent), isTrusted: async () => true };
+    const found = await toolsetsOfTurn(turnOf({ agent }), library, context);
+    expect(found).toEqual([{ brought: 'toolset:bound' }]);
+    expect(said.join()).toMatch(/odd_mode.*it is broken/);
+  });
+
   it('S70: all that are offered can be listed', () => {
     expect(skillsWithToolsets(recordsOf(skills)).map(({ id }) => id)).toEqual(['bound', 'hidden', 'other', 'read', 'triggered']);
   });

@@ -5,21 +5,21 @@ import { allow } from '../../../../sandbox/extensions/skill_scripts/allow.ts';
 import { folderWith } from '../../../places.ts';
 import { recordsOf, skillOf } from '../../skill_registry/skill-values.ts';
 
-const unheld = { why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
+const unconfined = { why: 'bubblewrap is not installed', cure: 'install the package bubblewrap' };
 
 describe('the toolset of a skill where nothing confines', () => {
   let digest: string;
-  let held: typeof unheld | null;
+  let held: typeof unconfined | null;
   let opened: string[];
   let toolsets: Toolsets;
   let dataDirectory: string;
   beforeEach(() => {
     dataDirectory = folderWith();
-    [digest, held, opened] = ['d1', unheld, []];
+    [digest, held, opened] = ['d1', unconfined, []];
     const kept = new Map<string, JsonValue>();
     const answers: Readonly<Record<string, object>> = {
       [BroughtExtensions.id]: {
-        prepare: async () => ({ digest, unheld: held }),
+        prepare: async () => ({ digest, unconfined: held }),
         open: async (_: unknown, wanted: string) => (opened.push(wanted), { tools: ['roll'], findings: [] }),
       },
       [Places.id]: { sandbox: '/mine', shippedSandbox: '/pith' },
