@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
@@ -27,10 +28,11 @@ export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
   }
 }
 
-export type EntryKind = 'file' | 'folder' | 'link' | 'other';
+/** `unnamed`: its name, or that of a folder above it, is not UTF-8, so that no text leads to it. It is not opened. */
+export type EntryKind = 'file' | 'folder' | 'link' | 'other' | 'unnamed';
 
 export interface TreeEntry {
-  /** Relative to the folder, with `/`; empty for the folder itself. */
+  /** Relative to the folder, with `/`; empty for the folder itself. Of what is unnamed its bytes beyond ASCII stand as `\\xff`. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly size: number;
@@ -77,6 +79,10 @@ export class FolderTree {
     return this.#named('other');
   }
 
+  get unnamed(): readonly string[] {
+    return this.#named('unnamed');
+  }
+
   #named(wanted: EntryKind): string[] {
     return this.entries.flatMap(({ kind, path: name }) => (kind === wanted ? [name] : []));
   }
@@ -91,20 +97,22 @@ export async function folderTree(
   const root = entryAt(directory, lstatSync(directory, { bigint: true }), '');
   const entries = [root];
   let more = false;
-  const open = root.kind === 'folder' ? [{ path: '', depth: 0 }] : [];
+  const open: { readonly path: string; readonly place: Place; readonly depth: number }[] = [];
+  if (root.kind === 'folder') open.push({ path: '', place: directory, depth: 0 });
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    for (const name of readdirSync(placeOf(directory, folder.path))) {
-      if (leavesOut?.(name) === true) continue;
+    for (const name of namesIn(folder.place)) {
+      const shown = typeof name === 'string' ? name : shownOf(name);
+      if (leavesOut?.(shown) === true) continue;
       if (folder.depth >= limits.depth || entries.length >= limits.entries) {
         more = true;
         break;
       }
-      const below = folder.path === '' ? name : `${folder.path}/${name}`;
-      const stats = lstatSync(placeOf(directory, below), { bigint: true, throwIfNoEntry: false });
+      const place = below(folder.place, name);
+      const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
       if (stats === undefined) continue; // gone meanwhile
-      const entry = entryAt(directory, stats, below);
+      const entry = entryAt(place, stats, folder.path === '' ? shown : `${folder.path}/${shown}`);
       entries.push(entry);
-      if (entry.kind === 'folder') open.push({ path: entry.path, depth: folder.depth + 1 });
+      if (stats.isDirectory()) open.push({ path: entry.path, place, depth: folder.depth + 1 });
       const pause = breather.spend(1);
       if (pause !== null) await pause;
     }
@@ -117,15 +125,34 @@ export async function folderTree(
   );
 }
 
-function entryAt(directory: string, stats: BigIntStats, name: string): TreeEntry {
-  const kind = kindOf(stats);
+/** Bytes where a name on the way is not UTF-8. */
+type Place = string | Buffer;
+
+/** Bytes that are not UTF-8 become U+FFFD in a text, which leads to nothing. */
+function namesIn(folder: Place): readonly Place[] {
+  const names = readdirSync(folder);
+  if (!names.some((name) => name.includes('\ufffd'))) return names;
+  return readdirSync(folder, { encoding: 'buffer' }).map((name) => (isUtf8(name) ? name.toString() : name));
+}
+
+function below(folder: Place, name: Place): Place {
+  if (typeof folder === 'string' && typeof name === 'string') return placeOf(folder, name);
+  return Buffer.concat([Buffer.from(folder), Buffer.from('/'), Buffer.from(name)]);
+}
+
+function shownOf(name: Buffer): string {
+  return name.toString('latin1').replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
+}
+
+function entryAt(place: Place, stats: BigIntStats, name: string): TreeEntry {
+  const kind = typeof place === 'string' ? kindOf(stats) : 'unnamed';
   return {
     path: name,
     kind,
     size: Number(stats.size),
     executable: kind === 'file' && (stats.mode & 0o111n) !== 0n,
     links: Number(stats.nlink),
-    target: kind === 'link' ? readlinkSync(placeOf(directory, name)) : '',
+    target: kind === 'link' ? readlinkSync(place, 'utf8') : '',
     stamp: stampOf(stats),
   };
 }
@@ -166,7 +193,7 @@ interface TreeLimits {
 /** More than this is no skill that anybody can look through. */
 export const TREE_LIMITS: TreeLimits = { entries: 10_000, depth: SKILL_LIMITS.depth };
 
-/** One text that names what a folder holds: names, contents, links and which files can be run. Times and owners do not count. */
+/** One text that names what a folder holds: names, contents, links and which files can be run. Times and owners count only of what is unnamed. */
 export async function treeDigest(folder: string): Promise<string> {
   const [digest] = await digestsOf(await folderTree(folder), [() => true]);
   return `sha256:${digest}`;
@@ -181,12 +208,17 @@ export async function digestsOf(
   const digests = questions.map(() => createHash('sha256'));
   for (const entry of tree.entries) {
     if (entry.kind === 'folder') continue; // what lies in it names it
-    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, breather) : entry.target;
+    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, breather) : standInOf(entry);
     const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
     for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
   }
   if (tree.more) for (const digest of digests) digest.update('more\n');
   return digests.map((digest) => digest.digest('hex'));
+}
+
+/** What tells a change of what is not opened. */
+function standInOf({ kind, target, stamp }: TreeEntry): string {
+  return kind === 'unnamed' ? stamp : target;
 }
 
 const buffer = Buffer.allocUnsafeSlow(64 * 1024);

@@ -70,7 +70,7 @@ const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 function problemOf(path: string): string | null {
   if (path === '' || path.length > 1024) return 'is empty or too long';
   if (path.startsWith('/') || path.startsWith('~') || /^[A-Za-z]:/.test(path)) return 'is absolute';
-  if (path.includes('\\')) return 'has a backslash';
+  if (path.includes('\\')) return 'has a backslash, or is not UTF-8';
   const parts = path.split('/');
   if (parts.length > LIMITS.depth) return 'lies too deep';
   for (const part of parts) {

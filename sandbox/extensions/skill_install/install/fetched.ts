@@ -72,7 +72,7 @@ async function openFolderOrigin(folder: string): Promise<Listing> {
   const entries: OriginEntry[] = [
     ...tree.files.map(({ path: name, size, executable }): OriginEntry => ({ path: name, kind: 'file', size, executable })),
     ...tree.links.map((link): OriginEntry => ({ ...plain, path: link.path, kind: 'link' })),
-    ...tree.others.map((name): OriginEntry => ({ ...plain, path: name, kind: 'other' })),
+    ...[...tree.others, ...tree.unnamed].map((name): OriginEntry => ({ ...plain, path: name, kind: 'other' })),
   ];
   return {
     entries,

@@ -263,7 +263,7 @@ async function folderDiff(before: string, after: string): Promise<readonly FileC
 
 /** One thing in a folder. */
 interface Content {
-  readonly kind: 'file' | 'program' | 'link';
+  readonly kind: 'file' | 'program' | 'link' | 'no file';
   /** Of a link: where it leads. */
   readonly digest: string;
 }
@@ -272,6 +272,7 @@ async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>>
   const tree = await folderTree(folder).catch(() => null); // there is none
   if (tree === null) return new Map();
   const contents = new Map<string, Content>(tree.links.map(({ path: name, target }) => [name, { kind: 'link', digest: target }]));
+  for (const name of [...tree.others, ...tree.unnamed]) contents.set(name, { kind: 'no file', digest: '' });
   const breather = new Breather();
   for (const file of tree.files) {
     const digest = await fileDigest(placeIn(folder, file.path), file, breather);
@@ -283,6 +284,7 @@ async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>>
 /** Empty for what is absent; null for what nobody can read as text. */
 async function textOf(folder: string, name: string, content: Content | undefined): Promise<string | null> {
   if (content === undefined) return '';
+  if (content.kind === 'no file') return null;
   if (content.kind === 'link') return `link ${content.digest}`;
   const bytes = await readRegularFile(path.join(folder, name), TEXT_LIMIT).catch(() => null); // too large to be shown
   return bytes === null || bytes.includes(0) ? null : bytes.toString('utf8');

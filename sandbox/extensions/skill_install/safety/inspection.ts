@@ -107,7 +107,7 @@ export function scanText(file: string, text: string): readonly ScanFinding[] {
   return findings;
 }
 
-function* treeFindings({ links, others, files, more, entries }: FolderTree): Iterable<ScanFinding> {
+function* treeFindings({ links, others, unnamed, files, more, entries }: FolderTree): Iterable<ScanFinding> {
   for (const { path: name } of entries)
     if (printableLine(name) !== name) yield finding('high', 'hidden_character', name, 'has a name with characters that nobody sees');
   for (const link of links)
@@ -118,6 +118,7 @@ function* treeFindings({ links, others, files, more, entries }: FolderTree): Ite
       `is a link to ${JSON.stringify(link.target)}${leadsOut(link) ? ', outside of the skill' : ''}`,
     );
   for (const other of others) yield finding('high', 'no_file', other, 'is neither a file nor a folder');
+  for (const name of unnamed) yield finding('high', 'no_file', name, 'has a name that is not UTF-8, so nothing of it was looked at');
   for (const file of files)
     if (file.links > 1) yield finding('medium', 'link', file.path, 'has several hard links, so it may be a file from elsewhere');
   if (more) yield finding('high', 'not_scanned', '.', 'holds more than was looked at');
