@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resolveTools, type ToolHost } from '../../../core/agent/tools/tools.ts';
+import { resolveTools, type ToolHost } from '../../../core/agent/index.ts';
 
 it("the entry sandbox means a person's own extension in Pith's own sandbox too, whose code did not come with Pith", async () => {
   const host = {

@@ -157,7 +157,7 @@ describe("the kernel's own commands with the real kernel", () => {
       state: 'active',
       default: true,
       model: 'default',
-      uses_tools: ['*'],
+      uses_tools: ['*', 'skill_scripts/run_skill_script'],
       uses_skills: [],
       delegates_to: [],
       limits: { max_turns: 20, max_tool_calls: 60, max_tokens: 200_000, time_budget_ms: 300_000 },
