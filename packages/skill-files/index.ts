@@ -32,7 +32,7 @@ export { PLACEHOLDERS, templateOf } from './text/template.ts';
 export { estimateTokens } from './text/token-estimate.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';
 export {
-  Breather,
+  Yielder,
   digestsOf,
   fileDigest,
   folderTree,

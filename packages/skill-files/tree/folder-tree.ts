@@ -8,7 +8,7 @@ import { isSame, type Stamp, stampOf } from './stamp.ts';
 const SLICE = 400;
 
 /** Lets others work now and then. One for a whole piece of work, however many folders it goes through. */
-export class Breather {
+export class Yielder {
   #spent = 0;
 
   /** To be awaited where it is not null. */
@@ -92,7 +92,7 @@ export class FolderTree {
 export async function folderTree(
   directory: string,
   limits: TreeLimits = TREE_LIMITS,
-  { leavesOut, breather = new Breather() }: { readonly leavesOut?: (name: string) => boolean; readonly breather?: Breather } = {},
+  { leavesOut, breather: yielder = new Yielder() }: { readonly leavesOut?: (name: string) => boolean; readonly breather?: Yielder } = {},
 ): Promise<FolderTree> {
   const root = entryAt(directory, lstatSync(directory, { bigint: true }), '');
   const entries = [root];
@@ -113,7 +113,7 @@ export async function folderTree(
       const entry = entryAt(place, stats, folder.path === '' ? shown : `${folder.path}/${shown}`);
       entries.push(entry);
       if (stats.isDirectory()) open.push({ path: entry.path, place, depth: folder.depth + 1 });
-      const pause = breather.spend(1);
+      const pause = yielder.spend(1);
       if (pause !== null) await pause;
     }
     if (more && entries.length >= limits.entries) break;
@@ -203,12 +203,12 @@ export async function treeDigest(folder: string): Promise<string> {
 export async function digestsOf(
   tree: FolderTree,
   questions: readonly ((entry: TreeEntry) => boolean)[],
-  breather = new Breather(),
+  yielder = new Yielder(),
 ): Promise<readonly string[]> {
   const digests = questions.map(() => createHash('sha256'));
   for (const entry of tree.entries) {
     if (entry.kind === 'folder') continue; // what lies in it names it
-    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, breather) : standInOf(entry);
+    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, yielder) : standInOf(entry);
     const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
     for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
   }
@@ -226,19 +226,19 @@ const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 const BYTES_PER_COST = 8 * 1024;
 
 /** Hex digest of what a file holds. Rejects where it is no longer the one of the entry. */
-export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, breather: Breather): Promise<string> {
+export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, yielder: Yielder): Promise<string> {
   const hash = createHash('sha256');
   const descriptor = openSync(full, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
     if (!isSame(stamp, fstatSync(descriptor, { bigint: true }))) throw new Error(`${full} changed while it was read`);
     for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
       hash.update(buffer.subarray(0, read));
-      const pause = breather.spend(read / BYTES_PER_COST);
+      const pause = yielder.spend(read / BYTES_PER_COST);
       if (pause !== null) await pause;
     }
   } finally {
     closeSync(descriptor);
   }
-  await breather.spend(4);
+  await yielder.spend(4);
   return hash.digest('hex');
 }

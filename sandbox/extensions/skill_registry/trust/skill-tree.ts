@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import {
-  type Breather,
+  type Yielder,
   digestsOf,
   folderTree,
   type FolderTree,
@@ -33,7 +33,7 @@ export interface TreeDigests {
 const BYTE_LIMIT = 256 * 1024 * 1024;
 
 /** The tree as it is now; `before` itself where nothing has changed since. Rejects with what the file system says, or when it is too large. */
-export async function readTree(directory: string, before: SkillTree | null, now: number, breather: Breather): Promise<SkillTree> {
+export async function readTree(directory: string, before: SkillTree | null, now: number, breather: Yielder): Promise<SkillTree> {
   if (before?.settled === true && (await isUnchanged(before.tree, breather))) return before;
   const tree = await folderTree(directory, TREE_LIMITS, { breather });
   if (tree.more) throw new RangeError(`it has more than ${TREE_LIMITS.entries} files, or folders more than ${TREE_LIMITS.depth} deep`);
@@ -43,7 +43,7 @@ export async function readTree(directory: string, before: SkillTree | null, now:
 }
 
 /** Reads every file. `declared`: what the frontmatter says of scripts and toolsets. */
-export async function digestTree({ tree }: SkillTree, declared: Declared, breather: Breather): Promise<TreeDigests> {
+export async function digestTree({ tree }: SkillTree, declared: Declared, breather: Yielder): Promise<TreeDigests> {
   const bytes = tree.files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > BYTE_LIMIT) throw new RangeError(`its files are larger than ${BYTE_LIMIT} bytes together`);
   const isDeclared = declared.scripts.length + declared.toolsets.length > 0;
@@ -88,7 +88,7 @@ export function isRisky({ path, kind, executable }: Pick<TreeEntry, 'path' | 'ki
 
 const PROSE = /\.(?:md|markdown|mdx|txt|rst|adoc|png|jpe?g|gif|svg|webp|pdf)$/i;
 
-async function isUnchanged({ directory, entries }: FolderTree, breather: Breather): Promise<boolean> {
+async function isUnchanged({ directory, entries }: FolderTree, breather: Yielder): Promise<boolean> {
   for (const { path, stamp } of entries) {
     const stats = lstatSync(placeOf(directory, path), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined || !isSame(stamp, stats)) return false;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type Clock, type Logger, messageOf } from 'pith';
-import { Breather, fileDigest, placeOf, realOf } from '@pith/skill-files';
+import { Yielder, fileDigest, placeOf, realOf } from '@pith/skill-files';
 import type { SkillFinding } from '../contract.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
@@ -62,7 +62,7 @@ export class Trust {
     const record = this.sourceRecord(source) ?? (await this.#adopted(source, scan));
     const untrusted = untrustedSource(source);
     if (record === null) return { distrustOf: () => untrusted, key: untrusted.reason };
-    const breather = new Breather();
+    const breather = new Yielder();
     const found = new Map<string, Distrust>();
     for (const skill of scan.skills.values()) {
       const isUsable = skill.parsed.valid || skill.good !== null;
@@ -76,21 +76,21 @@ export class Trust {
   async reasonAgainst(source: Source, skill: TrustSubject): Promise<string | null> {
     if (source.trusted) return null;
     const record = this.sourceRecord(source);
-    const distrust = record === null ? untrustedSource(source) : await this.#compare(source, record, skill, new Breather());
+    const distrust = record === null ? untrustedSource(source) : await this.#compare(source, record, skill, new Yielder());
     return distrust?.reason ?? null;
   }
 
   /** Whether these bytes are those of a file that was found trusted: it may have been another while it was read, and be the old one again. */
   async isTrustedText(source: Source, skill: TrustSubject, file: string, sha256: string): Promise<boolean> {
     if (source.trusted) return true;
-    const breather = new Breather();
+    const breather = new Yielder();
     const tree = await this.#treeOf(source, skill, breather);
     const entry = tree.tree.files.find((one) => one.path === path.basename(file));
     return entry !== undefined && (await fileDigest(placeOf(tree.tree.directory, entry.path), entry, breather)) === sha256;
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */
-  async look(source: Source, skill: TrustSubject, breather = new Breather()): Promise<Looked> {
+  async look(source: Source, skill: TrustSubject, breather = new Yielder()): Promise<Looked> {
     const tree = await this.#treeOf(source, skill, breather);
     const digests = await this.#digestsOf(tree, skill.declared, breather);
     return { tree, trusted: { ...digests, stats: tree.settled ? tree.stats : '' } };
@@ -102,7 +102,7 @@ export class Trust {
     return record?.withProject === true && trustedWithProject !== true ? null : record;
   }
 
-  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, breather: Breather): Promise<Distrust | null> {
+  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, breather: Yielder): Promise<Distrust | null> {
     const known = record.skills.get(folderOf(source, skill.directory));
     if (known === undefined && !record.whole) return untrustedSource(source);
     const isNew = `it is new in ${source.label} since that was trusted`;
@@ -170,7 +170,7 @@ export class Trust {
     return this.sourceRecord(source);
   }
 
-  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, breather: Breather): Promise<SkillTree> {
+  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, breather: Yielder): Promise<SkillTree> {
     const trees = this.#trees.get(directory) ?? new Map<string, SkillTree>();
     this.#trees.set(directory, trees);
     const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
@@ -185,7 +185,7 @@ export class Trust {
     for (const gone of [...trees.keys()].filter((folder) => !here.has(folder))) trees.delete(gone);
   }
 
-  #digestsOf(tree: SkillTree, declared: Declared, breather: Breather): Promise<TreeDigests> {
+  #digestsOf(tree: SkillTree, declared: Declared, breather: Yielder): Promise<TreeDigests> {
     const key = JSON.stringify([declared.scripts, declared.toolsets]);
     const known = this.#digests.get(tree);
     if (known?.declared === key) return known.digests;
