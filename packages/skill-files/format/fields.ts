@@ -38,7 +38,7 @@ export interface SkillTriggers {
   readonly keywords: readonly string[];
   /** In their plain form. */
   readonly verbs: readonly string[];
-  /** RE2; what it does not take was dropped when the file was read. */
+  /** RE2; what it does not take, or what is too large, was dropped when the file was read. */
   readonly patterns: readonly string[];
 }
 

@@ -1,45 +1,78 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RE2JS } from 're2js';
 import type { Finding } from './finding.ts';
+import { effortOf } from './pattern-effort.ts';
+import { FRONTMATTER_LIMIT } from './frontmatter.ts';
 
-/** A pattern that tells whether a text contains it, in time linear in the text. */
-export type Pattern = Pick<RE2JS, 'test'>;
+/** A pattern that tells whether a text contains it, in time linear in the text and in the instructions of its program. */
+export type Pattern = Pick<RE2JS, 'test' | 'programSize'>;
 
-/** Compiles patterns, ignoring case. Imported by the first skill that has one. */
+/** Compiles patterns of bounded size, ignoring case. Imported by the first skill that has one. */
 export async function loadPatternCompiler(): Promise<(pattern: string) => Pattern | { readonly problem: string }> {
   const { RE2JS } = await import('re2js');
-  return (pattern) => {
+  return (written) => {
+    const pattern = written.normalize('NFKC');
     if (pattern.length > LONGEST) return { problem: `it is longer than ${LONGEST} characters` };
+    if (effortOf(pattern) > LARGEST) return { problem: TOO_LARGE };
     try {
-      return RE2JS.compile(pattern.normalize('NFKC'), RE2JS.CASE_INSENSITIVE);
+      const compiled = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
+      return compiled.programSize() > LARGEST ? { problem: TOO_LARGE } : compiled;
     } catch (error) {
       return { problem: String((error as Error).message).replace(/^error parsing regexp: /, '') };
     }
   };
 }
 
-/** The patterns that cannot be used, each with what is wrong and where in `text`, the file, it stands. */
-export async function refusedPatterns(patterns: readonly string[], text: string): Promise<ReadonlyMap<string, Finding>> {
+/** The patterns that cannot be used, each with what is wrong and where in `text`, the file, it stands; null for one that another finding tells of. */
+export async function refusedPatterns(patterns: readonly string[], text: string): Promise<ReadonlyMap<string, Finding | null>> {
   const compile = await loadPatternCompiler();
-  const refused = new Map<string, Finding>();
-  for (const pattern of patterns) {
+  const refused = new Map<string, Finding | null>();
+  const placeOf = placesIn(text);
+  const refuse = (pattern: string, detail: string) => refused.set(pattern, { code: 'pattern_invalid', detail, ...placeOf(pattern) });
+  let spent = 0;
+  let slice = 0;
+  const own = [...new Set(patterns)];
+  for (const [at, pattern] of own.entries()) {
+    const effort = EACH + Math.min(effortOf(pattern.slice(0, LONGEST)), LARGEST);
+    spent += effort;
+    if (spent > ALL) {
+      for (const one of own.slice(at + 1)) refused.set(one, null);
+      refuse(pattern, `the patterns of one skill are too large together; of ${own.length} the last ${own.length - at} are too many`);
+      break;
+    }
     const compiled = compile(pattern);
-    if ('problem' in compiled) refused.set(pattern, { code: 'pattern_invalid', detail: compiled.problem, ...placeOf(pattern, text) });
+    if ('problem' in compiled) refuse(pattern, compiled.problem);
+    slice += effort;
+    if (slice < AT_ONCE) continue;
+    slice = 0;
+    await yieldToOthers();
   }
+  await yieldToOthers(); // a scan reads many skills
   return refused;
 }
 
 /** Far above what anybody writes; compiling costs more than the length. */
 const LONGEST = 1000;
+/** Instructions of one pattern: `.{0,100}` has 200. */
+const LARGEST = 300;
+const TOO_LARGE = `it is too large: of its parts, each counted as often as it may occur, it has more than ${LARGEST}`;
+/** What all patterns of a skill may have together, where each counts a little by itself. */
+const ALL = 2000;
+const EACH = 20;
+/** Between two yields: a few milliseconds. */
+const AT_ONCE = 400;
 
-/** Where it stands as it is or as a quoted scalar writes it; else the line of its key. */
-function placeOf(pattern: string, text: string): { line?: number; column?: number } {
-  const lines = text.split('\n');
-  const key = lines.findIndex((line) => /^\s*["']?patterns["']?\s*:|[{,]\s*["']?patterns["']?\s*:/.test(line));
-  const written = [pattern, pattern.replaceAll("'", "''"), JSON.stringify(pattern).slice(1, -1)];
-  for (let index = Math.max(key, 0); index < lines.length; index++) {
-    const columns = written.map((form) => lines[index]!.indexOf(form, index === key ? lines[index]!.indexOf('patterns') + 8 : 0));
-    const column = columns.find((at) => at !== -1);
-    if (column !== undefined) return { line: index + 1, column: column + 1 };
-  }
-  return key === -1 ? {} : { line: key + 1, column: lines[key]!.indexOf('patterns') + 1 };
+/** Tells where a pattern stands as it is or as a quoted scalar writes it; else its key. */
+function placesIn(text: string): (pattern: string) => { line?: number; column?: number } {
+  const head = text.slice(0, FRONTMATTER_LIMIT);
+  const match = /(?:^|[{,])[^\S\n]*["']?patterns["']?[^\S\n]*:/m.exec(head);
+  const key = match === null ? -1 : match.index + match[0].indexOf('patterns');
+  return (pattern) => {
+    const written = [pattern, pattern.replaceAll("'", "''"), JSON.stringify(pattern).slice(1, -1)];
+    const found = written.map((form) => head.indexOf(form, key === -1 ? 0 : key + 8)).filter((at) => at !== -1);
+    const at = found.length === 0 ? key : Math.min(...found);
+    if (at === -1) return {};
+    const before = head.slice(0, at);
+    return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
+  };
 }

@@ -218,7 +218,7 @@ export const RULES: readonly Rule[] = [
   rule(
     'pattern_invalid',
     STRICT,
-    (why) => `has a trigger pattern that RE2 does not take, which is left out: ${why}`,
+    (why) => `has a trigger pattern that cannot be used, which is left out: ${why}`,
     'correct it: RE2 has no backreferences and no lookaround; in YAML, single quotes keep backslashes',
   ),
   rule(

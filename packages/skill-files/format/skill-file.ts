@@ -62,7 +62,7 @@ export async function withPatternsChecked(parsed: ParsedSkill, text: string, fil
   const refused = await refusedPatterns(triggers.patterns, text);
   if (refused.size === 0) return parsed;
   let diagnostics: Diagnostic[] | null = [...parsed.diagnostics];
-  for (const finding of refused.values()) diagnostics = add(diagnostics, finding, file);
+  for (const finding of refused.values()) if (finding !== null) diagnostics = add(diagnostics, finding, file);
   const patterns = triggers.patterns.filter((pattern) => !refused.has(pattern));
   const fields = { ...parsed.fields, triggers: { ...triggers, patterns } };
   return { ...parsed, valid: isValid(diagnostics), fields, diagnostics: diagnostics ?? NONE };

@@ -40,7 +40,7 @@ export class PatternCache {
   }
 }
 
-const AT_ONCE = 16;
+const AT_ONCE = 4;
 /** Half of what the kernel waits for a provider. */
 const PATIENCE_MS = 500;
 /** Far more than any set of skills has: what is no longer used goes with the rest. */

@@ -53,7 +53,7 @@ export class TriggerIndex {
       const skill = entry.kind === 'name' ? this.#meant(entry.id, text, from, to) : this.#named.get(entry.id)?.[0];
       if (skill !== undefined) note(found, entry, skill);
     });
-    await this.#matchPatterns(middleLeftOut(message, PATTERNS_LIMIT), accept, found);
+    await this.#matchPatterns(message, accept, found);
     return [...found.values()].map(({ hits, ...match }) => ({ ...match, hits: [...hits] }));
   }
 
@@ -84,16 +84,20 @@ export class TriggerIndex {
     const skills = this.#patterned.filter(({ id }) => accept(id));
     if (skills.length === 0) return;
     await this.#patterns.prepare(skills.flatMap(({ triggers }) => triggers!.patterns));
-    const text = message.normalize('NFKC');
+    const whole = middleLeftOut(message, PATTERNS_LIMIT).normalize('NFKC');
     let spent = 0;
     for (const skill of skills) {
-      for (const pattern of skill.triggers!.patterns) {
-        if (this.#patterns.get(pattern)?.test(text) ?? false)
-          note(found, { id: skill.id, kind: 'pattern', hit: `pattern ${pattern}` }, skill);
-        spent += text.length + 50;
-        if (spent < STEPS_AT_ONCE) continue;
-        spent = 0;
-        await yieldToOthers();
+      for (const written of skill.triggers!.patterns) {
+        const pattern = this.#patterns.get(written);
+        if (pattern === null) continue;
+        const size = pattern.programSize();
+        const text = middleLeftOut(whole, Math.min(PATTERNS_LIMIT, Math.floor(STEPS_AT_ONCE / size)));
+        const steps = size * (text.length + 50);
+        if ((spent += steps) > STEPS_AT_ONCE) {
+          spent = steps;
+          await yieldToOthers();
+        }
+        if (pattern.test(text)) note(found, { id: skill.id, kind: 'pattern', hit: `pattern ${written}` }, skill);
       }
     }
   }
@@ -134,8 +138,8 @@ const AT_ONCE = 1000;
 /** Of a longer message its beginning and end are looked at, for words and for patterns. */
 const WORDS_LIMIT = 100_000;
 const PATTERNS_LIMIT = 8000;
-/** Characters that patterns read between two yields. */
-const STEPS_AT_ONCE = 200_000;
+/** Of patterns between two yields, a step being one instruction at one character; one of more than 60 instructions reads less of a long message. */
+const STEPS_AT_ONCE = 500_000;
 
 function note(all: Map<string, Found>, { id, kind, hit }: Entry, skill: SkillRecord): void {
   let found = all.get(id);

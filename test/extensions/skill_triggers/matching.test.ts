@@ -4,7 +4,7 @@ import { PatternCache } from '../../../sandbox/extensions/skill_triggers/pattern
 import { TriggerIndex, verbForms, type TriggerMatch } from '../../../sandbox/extensions/skill_triggers/trigger-index.ts';
 import type { SkillRecord as Skill } from 'pith/skill_registry';
 import { skillOf, recordsOf } from '../skill_registry/skill-values.ts';
-import { leastCpu } from '../../waiting.ts';
+import { leastCpu, longestHold } from '../../waiting.ts';
 
 const triggers = (values: Partial<NonNullable<Skill['triggers']>>) => ({
   triggers: { keywords: [], verbs: [], patterns: [], ...values },
@@ -125,6 +125,29 @@ describe('S63 patterns', () => {
       await index.match('ab'.repeat(100_000), () => true);
     };
     expect(await leastCpu(match, 2000)).toBeLessThan(2000);
+  });
+});
+
+describe('S63 patterns of any size', () => {
+  let state = 1;
+  const long = Array.from({ length: 7500 }, () => 'cdefgh xyz'[(state = (state * 48_271) % 2_147_483_647) % 10]).join('');
+
+  it.each([
+    ['too large to be compiled', (at: number) => `[^a]{1,1000}[^b]{1,1000}Q${at}`],
+    ['as large as may be', (at: number) => `[^a]{1,70}[^b]{1,70}Q${at}`],
+    ['of many states', (at: number) => `[c-e]*c[c-h x-z]{240}Q${at}`],
+  ])('%s: others work meanwhile', async (_name, pattern) => {
+    const patterns = Array.from({ length: 30 }, (_, at) => pattern(at));
+    const match = async () => {
+      const index = await TriggerIndex.of(recordsOf([skillOf('one', triggers({ patterns }))]), new PatternCache());
+      await index.match(long, () => true);
+    };
+    expect(await longestHold(match, 50)).toBeLessThan(50);
+  });
+
+  it('a large one reads the beginning and the end of a long message', async () => {
+    expect(await brings({ patterns: ['deploy.{0,90}prod'] }, `deploy to prod ${'x '.repeat(4000)}`)).toBe(true);
+    expect(await brings({ patterns: ['deploy.{0,90}prod'] }, `${'x '.repeat(4000)} deploy to prod`)).toBe(true);
   });
 });
 

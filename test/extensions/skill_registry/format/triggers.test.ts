@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSkillFile } from '@pith/skill-files';
 import { skillSandbox, skillText } from '../skill-sandbox.ts';
-import { leastCpu } from '../../../waiting.ts';
+import { leastCpu, longestHold } from '../../../waiting.ts';
 
 async function parse(more: string, mode: 'lint' | 'load' = 'load') {
   const { valid, fields, diagnostics } = await parseSkillFile(skillText({ more }), { id: 'demo', file: '/x/demo/SKILL.md', mode });
@@ -87,4 +88,90 @@ describe('S63 patterns that RE2 does not take', () => {
     expect(triggers?.patterns).toEqual([]);
     expect(found.map(([code]) => code)).toEqual(['pattern_invalid', 'pattern_invalid']);
   });
+
+  const listed = (patterns: readonly string[]) =>
+    `triggers:\n  patterns:\n${patterns.map((one) => `    - ${JSON.stringify(one)}\n`).join('')}`;
+  const counted = (count: number) => listed(Array.from({ length: count }, (_, at) => `[^a]{1,1000}[^b]{1,1000}Q${at}`));
+
+  it('each that is too large is told of, and those beyond the most of a skill together, with a usable rest', async () => {
+    const { valid, triggers, found, messages } = await parse(listed(['page \\d+', '[^a]{1,1000}b', '[B-\\x{1e942}]']));
+    expect([valid, triggers?.patterns]).toEqual([true, ['page \\d+']]);
+    expect(found.map(([code, , line]) => [code, line])).toEqual([
+      ['pattern_invalid', 7],
+      ['pattern_invalid', 8],
+    ]);
+    expect(messages).toMatch(/it is too large: of its parts, each counted as often as it may occur/);
+    const many = await parse(listed(Array.from({ length: 200 }, (_, at) => `.{0,20}item ${at}`)));
+    expect(many.triggers!.patterns.length).toBeGreaterThan(20);
+    expect(many.found).toHaveLength(1);
+    expect(many.messages).toMatch(/patterns of one skill are too large together; of 200 the last \d+ are too many/);
+  });
+
+  it.each([
+    '\\btranslate\\w* .{0,40}item 1\\b',
+    'deploy.{0,100}prod',
+    '[一-龥]{2,10}合同',
+    '(?:[\\p{L}\\s]{1,60}|\\d{4}-\\d{2}-\\d{2})x',
+    '\\Q{1,1000}\\E',
+  ])('%s is of a usable size', async (pattern) => {
+    expect((await parse(listed([pattern]))).triggers?.patterns).toEqual([pattern]);
+  });
+
+  const HELD_MS = 50;
+
+  it('S5 forty skills with 300 patterns of immense size are read without holding the event loop', async () => {
+    const folders = Array.from({ length: 40 }, (_, at) => [
+      `sandbox/skills/s-${at}/SKILL.md`,
+      skillText({ name: `s-${at}`, more: counted(300) }),
+    ]);
+    const box = await skillSandbox(Object.fromEntries(folders) as Record<string, string>);
+    const read = async () => {
+      const registry = box.registry();
+      const { skills } = await registry.refresh();
+      expect(skills.get('s-7')?.triggers).toMatchObject({ patterns: [] });
+      await registry.close();
+    };
+    expect(await longestHold(read, HELD_MS)).toBeLessThan(HELD_MS);
+    expect(await leastCpu(read, 1500)).toBeLessThan(1500);
+  });
+
+  it('S5 16 KiB of any patterns are read in time', async () => {
+    const atom = fc.constantFrom(
+      'a',
+      '.',
+      '\\w',
+      '\\pL',
+      '[^a]',
+      '[a-z]',
+      '[B-\\x{1e942}]',
+      '[B-𞥂一-龥]',
+      '[\\pL\\pN]',
+      '(a|b)',
+      '(|a)',
+      '\\b',
+      '\\Qa)\\E',
+      '(',
+      ')',
+      'ﷺ',
+    );
+    const count = fc.constantFrom('', '', '*', '+', '?', '{3}', '{2,}', '{1,30}', '{0,200}', '{1000}');
+    const part = fc.tuple(atom, count).map((both) => both.join(''));
+    const pattern = fc
+      .tuple(fc.array(part, { minLength: 1, maxLength: 6 }), fc.constantFrom(1, 1, 5, 200), count)
+      .map(([parts, times, outer]) =>
+        (outer === '' ? parts.join('').repeat(times) : `(?:${parts.join('').repeat(times)})${outer}`).slice(0, 900),
+      );
+    const whole = fc.array(pattern, { minLength: 1, maxLength: 4 }).map((some) => {
+      const all: string[] = [];
+      for (let at = 0, length = 0; length < 13_000; at++) length += all[all.push(`${some[at % some.length]!}${at}`) - 1]!.length + 12;
+      return listed(all);
+    });
+    await parse(counted(3));
+    await fc.assert(
+      fc.asyncProperty(whole, async (text) => {
+        expect(await leastCpu(() => parse(text), HELD_MS)).toBeLessThan(HELD_MS);
+      }),
+      { numRuns: 60 },
+    );
+  }, 60_000);
 });
