@@ -15,7 +15,6 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   ],
   [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
   [/^sandbox\/extensions\/recipes\/recipe-file\.ts$/, 'reads a file format'],
-  [/^sandbox\/extensions\/skill_scripts\/toolsets\/module-place\.ts$/, 'knows names of exports as JavaScript does'],
   [/^packages\/safe-files\/jail\.ts$/, 'refuses paths'],
   [
     /^(?:packages\/skill-files\/format|sandbox\/extensions\/skill_install\/safety)\//,

@@ -94,14 +94,14 @@ export function parseHead(
     fields = reading.fields;
     if (reading.findings.length > 0) found = [...found, ...reading.findings];
   }
-  if (file.mode === 'lint' || hasText(fields.get('description'))) return judge(withSafeguards(fields), file, found, split.bodyOffset);
+  if (file.mode === 'lint' || hasText(fields.get('description'))) return checked(withSafeguards(fields), file, found, split.bodyOffset);
   const { title, paragraph } = opening(text.slice(split.bodyOffset));
   if (missing && paragraph === null) return invalid(file, [{ ...missing, code: 'frontmatter_and_text_missing' }]);
-  if (paragraph === null) return judge(withSafeguards(fields), file, found, split.bodyOffset);
+  if (paragraph === null) return checked(withSafeguards(fields), file, found, split.bodyOffset);
   const at = fields.get('description') ?? { line: 1, column: 1 };
   fields.set('description', { value: paragraph, line: at.line, column: at.column });
-  const judged = judge(withSafeguards(fields), file, [...found, { code: 'description_taken_from_text', detail: '' }], split.bodyOffset);
-  return title === null || fields.has('name') ? judged : { ...judged, fields: { ...judged.fields, name: title } };
+  const parsed = checked(withSafeguards(fields), file, [...found, { code: 'description_taken_from_text', detail: '' }], split.bodyOffset);
+  return title === null || fields.has('name') ? parsed : { ...parsed, fields: { ...parsed.fields, name: title } };
 }
 
 /** A description that is no text at all is wrong, and not missing. */
@@ -116,7 +116,7 @@ export function unreadable(file: SkillFile, why: string): ParsedSkill {
 
 const NONE: readonly never[] = Object.freeze([]);
 
-function judge(
+function checked(
   fields: Map<string, Field>,
   file: SkillFile & { readonly size: number },
   findings: readonly Finding[],

@@ -30,12 +30,12 @@ export async function skillFilesOf(given: string, directory: string): Promise<re
 }
 
 const DEEPEST = 4;
-/** Far above what a SKILL.md may have, so that it is told as too large. */
+/** Far above what a SKILL.md may have, so that it is reported as too large. */
 const LINT_LIMIT = 16 * 1024 * 1024;
 
 /** Folders that hold a SKILL.md, sorted; what lies in one of them belongs to that skill. None for a path that cannot be read. */
 async function skillsBelow(folder: string, depth: number): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []); // told by lintSkill
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []); // lintSkill reports it
   if (entries.some(({ name }) => name.toLowerCase() === 'skill.md')) return [folder];
   if (depth === 0) return [];
   const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules');

@@ -7,35 +7,35 @@ import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } fr
 
 /** What lint knows of where skills lie; each are SKILL.md files. */
 export interface Neighbours {
-  /** Further skills than those to judge: they are seen beside, and `requires` may name them. */
+  /** Further skills than those to lint: they are seen beside, and `requires` may name them. */
   readonly beside?: readonly string[];
-  /** Offered to nobody: judged, and compared with no other. */
+  /** Offered to nobody: linted, and compared with no other. */
   readonly apart?: ReadonlySet<string>;
   /** They came with Pith: nobody edits them. */
   readonly shipped?: ReadonlySet<string>;
 }
 
-/** Holds skills to the specification and to advice. `given` are SKILL.md files to judge. Results come in their order. */
+/** Holds skills to the specification and to advice. `given` are SKILL.md files. Results come in their order. */
 export async function adviseOn(
   given: readonly string[],
   { beside = [], apart = new Set(), shipped = new Set() }: Neighbours = {},
 ): Promise<readonly LintResult[]> {
   const results = await inTurn(given, (file) => lintSkill(file, path.dirname(file)));
-  const judged = (await inTurn(given, readSkillFolder)).filter((skill) => skill !== null);
-  const ids = new Set(judged.map(({ id }) => id));
+  const linted = (await inTurn(given, readSkillFolder)).filter((skill) => skill !== null);
+  const ids = new Set(linted.map(({ id }) => id));
   const others = await inTurn(
     beside.filter((file) => !given.includes(file) && !ids.has(path.basename(path.dirname(file)))),
     readSkillFolder,
   );
-  const all = [...judged, ...others.filter((skill) => skill !== null)].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const all = [...linted, ...others.filter((skill) => skill !== null)].sort((a, b) => (a.id < b.id ? -1 : 1));
   const compared = all.filter(({ file }) => !apart.has(file));
-  const comparable = judged.filter(({ file }) => !apart.has(file));
+  const comparable = linted.filter(({ file }) => !apart.has(file));
   const found: Diagnostic[] = [
-    ...requirements(judged, all),
+    ...requirements(linted, all),
     ...outrankedExamples(comparable, compared, shipped),
     ...similarDescriptions(compared, new Set(comparable)),
   ];
-  for (const skill of judged) found.push(...whenToUse(skill), ...templateLeft(skill), ...(await linkedResources(skill)));
+  for (const skill of linted) found.push(...whenToUse(skill), ...templateLeft(skill), ...(await linkedResources(skill)));
   return results.map((result, at) => ({
     ...result,
     path: path.dirname(given[at]!),
@@ -71,10 +71,10 @@ const OTHER_LANGUAGES =
 /** A description that tells what, and not when: then the model cannot know that it should read on. */
 function* whenToUse(skill: LintedSkill): Iterable<Diagnostic> {
   const { description, triggers, extra, examples } = skill;
-  const told = [description, extra['when_to_use'], extra['when-to-use'], extra['whenToUse']]
+  const texts = [description, extra['when_to_use'], extra['when-to-use'], extra['whenToUse']]
     .filter((one) => typeof one === 'string')
     .join(' ');
-  if (triggers !== null || examples.length > 0 || SAYS.test(told) || OTHER_LANGUAGES.test(told)) return;
+  if (triggers !== null || examples.length > 0 || SAYS.test(texts) || OTHER_LANGUAGES.test(texts)) return;
   yield advice(
     skill,
     'when_to_use_missing',
@@ -110,8 +110,8 @@ function* outrankedExamples(
 
 /** As search has it. */
 function documentOf({ id, name, description, tags, examples, triggers, extra, body }: LintedSkill): TextDocument {
-  const told = [extra['when_to_use'], extra['when-to-use'], ...(triggers?.keywords ?? []), ...(triggers?.verbs ?? [])];
-  return { id, name: clean(name), description, tags, examples: [...examples, ...told.filter((one) => typeof one === 'string')], body };
+  const more = [extra['when_to_use'], extra['when-to-use'], ...(triggers?.keywords ?? []), ...(triggers?.verbs ?? [])];
+  return { id, name: clean(name), description, tags, examples: [...examples, ...more.filter((one) => typeof one === 'string')], body };
 }
 
 /** What `requires` names and nobody has, and circles. `all` are the skills that could be meant. */
@@ -131,7 +131,7 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
       );
     }
   }
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const skill of skills) {
     const circle = circleFrom(skill, meant);
     if (circle === null) continue;
@@ -139,8 +139,8 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
       .map(({ id }) => id)
       .sort()
       .join(' ');
-    if (told.has(key)) continue;
-    told.add(key);
+    if (reported.has(key)) continue;
+    reported.add(key);
     const way = [...circle, circle[0]!].map(({ id }) => id).join(' → ');
     yield advice(skill, 'requires_circle', { message: `requires itself in a circle: ${way}`, cure: 'leave one of them out' }, 'requires');
   }
@@ -171,8 +171,8 @@ const SIMILAR = 0.6;
 /** Fewer words say too little to compare. */
 const LEAST_TERMS = 4;
 
-/** Skills whose descriptions say nearly the same. One finding for all that are near to a judged one; no two of them are told of again. */
-function* similarDescriptions(skills: readonly LintedSkill[], judged: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
+/** Skills whose descriptions say nearly the same. One finding for all that are near to a linted one; no two of them are told of again. */
+function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
   const terms = skills.map(({ description }) => termsOf(description));
   const holders = new Map<string, number[]>();
   const near = new Map<LintedSkill, Map<LintedSkill, number>>();
@@ -190,8 +190,8 @@ function* similarDescriptions(skills: readonly LintedSkill[], judged: ReadonlySe
     for (const [other, count] of common) {
       const similarity = count / (own.size + terms[other]!.size - count);
       if (similarity < SIMILAR) continue;
-      const [first, second] = judged.has(skills[other]!) ? [skills[other]!, skill] : [skill, skills[other]!];
-      if (!judged.has(first)) continue;
+      const [first, second] = linted.has(skills[other]!) ? [skills[other]!, skill] : [skill, skills[other]!];
+      if (!linted.has(first)) continue;
       near.set(first, (near.get(first) ?? new Map<LintedSkill, number>()).set(second, similarity));
     }
   }

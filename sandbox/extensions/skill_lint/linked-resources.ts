@@ -71,11 +71,11 @@ export async function linkedResources(skill: LintedSkill): Promise<readonly Diag
   const found: Diagnostic[] = [];
   const resources = new Set(skill.resources);
   const folders = new Set(skill.resources.flatMap(parentsOf));
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const { target, line } of namesIn(skill.body)) {
     const place = placeOf(target);
-    if (place === null || told.has(place) || resources.has(place) || folders.has(place)) continue;
-    told.add(place);
+    if (place === null || reported.has(place) || resources.has(place) || folders.has(place)) continue;
+    reported.add(place);
     found.push(
       advice(
         skill,

@@ -104,7 +104,7 @@ export class SkillRegistry {
     return body.body;
   }
 
-  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nobody is told. */
+  /** Swaps in a snapshot that says what has been counted since. Nothing else changes, and nothing is published. */
   async publishTokens(): Promise<void> {
     if (!this.hasCounted || this.running !== null) return; // a scan that runs says it, or the next one
     this.running = this.swap().finally(() => {

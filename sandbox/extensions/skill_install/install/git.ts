@@ -87,7 +87,7 @@ export class Git {
       child.once('error', reject);
       child.once('close', resolve);
     });
-    exited.catch(() => undefined); // told below
+    exited.catch(() => undefined); // reported below
     if (child.pid === undefined) await exited; // it did not start: there are no streams to read
     const errors: string[] = [];
     let problem: unknown = null;

@@ -27,7 +27,7 @@ export async function installSkills(request: InstallRequest, context: InstallCon
   const { clock } = context;
   const place = await placeOf(context, request.source, io);
   const origin = originOf(request.from, request.ref, io.workingDirectory);
-  await installedIn(context, place); // a damaged lock file is told before anything is fetched
+  await installedIn(context, place); // a damaged lock file is reported before anything is fetched
   const work = (staging: Staging): Promise<number> =>
     withListing(
       origin,

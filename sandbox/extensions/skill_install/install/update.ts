@@ -154,7 +154,7 @@ async function updateIn(
     await staging.change(changes);
   }
   if (!agreed) io.print('Nothing was updated.');
-  const told = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
+  const found = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
     const preview = previewJson(staged, path.join(target.skills, id));
     const json = {
       ...preview,
@@ -164,7 +164,7 @@ async function updateIn(
     };
     return { id, state: agreed ? 'updated' : 'declined', json };
   });
-  return [...results, ...told];
+  return [...results, ...found];
 }
 
 const EDITED = {

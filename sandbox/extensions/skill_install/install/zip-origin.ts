@@ -91,7 +91,7 @@ async function* contentsOf(zip: ZipFile, wanted: readonly ZipEntry[]): ReturnTyp
     } catch (error) {
       throw damaged(error);
     }
-    stream.on('error', () => undefined); // also one that comes before somebody reads: the reader is told
+    stream.on('error', () => undefined); // also one that comes before somebody reads: the reader gets it
     yield { entry, chunks: checked(stream, entry) };
   }
 }

@@ -15,7 +15,7 @@ export type TrustMode = 'ask' | 'auto';
 export interface Distrust {
   /** As a clause about the skill. */
   readonly reason: string;
-  /** Its source is trusted, and the skill is another, or was not there then: a person is told of it. */
+  /** Its source is trusted, and the skill is another, or was not there then: the chat says so. */
   readonly isChange: boolean;
 }
 
