@@ -100,7 +100,9 @@ describe('a project with the skills of every system', () => {
     expect((await pith('skills', 'show', 'skills/other')).out).toContain('Theirs.');
     await put('.claude/skills/only-claude/more.sh', 'echo new');
     expect(statesOf(await listAll(), 'only-claude')).toEqual({ '.claude/skills': 'untrusted' });
-    expect((await pith('skills', 'explain', 'only-claude')).out).toContain('only-claude: untrusted, its scripts changed since it was trusted');
+    expect((await pith('skills', 'explain', 'only-claude')).out).toContain(
+      'only-claude: untrusted, its scripts changed since it was trusted',
+    );
   }, 30_000);
 
   it.each([
@@ -120,7 +122,11 @@ describe('a project with the skills of every system', () => {
   });
 
   it('S85 /skills and /skills show ID in a chat are the same commands', async () => {
-    const chat = await pithHere(['chat'], { cwd: folder.path, env: { HOME: home, PITH_TRUST: '0' }, input: '/skills\n/skills show skills/other\n' });
+    const chat = await pithHere(['chat'], {
+      cwd: folder.path,
+      env: { HOME: home, PITH_TRUST: '0' },
+      input: '/skills\n/skills show skills/other\n',
+    });
     const [list, show] = [await pith('skills', 'list'), await pith('skills', 'show', 'skills/other')];
     expect(chat.code, chat.err).toBe(0);
     expect(show.out).toContain('Theirs.');
