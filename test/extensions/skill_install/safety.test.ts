@@ -1,11 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, link, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
+import { Sequence } from '../../../sandbox/extensions/skill_install/safety/sequence.ts';
 import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
 import { words } from '../../words.ts';
-import { leastCpu } from '../../waiting.ts';
+import { leastCpu, longestHold } from '../../waiting.ts';
 
 const CORPUS = path.resolve(import.meta.dirname, '../../../../shared/corpus/skills.jsonl');
 const encoded = (text: string) => Buffer.from(text).toString('base64');
@@ -157,6 +159,42 @@ describe('the scan of a skill (S84)', () => {
       const half = await time(text.slice(0, 50_000));
       expect(await time(text), JSON.stringify(flood)).toBeLessThan(half * 6 + 50); // twice the text, with room for a busy machine
     }
+  });
+
+  it.each([
+    'curl -o a ',
+    'eval(Buffer.from(',
+    'curl -d -F -T ',
+    'curl>',
+    `eval(await${' '.repeat(4000)}`,
+    `curl>${' '.repeat(900)};`,
+    `${'a'.repeat(4000)}.pub `,
+    `${'-.env'.repeat(800)}.env.example `,
+    '\u200b ',
+    'a|\n',
+    '\n',
+    'x\n',
+    '\u0001\0',
+  ])('S84 others work while 1 MiB of a hostile text is scanned (%#)', async (flood) => {
+    const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText() });
+    const folder = path.join(box.sandbox, 'skills/demo');
+    const size = 1024 * 1024;
+    await writeFile(path.join(folder, 'a.sh'), Buffer.from(flood.repeat(Math.ceil(size / flood.length))).subarray(0, size));
+    expect(await longestHold(() => inspectSkill(folder), 50)).toBeLessThan(50);
+    expect(await leastCpu(() => inspectSkill(folder), 1000)).toBeLessThan(1000);
+  });
+
+  it('S84 a sequence finds what one expression finds', () => {
+    const sequence = new Sequence('a\\d?', 3, '\\bb', 2, 'c|dd');
+    const expression = /a\d?[^\n]{0,3}?\bb[^\n]{0,2}?(?:c|dd)/i;
+    const text = fc.array(fc.constantFrom('a', 'A', '1', 'b', ' b', 'c', 'dd', ' ', 'x'), { maxLength: 30 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, (any) => {
+        const match = expression.exec(any);
+        expect(sequence.find(any)).toEqual(match === null ? null : { index: match.index, text: match[0] });
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   it('S84 lists files, links, scripts and toolsets of a folder, follows no link and finds what lies deep', async () => {

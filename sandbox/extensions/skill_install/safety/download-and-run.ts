@@ -1,7 +1,8 @@
-import { excerpt, type Scanner, type ScanSeverity } from './scan-finding.ts';
+import { excerpt, paced, type Scanner, type ScanSeverity } from './scan-finding.ts';
+import { Sequence } from './sequence.ts';
 
 interface Rule {
-  readonly pattern: RegExp;
+  readonly pattern: Sequence;
   readonly severity: ScanSeverity;
   readonly message: string;
 }
@@ -19,50 +20,70 @@ const DOWNLOADED_FILE = 'a file is downloaded and run';
 const DECODED = 'what is decoded is run at once, unseen';
 
 const RULES: readonly Rule[] = [
-  rule(`${FETCH}[^\\n]{0,240}?${RUNS}`, 'high', DOWNLOADED),
-  rule(`(?:${SHELL}|\\bsource|(?:^|[\\s;&|\u0060(])\\.)\\s+(?:-\\w+\\s+)?<\\(\\s*${FETCH}`, 'high', DOWNLOADED),
-  rule(`(?:\\beval\\b|${SHELL}\\s+-\\w*c\\b|\\bsource\\b)[^\\n]{0,40}?(?:\\$\\(|\u0060)\\s*${FETCH}`, 'high', DOWNLOADED),
+  rule('high', DOWNLOADED, FETCH, 240, RUNS),
+  rule('high', DOWNLOADED, `(?:${SHELL}|\\bsource|(?:^|[\\s;&|\u0060(])\\.)\\s+(?:-\\w+\\s+)?<\\(\\s*${FETCH}`),
+  rule('high', DOWNLOADED, `(?:\\beval\\b|${SHELL}\\s+-\\w*c\\b|\\bsource\\b)`, 40, `(?:\\$\\(|\u0060)\\s*${FETCH}`),
   rule(
-    String.raw`\b(?:iex|Invoke-Expression)\b[^\n]{0,80}?(?:\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString|Net\.WebClient)`,
     'high',
     DOWNLOADED,
+    String.raw`\b(?:iex|Invoke-Expression)\b`,
+    80,
+    String.raw`\b(?:iwr|irm|curl|wget|Invoke-WebRequest|Invoke-RestMethod)\b|DownloadString|Net\.WebClient`,
   ),
-  rule(String.raw`\b(?:DownloadString|DownloadData)\b[^\n]{0,200}?\|\s*(?:iex|Invoke-Expression)\b`, 'high', DOWNLOADED),
+  rule('high', DOWNLOADED, String.raw`\b(?:DownloadString|DownloadData)\b`, 200, String.raw`\|\s*(?:iex|Invoke-Expression)\b`),
   rule(
-    String.raw`\b(?:exec|eval)\s*\([^\n]{0,200}?\b(?:urlopen|urlretrieve|requests\.get|httpx\.get|urllib\.request)\b`,
     'high',
     DOWNLOADED,
+    String.raw`\b(?:exec|eval)\s*\(`,
+    200,
+    String.raw`\b(?:urlopen|urlretrieve|requests\.get|httpx\.get|urllib\.request)\b`,
   ),
-  rule(String.raw`\b(?:urlopen|requests\.get|httpx\.get)\s*\([^\n]{0,300}?[;\s](?:exec|eval)\s*\(`, 'high', DOWNLOADED),
-  rule(String.raw`\b(?:eval|new Function)\s*\(\s*await\s*\(?\s*(?:await\s+)?\(?fetch\b`, 'high', DOWNLOADED),
+  rule('high', DOWNLOADED, String.raw`\b(?:urlopen|requests\.get|httpx\.get)\s*\(`, 300, String.raw`[;\s](?:exec|eval)\s*\(`),
+  rule('high', DOWNLOADED, String.raw`\b(?:eval|new Function)\s*\(\s*await\s*(?:\(\s*)?(?:await\s+)?\(?fetch\b`),
+  rule('high', DOWNLOADED, String.raw`\bfetch\s*\(`, 200, String.raw`\.then\s*\(\s*eval\b`),
   rule(
-    String.raw`\bfetch\s*\([^\n]{0,200}?\.then\s*\(\s*(?:eval\b|[^\n]{0,60}?(?:=>|\breturn\b)\s*(?:eval|Function|new Function)\s*\()`,
     'high',
     DOWNLOADED,
+    String.raw`\bfetch\s*\(`,
+    200,
+    String.raw`\.then\s*\(\s*`,
+    60,
+    String.raw`(?:=>|\breturn\b)\s*(?:eval|Function|new Function)\s*\(`,
   ),
-  rule(`\\bbase(?:64|32)\\s+(?:-d|-D|--decode)\\b[^\\n]{0,200}?${RUNS}`, 'high', DECODED),
-  rule(`\\b(?:xxd\\s+-r|openssl\\s+(?:enc|base64)\\s[^\\n]{0,80}?-d|gunzip|zcat|uudecode)\\b[^\\n]{0,120}?${RUNS}`, 'high', DECODED),
+  rule('high', DECODED, String.raw`\bbase(?:64|32)\s+(?:-d|-D|--decode)\b`, 200, RUNS),
+  rule('high', DECODED, String.raw`\b(?:xxd\s+-r|gunzip|zcat|uudecode)\b`, 120, RUNS),
+  rule('high', DECODED, String.raw`\bopenssl\s+(?:enc|base64)\s`, 80, String.raw`-d\b`, 120, RUNS),
   rule(
-    String.raw`\b(?:eval|exec|Function|execSync|os\.system|system)\s*\(\s*[^\n]{0,80}?\b(?:atob|b64decode|a85decode|unhexlify|fromhex|base64_decode|codecs\.decode|marshal\.loads|zlib\.decompress)\s*\(`,
     'high',
     DECODED,
+    String.raw`\b(?:eval|exec|Function|execSync|os\.system|system)\s*\(\s*`,
+    80,
+    String.raw`\b(?:atob|b64decode|a85decode|unhexlify|fromhex|base64_decode|codecs\.decode|marshal\.loads|zlib\.decompress)\s*\(`,
   ),
   rule(
-    String.raw`\b(?:eval|exec|Function|execSync)\s*\([^\n]{0,160}?Buffer\.from\s*\([^\n]{0,2000}?['"](?:base64|hex)['"]`,
     'high',
     DECODED,
+    String.raw`\b(?:eval|exec|Function|execSync)\s*\(`,
+    160,
+    String.raw`Buffer\.from\s*\(`,
+    2000,
+    String.raw`['"](?:base64|hex)['"]`,
   ),
-  rule(String.raw`\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,120}?\s-(?:e|ec|enc|enco\w*)\s+[A-Za-z0-9+/=]{16,}`, 'high', DECODED),
+  rule('high', DECODED, String.raw`\b(?:powershell|pwsh)(?:\.exe)?\b`, 120, String.raw`\s-(?:e|ec|enc|enco\w*)\s+[A-Za-z0-9+/=]{16,}`),
   rule(
-    `${FETCH}[^\\n]{0,300}?(?:-o|-O|--output|-OutFile)\\b[^\\n]{0,200}?(?:&&|;)\\s*(?:chmod\\s+(?:\\+x|[0-7]{3,4})\\b|${BEFORE}${SHELL}\\s+\\S|\\./\\S)`,
     'medium',
     DOWNLOADED_FILE,
+    FETCH,
+    300,
+    String.raw`(?:-o|-O|--output|-OutFile)\b`,
+    200,
+    `(?:&&|;)\\s*(?:chmod\\s+(?:\\+x|[0-7]{3,4})\\b|${BEFORE}${SHELL}\\s+\\S|\\./\\S)`,
   ),
 ];
 
 /** A line that fetches, and where it puts what it fetched. */
 const SAVES = new RegExp(`${FETCH}[^\\n]{0,1000}`, 'gi');
-const SAVED_AS = /(?:\s-\w*o[= ]?|\s--output(?:-document)?[= ]|\s-OutFile\s+|>\s*|\s-O\s+)\s*["']?([^\s"'\u0060;&|)<>]{1,200})/gi;
+const SAVED_AS = /(?:\s-\w*o[= ]?|\s--output(?:-document)?[= ]|\s-OutFile\s|>|\s-O\s)\s*["']?([^\s"'\u0060;&|)<>]{1,200})/gi;
 const ADDRESS_NAME = /https?:\/\/[^\s"'\u0060;&|)<>]{0,300}\/([^\s"'\u0060;&|)<>/?#]{1,100})/gi;
 /** A file that is run, or made ready for it. */
 const RUN_FILE = new RegExp(
@@ -73,7 +94,12 @@ const RUN_FILE = new RegExp(
 /** Downloads and decoded texts that go straight into an interpreter, or into a file that a later line runs. */
 export const downloadAndRun: Scanner = function* ({ lines }) {
   const saved = new Map<string, number>();
-  for (const { number, text } of lines) {
+  for (const one of paced(lines)) {
+    if (one === null) {
+      yield null;
+      continue;
+    }
+    const { number, text } = one;
     for (const name of saved.size === 0 ? [] : namesIn(text, RUN_FILE)) {
       const line = saved.get(name);
       if (line === undefined) continue;
@@ -81,18 +107,14 @@ export const downloadAndRun: Scanner = function* ({ lines }) {
       yield { severity: 'medium', code: 'download_and_run', line, message: `${DOWNLOADED_FILE}: ${excerpt(name, 40)} in line ${number}` };
     }
     if (!WORTH_A_LOOK.test(text)) continue;
-    const found = RULES.find(({ pattern }) => pattern.test(text));
-    if (found === undefined)
-      for (const [download] of text.matchAll(SAVES))
-        for (const name of [...namesIn(download, SAVED_AS), ...namesIn(download, ADDRESS_NAME)])
-          if (saved.size < MOST_SAVED) saved.set(name, number);
-    if (found !== undefined)
-      yield {
-        severity: found.severity,
-        code: 'download_and_run',
-        line: number,
-        message: `${found.message}: ${excerpt(found.pattern.exec(text)?.[0] ?? '')}`,
-      };
+    const broken = brokenRule(text);
+    if (broken !== null) {
+      yield { severity: broken.severity, code: 'download_and_run', line: number, message: `${broken.message}: ${excerpt(broken.found)}` };
+      continue;
+    }
+    for (const [download] of text.matchAll(SAVES))
+      for (const name of [...namesIn(download, SAVED_AS), ...namesIn(download, ADDRESS_NAME)])
+        if (saved.size < MOST_SAVED) saved.set(name, number);
   }
 };
 
@@ -110,6 +132,15 @@ function* namesIn(text: string, pattern: RegExp): Iterable<string> {
 const WORTH_A_LOOK =
   /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|Buffer\.from|powershell|pwsh/i;
 
-function rule(pattern: string, severity: ScanSeverity, message: string): Rule {
-  return { pattern: new RegExp(pattern, 'i'), severity, message };
+function rule(severity: ScanSeverity, message: string, ...parts: readonly (string | number)[]): Rule {
+  return { pattern: new Sequence(...parts), severity, message };
+}
+
+/** The first rule that a line breaks, and where. */
+function brokenRule(text: string): (Rule & { readonly found: string }) | null {
+  for (const one of RULES) {
+    const found = one.pattern.find(text);
+    if (found !== null) return { ...one, found: found.text };
+  }
+  return null;
 }

@@ -6,6 +6,8 @@ const RUN = /[A-Za-z0-9+/_-]{40,}={0,2}/g;
 const LONG = 1024;
 /** No more of a blob is decoded. */
 const DECODED = 64 * 1024;
+/** Characters of blobs between two pauses. */
+const AT_ONCE = 64 * 1024;
 const ESCAPES = /(?:\\x[0-9a-fA-F]{2}){24,}|(?:\\u00[0-9a-fA-F]{2}){24,}|(?:%[0-9a-fA-F]{2}){40,}/g;
 const CODE =
   /https?:\/\/|\bcurl\b|\bwget\b|#!\/|\bimport (?:os|sys|socket|subprocess|requests|base64)\b|\b(?:exec|eval|system|popen|spawn|execSync|Invoke-Expression|DownloadString|iex)\s*[( ]|\brequire\s*\(|child_process|os\.environ|process\.env|\/bin\/(?:ba)?sh|powershell|\/dev\/tcp|<script|\bignore (?:all |any )?(?:previous|prior|the)\b/i;
@@ -16,12 +18,21 @@ const MEDIA = /data:(?:image|font|audio|video|application\/(?:font|x-font|vnd\.m
 /** Encoded texts: `high` where they decode to a program, `medium` where they are long and cannot be read. One finding a blob. */
 export const encodedText: Scanner = function* ({ text }) {
   const line = lineCounter(text);
+  let length = 0;
   for (const blob of blobs(text)) {
+    if ((length += blob.text.length) > AT_ONCE) {
+      length = 0;
+      yield null;
+    }
     const verdict = judge(blob.text, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
     if (verdict !== null) yield { ...verdict, line: line(blob.at) };
   }
   const escapeLine = lineCounter(text);
   for (const match of text.matchAll(ESCAPES)) {
+    if ((length += match[0].length) > AT_ONCE) {
+      length = 0;
+      yield null;
+    }
     const decoded = match[0].replace(/\\x|\\u00|%/g, '');
     const hit = program(Buffer.from(decoded.slice(0, DECODED), 'hex'));
     const severity = hit === null ? 'medium' : 'high';

@@ -1,3 +1,4 @@
+import { FRONTMATTER_LIMIT } from '@pith/skill-files';
 import { type Hit, lineCounter, type Scanner } from './scan-finding.ts';
 
 /** Characters that are not seen, or that change the order in which others are seen. */
@@ -27,7 +28,7 @@ const ESCAPE: Kind = { code: 'terminal_control', severity: 'medium', message: 'h
 
 /** Invisible and bidirectional characters; those that scripts and emoji need are left alone. One finding a line and kind. */
 export const hiddenCharacters: Scanner = function* ({ path, text: written }) {
-  const head = /^skill\.md$/i.test(path) ? (FRONTMATTER.exec(written)?.[0] ?? '') : '';
+  const head = /^skill\.md$/i.test(path) ? (FRONTMATTER.exec(written.slice(0, LONGEST_HEAD))?.[0] ?? '') : '';
   const whole = head === '' ? written : asParsed(head) + written.slice(head.length);
   const name = NAME.exec(head);
   if (name !== null && mixesScripts(name[1]!))
@@ -40,9 +41,11 @@ export const hiddenCharacters: Scanner = function* ({ path, text: written }) {
   const text = whole.includes('\u{E007F}') ? whole.replace(FLAG, (flag) => ' '.repeat(flag.length)) : whole;
   const lineAt = lineCounter(text);
   let run = 0;
+  let count = 0;
   let end = -1;
   let told = '';
   for (const match of text.matchAll(SUSPECT)) {
+    if (++count % AT_ONCE === 0) yield null;
     const at = match.index;
     const point = match[0].codePointAt(0)!;
     run = at === end ? run + 1 : 1;
@@ -62,7 +65,11 @@ export const hiddenCharacters: Scanner = function* ({ path, text: written }) {
   }
 };
 
+/** Characters between two pauses. */
+const AT_ONCE = 5000;
 const FRONTMATTER = /^\uFEFF?---\r?\n[^]*?\n---/;
+/** A longer one is none to those who read skills. */
+const LONGEST_HEAD = FRONTMATTER_LIMIT + 256;
 const NAME = /^name:[^\S\n]*(.*)$/m;
 
 /** With what the escapes of YAML stand for, where that is not seen. */

@@ -1,4 +1,4 @@
-import type { Hit, Scanner, ScanSeverity } from './scan-finding.ts';
+import { type Hit, paced, type Scanner, type ScanSeverity } from './scan-finding.ts';
 
 const ADDRESS = /\b(?:https?|wss?|ftp):\/\/(?:[^\s/@"'`<>()[\]]{1,80}@)?(\[[0-9a-fA-F:.]{2,45}\]|[\p{L}\p{N}.-]{1,253})/giu;
 
@@ -41,7 +41,12 @@ const MESSAGING = /discord(?:app)?\.com\/api\/webhooks\/|api\.telegram\.org\/bot
 /** Addresses that are not those that everybody knows, each host once a file. */
 export const unknownHosts: Scanner = function* ({ lines }) {
   const told = new Set<string>();
-  for (const { number, text } of lines) {
+  for (const one of paced(lines)) {
+    if (one === null) {
+      yield null;
+      continue;
+    }
+    const { number, text } = one;
     if (!text.includes('://')) continue;
     if (MESSAGING.test(text) && !told.has('messaging')) {
       told.add('messaging');

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { messageOf } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { folderTree, type FolderTree, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
+import { folderTree, type FolderTree, inPieces, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
 import { downloadAndRun } from './download-and-run.ts';
 import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
@@ -13,6 +13,7 @@ import { instructions } from './instructions.ts';
 import {
   bySeverity,
   excerpt,
+  paced,
   type ScanFinding,
   type ScannedLine,
   type ScannedText,
@@ -43,7 +44,7 @@ export async function inspectSkill(directory: string): Promise<SkillInspection> 
       left -= read.length;
       const readings = readingsOf(read);
       if (readings.text.startsWith('#!')) scripts.add(file.path);
-      findings.push(...fileFindings(file, scripts.has(file.path), read.length, readings));
+      findings.push(...(await fileFindings(file, scripts.has(file.path), read.length, readings)));
       if (isSkillFile(file)) toolsets.push(...(await toolsetsOf(directory, file, readings.text)));
     }
     await yieldToOthers();
@@ -67,23 +68,25 @@ function worth(file: TreeFile): number {
   return isProse(file.path) ? 1 : 2;
 }
 
-function* fileFindings(
+async function fileFindings(
   file: TreeFile,
   runs: boolean,
   bytes: number,
   { text, rest, holdsNul, isMachineCode }: Readings,
-): Iterable<ScanFinding> {
+): Promise<readonly ScanFinding[]> {
+  const findings: ScanFinding[] = [];
   const isData = holdsNul && (isMachineCode || !(runs || isProse(file.path)));
   if (bytes < file.size && !(isData && !runs))
-    yield finding(runs ? 'high' : 'medium', 'not_scanned', file.path, `only its first ${bytes} bytes were looked at`);
-  if (holdsNul && (runs || isMachineCode)) yield finding('high', 'binary_program', file.path, 'is a program that nobody can read');
+    findings.push(finding(runs ? 'high' : 'medium', 'not_scanned', file.path, `only its first ${bytes} bytes were looked at`));
+  if (holdsNul && (runs || isMachineCode)) findings.push(finding('high', 'binary_program', file.path, 'is a program that nobody can read'));
   else if (holdsNul && !isData)
-    yield finding('medium', 'hidden_character', file.path, 'holds NUL characters, which hide it from many programs');
-  const told = isData ? [] : scanText(file.path, text);
-  yield* told;
-  if (rest === null) return;
+    findings.push(finding('medium', 'hidden_character', file.path, 'holds NUL characters, which hide it from many programs'));
+  const told = isData ? [] : await inPieces(scanning(file.path, text));
+  findings.push(...told);
+  if (rest === null) return findings;
   const known = new Set(told.map(keyOf));
-  yield* scanText(file.path, rest).filter((one) => one.severity === 'high' && !known.has(keyOf(one)));
+  const hidden = await inPieces(scanning(file.path, rest));
+  return [...findings, ...hidden.filter((one) => one.severity === 'high' && !known.has(keyOf(one)))];
 }
 
 function keyOf({ severity, code, line }: ScanFinding): string {
@@ -92,17 +95,28 @@ function keyOf({ severity, code, line }: ScanFinding): string {
 
 /** The findings of one text, `file` being its name in the skill. */
 export function scanText(file: string, text: string): readonly ScanFinding[] {
-  const scanned = scannedText(file, text);
+  const work = scanning(file, text);
+  for (let step = work.next(); ; step = work.next()) if (step.done) return step.value;
+}
+
+/** Yields where others may work. */
+function* scanning(file: string, text: string): Generator<void, readonly ScanFinding[]> {
+  const scanned = yield* scannedText(file, text);
   const findings: ScanFinding[] = [];
   for (const scanner of SCANNERS) {
     const told = new Map<string, number>();
     for (const hit of scanner(scanned)) {
+      if (hit === null) {
+        yield;
+        continue;
+      }
       const key = `${hit.code} ${hit.severity}`;
       const count = (told.get(key) ?? 0) + 1;
       told.set(key, count);
       if (count > SAME) break;
       findings.push({ ...hit, file });
     }
+    yield;
   }
   return findings;
 }
@@ -176,7 +190,7 @@ const MACHINE_CODE = /^(?:\x7fELF|MZ|\xcf\xfa\xed\xfe|\xca\xfe\xba\xbe|\0asm)/;
 function readingsOf(bytes: Buffer): Readings {
   const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
   const whole = bytes.toString(isWide ? 'utf16le' : 'utf8');
-  const text = whole.replaceAll('\0', '');
+  const text = whole.split('\0').join(''); // a third of the time of replaceAll where there are many
   const holdsNul = text.length < whole.length;
   const isMachineCode = holdsNul && MACHINE_CODE.test(bytes.subarray(0, 4).toString('latin1'));
   return { text, rest: isWide || holdsNul ? visible(bytes) : null, holdsNul, isMachineCode };
@@ -184,7 +198,7 @@ function readingsOf(bytes: Buffer): Readings {
 
 /** A shell runs the lines that it can read among others that it cannot. */
 function visible(bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[^\t\n\r\x20-\x7e]/g, '');
+  return bytes.toString('latin1').replace(/[^\t\n\r\x20-\x7e]+/g, '');
 }
 
 /** A line is looked at in pieces of this length, so that no pattern meets an endless one. */
@@ -201,21 +215,50 @@ function isProse(path: string): boolean {
   return PROSE.test(path);
 }
 
-function scannedText(path: string, text: string): ScannedText {
-  return { path, kind: isProse(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines: [...linesOf(text)] };
+function* scannedText(path: string, text: string): Generator<void, ScannedText> {
+  const lines: ScannedLine[] = [];
+  for (const line of linesOf(text))
+    if (line === null) yield;
+    else lines.push(line);
+  return { path, kind: isProse(path) && !text.startsWith('#!') ? 'prose' : 'code', text, lines };
 }
 
-function* linesOf(text: string): Iterable<ScannedLine> {
-  const raw = text.split(/\r\n|[\n\r\u2028\u2029]/);
-  for (let at = 0; at < raw.length; at++) {
-    const number = at + 1;
-    let line = raw[at]!;
-    for (let joined = 1; joined < JOINED && at + 1 < raw.length && goesOn(line); joined++)
-      line = `${line.replace(/[\\`^]\s*$/, '')} ${raw[++at]!}`;
+/** Lines as they are written, between two pauses. */
+const LINES_AT_ONCE = 5000;
+
+/** With null now and then, so that others may work. */
+function* linesOf(text: string): Iterable<ScannedLine | null> {
+  const raw = rawLines(text);
+  let paused = 0;
+  let number = 1;
+  for (let next = raw.next(); !next.done;) {
+    const first = number;
+    if (first - paused >= LINES_AT_ONCE) {
+      paused = first;
+      yield null;
+    }
+    let line = next.value;
+    next = raw.next();
+    number += 1;
+    for (let joined = 1; joined < JOINED && !next.done && goesOn(line); joined++) {
+      line = `${line.replace(/[\\`^]\s*$/, '')} ${next.value}`;
+      next = raw.next();
+      number += 1;
+    }
     if (line.length <= PIECE) {
-      if (line !== '') yield { number, text: line };
-    } else for (let start = 0; start < line.length; start += PIECE - OVERLAP) yield { number, text: line.slice(start, start + PIECE) };
+      if (line !== '') yield { number: first, text: line };
+    } else
+      for (let start = 0; start < line.length; start += PIECE - OVERLAP) yield { number: first, text: line.slice(start, start + PIECE) };
   }
+}
+
+function* rawLines(text: string): Generator<string, void> {
+  let from = 0;
+  for (const { 0: end, index } of text.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) {
+    yield text.slice(from, index);
+    from = index + end.length;
+  }
+  yield text.slice(from);
 }
 
 /** A shell reads on after a backslash or a pipe; a row of a Markdown table ends with one too. */
@@ -240,7 +283,8 @@ const PATHS = new RegExp(
   'i',
 );
 /** A project's own secrets: everybody names them, few send them away. */
-const DOTENV = /(?<![\w$.*])\.env(?:\.(?:local|production|prod|development|staging))?(?![\w.-]*(?:example|sample|template|\())(?![\w(])/i;
+const DOTENV =
+  /(?<![\w$.*])\.env(?:\.(?:local|production|prod|development|staging))?(?![\w.-]{0,60}(?:example|sample|template|\())(?![\w(])/i;
 const READS =
   /\b(?:cat|less|more|head|tail|cp|scp|rsync|tar|zip|base64|xxd|curl|wget|nc|ncat|type|Get-Content|Copy-Item|strings|sqlite3)\b|\bopen\s*\(|\bread(?:_text|_bytes|File(?:Sync)?)?\s*\(|createReadStream|\bread\b[^.\n]{0,40}\b(?:contents?|file|it)\b|dump-keychain|find-(?:generic|internet)-password/i;
 const SENDS =
@@ -251,11 +295,16 @@ const GUARDS =
 /** Where a text leaves to. */
 const TARGET = /https?:\/\/|\b(?:nc|ncat|netcat|scp|rsync)\b|@\S{0,40}\.env\b/i;
 const COMMENT = /^\s*(?:#|\/\/|\*|--|;|REM\b)/i;
-const PUBLIC_KEY = /\S*\.pub\b/g;
+const PUBLIC_KEY = /(?<!\S)\S*\.pub\b/g;
 
 /** Places where credentials lie: one that is read or sent away is worse than one that is named. */
 const credentialPaths: Scanner = function* ({ kind, lines }) {
-  for (const { number, text: line } of lines) {
+  for (const one of paced(lines)) {
+    if (one === null) {
+      yield null;
+      continue;
+    }
+    const { number, text: line } = one;
     const text = line.includes('.pub') ? line.replace(PUBLIC_KEY, '') : line;
     const path = PATHS.exec(text);
     const project = path === null ? DOTENV.exec(text) : null;

@@ -36,7 +36,22 @@ export interface ScannedLine {
   readonly text: string;
 }
 
-export type Scanner = (scanned: ScannedText) => Iterable<Hit>;
+/** Yields null where it has looked at much, so that others may work. */
+export type Scanner = (scanned: ScannedText) => Iterable<Hit | null>;
+
+/** The lines, with null between them now and then. */
+export function* paced(lines: readonly ScannedLine[]): Iterable<ScannedLine | null> {
+  let length = 0;
+  for (const line of lines) {
+    yield line;
+    if ((length += line.text.length + 20) < AT_ONCE) continue;
+    length = 0;
+    yield null;
+  }
+}
+
+/** Characters between two pauses: a few milliseconds. */
+const AT_ONCE = 16 * 1024;
 
 const ORDER: Readonly<Record<ScanSeverity, number>> = { high: 0, medium: 1, low: 2 };
 
