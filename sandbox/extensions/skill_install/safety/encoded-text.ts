@@ -2,7 +2,7 @@ import { excerpt, type Hit, lineCounter, type Scanner } from './scan-finding.ts'
 
 /** Shorter ones are digests, keys and names. */
 const RUN = /[A-Za-z0-9+/_-]{40,}={0,2}/g;
-/** Of a blob that nobody can read, it is told from this length on. */
+/** Of a blob that nobody can read, it is reported from this length on. */
 const LONG = 1024;
 /** No more of a blob is decoded. */
 const DECODED = 64 * 1024;
@@ -24,7 +24,7 @@ export const encodedText: Scanner = function* ({ text }) {
       length = 0;
       yield null;
     }
-    const verdict = judge(blob.text, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
+    const verdict = hitFor(blob.text, MEDIA.test(text.slice(Math.max(0, blob.at - 100), blob.at)));
     if (verdict !== null) yield { ...verdict, line: line(blob.at) };
   }
   const escapeLine = lineCounter(text);
@@ -62,7 +62,7 @@ function* blobs(text: string): Iterable<Blob> {
   if (open !== null) yield { at: open.at, text: open.parts.join('') };
 }
 
-function judge(blob: string, media: boolean): Omit<Hit, 'line'> | null {
+function hitFor(blob: string, media: boolean): Omit<Hit, 'line'> | null {
   const what = program(Buffer.from(blob.slice(0, DECODED), 'base64'));
   if (what !== null) return { severity: 'high', code: 'encoded_program', message: what };
   if (/^[0-9a-fA-F]+$/.test(blob)) {

@@ -43,7 +43,7 @@ export const hiddenCharacters: Scanner = function* ({ path, text: written }) {
   let run = 0;
   let count = 0;
   let end = -1;
-  let told = '';
+  let seen = '';
   for (const match of text.matchAll(SUSPECT)) {
     if (++count % AT_ONCE === 0) yield null;
     const at = match.index;
@@ -54,8 +54,8 @@ export const hiddenCharacters: Scanner = function* ({ path, text: written }) {
     if (kind === null) continue;
     const line = lineAt(at);
     const key = `${line} ${kind.code} ${kind.severity}`;
-    if (key === told) continue;
-    told = key;
+    if (key === seen) continue;
+    seen = key;
     yield {
       severity: kind.severity,
       code: kind.code,

@@ -40,7 +40,7 @@ const MESSAGING = /discord(?:app)?\.com\/api\/webhooks\/|api\.telegram\.org\/bot
 
 /** Addresses that are not those that everybody knows, each host once a file. */
 export const unknownHosts: Scanner = function* ({ lines }) {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   for (const one of paced(lines)) {
     if (one === null) {
       yield null;
@@ -48,21 +48,21 @@ export const unknownHosts: Scanner = function* ({ lines }) {
     }
     const { number, text } = one;
     if (!text.includes('://')) continue;
-    if (MESSAGING.test(text) && !told.has('messaging')) {
-      told.add('messaging');
+    if (MESSAGING.test(text) && !seen.has('messaging')) {
+      seen.add('messaging');
       yield { severity: 'medium', code: 'unknown_host', line: number, message: 'names an address that posts messages to a conversation' };
     }
     for (const match of text.matchAll(ADDRESS)) {
       const host = match[1]!.toLowerCase().replace(/\.+$/, '');
-      if (told.has(host)) continue;
-      told.add(host);
-      const hit = judge(host);
+      if (seen.has(host)) continue;
+      seen.add(host);
+      const hit = hitFor(host);
       if (hit !== null) yield { ...hit, line: number };
     }
   }
 };
 
-function judge(host: string): Omit<Hit, 'line'> | null {
+function hitFor(host: string): Omit<Hit, 'line'> | null {
   const about = (severity: ScanSeverity, what: string) => ({ severity, code: 'unknown_host', message: `names ${what}: ${host}` });
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(host)) return isLocal(host) ? null : about('medium', 'a bare address instead of a host');
   if (host.startsWith('[')) return /^\[(?:::1|f[cd].*|fe80.*)\]$/.test(host) ? null : about('medium', 'a bare address instead of a host');

@@ -21,7 +21,7 @@ import {
   type SkillInspection,
 } from './scan-finding.ts';
 
-/** Of one file; what follows is told as not looked at. */
+/** Of one file; what follows is reported as not looked at. */
 const FILE_LIMIT = 1024 * 1024;
 /** Of all files of a skill. */
 const TEXT_LIMIT = 16 * 1024 * 1024;
@@ -81,10 +81,10 @@ async function fileFindings(
   if (holdsNul && (runs || isMachineCode)) findings.push(finding('high', 'binary_program', file.path, 'is a program that nobody can read'));
   else if (holdsNul && !isData)
     findings.push(finding('medium', 'hidden_character', file.path, 'holds NUL characters, which hide it from many programs'));
-  const told = isData ? [] : await inPieces(scanning(file.path, text));
-  findings.push(...told);
+  const hits = isData ? [] : await inPieces(scanning(file.path, text));
+  findings.push(...hits);
   if (rest === null) return findings;
-  const known = new Set(told.map(keyOf));
+  const known = new Set(hits.map(keyOf));
   const hidden = await inPieces(scanning(file.path, rest));
   return [...findings, ...hidden.filter((one) => one.severity === 'high' && !known.has(keyOf(one)))];
 }
@@ -104,15 +104,15 @@ function* scanning(file: string, text: string): Generator<void, readonly ScanFin
   const scanned = yield* scannedText(file, text);
   const findings: ScanFinding[] = [];
   for (const scanner of SCANNERS) {
-    const told = new Map<string, number>();
+    const seen = new Map<string, number>();
     for (const hit of scanner(scanned)) {
       if (hit === null) {
         yield;
         continue;
       }
       const key = `${hit.code} ${hit.severity}`;
-      const count = (told.get(key) ?? 0) + 1;
-      told.set(key, count);
+      const count = (seen.get(key) ?? 0) + 1;
+      seen.set(key, count);
       if (count > SAME) break;
       findings.push({ ...hit, file });
     }
@@ -310,10 +310,10 @@ const credentialPaths: Scanner = function* ({ kind, lines }) {
     const project = path === null ? DOTENV.exec(text) : null;
     const found = path ?? project;
     if (found === null) continue;
-    const told = kind === 'prose' && GUARDS.test(text);
-    const sent = !told && SENDS.test(text) && (path !== null || TARGET.test(text));
-    if (path === null && !sent) continue; // a project's `.env` is told only where it leaves the machine
-    const used = sent || (!told && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
+    const warns = kind === 'prose' && GUARDS.test(text);
+    const sent = !warns && SENDS.test(text) && (path !== null || TARGET.test(text));
+    if (path === null && !sent) continue; // a project's `.env` is reported only where it leaves the machine
+    const used = sent || (!warns && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
     yield {
       severity: used ? 'high' : 'medium',
       code: 'credential_path',
