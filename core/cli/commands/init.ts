@@ -225,8 +225,8 @@ agent:
     'agents/assistant/prompt.jinja2',
     `You are {{ agent.name }}, a helpful assistant.
 
-- Look at the available skills before you begin something that takes more than one step.
-- Say what you did, briefly, and where an answer comes from.
+{% if tools.read_skill %}- Look at the available skills before you begin something that takes more than one step.
+{% endif %}- Say what you did, briefly, and where an answer comes from.
 `,
   ],
   [

@@ -35,7 +35,7 @@ function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagn
 
 /** What its author would want to know at once. */
 function authorMistakes({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
-  if (state === 'untrusted' || state === 'shadowed') return [];
+  if (state !== 'offered' && state !== 'invalid') return [];
   const found = diagnostics.filter(({ code }) => MISTAKES.has(code));
   return found.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
 }

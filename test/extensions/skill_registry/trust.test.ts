@@ -37,8 +37,9 @@ describe('S14 trust', () => {
     expect(await run(box, 'skills trust', SOURCE)).toBe(0);
     expect(await states(box)).toEqual({ letters: 'offered', own: 'offered', tables: 'offered' });
     expect(await run(box, 'skills untrust', `${SOURCE}/tables`)).toBe(0);
-    expect(await states(box)).toMatchObject({ letters: 'offered', tables: NOT_TRUSTED });
-    expect(await states(box, { trust: 'auto' })).toMatchObject({ letters: 'offered', tables: NOT_TRUSTED });
+    const taken = 'untrusted: you took its trust back';
+    expect(await states(box)).toMatchObject({ letters: 'offered', tables: taken });
+    expect(await states(box, { trust: 'ask' })).toMatchObject({ letters: 'offered', tables: taken });
     expect(await run(box, 'skills untrust', SOURCE)).toBe(0);
     expect(await states(box)).toMatchObject({ letters: NOT_TRUSTED, tables: NOT_TRUSTED });
   });
@@ -67,8 +68,9 @@ describe('S14 trust', () => {
   it('S14 one skill can be trusted by source/id, and the rest still waits', async () => {
     const box = await skillSandbox(files);
     expect(await run(box, 'skills trust', `${SOURCE}/letters`)).toBe(0);
-    expect(await states(box)).toEqual({ letters: 'offered', tables: NOT_TRUSTED });
-    expect(await states(box, { trust: 'auto' })).toEqual({ letters: 'offered', tables: NOT_TRUSTED });
+    const alone = { letters: 'offered', tables: 'untrusted: nobody has trusted this skill' };
+    expect(await states(box)).toEqual(alone);
+    expect(await states(box, { trust: 'ask' })).toEqual(alone);
   });
 
   it('S14 shows what would be trusted and asks; only a yes trusts', async () => {

@@ -106,7 +106,7 @@ describe('S14 skills that are trusted with the project', () => {
     const reason = 'its scripts changed since it was trusted';
     expect(await next.states()).toMatchObject({ letters: 'offered', tables: `untrusted: ${reason}` });
     expect(await next.prompt()).not.toContain('Knows all about tables.');
-    expect((await next.pith.kernel.problems()).map(({ message }) => message)).toContain(`skill 'tables' is not offered: ${reason}`);
+    expect((await next.pith.kernel.problems()).map(({ message }) => message)).toContain(`skill 'tables' is not offered, because ${reason}`);
   });
 
   it('S14 text in which the scan finds something serious waits, is said in the running chat, and waits in the next process', async () => {
@@ -120,7 +120,7 @@ describe('S14 skills that are trusted with the project', () => {
     await appendFile(path.join(project, SOURCE, 'letters/SKILL.md'), HARM);
     await expect.poll(prompt).not.toContain('Knows all about letters.');
     await expect.poll(() => found.map(({ message }) => message)).toHaveLength(1);
-    const said = /its text changed since it was trusted, and the scan found SKILL\.md:\d+ /;
+    const said = /its text changed since it was trusted, and the scan found something of severity high: SKILL\.md:\d+ /;
     expect(found[0]).toMatchObject({
       message: expect.stringMatching(said),
       cure: expect.stringContaining(`pith skills trust ${SOURCE}/letters`),
@@ -137,7 +137,7 @@ describe('S14 skills that are trusted with the project', () => {
     await states(); // scans nothing, so it decides nothing for good
     expect(await prompt()).not.toContain('Knows all about letters.');
     expect(await prompt()).toContain('Knows all about tables.');
-    const said = /^skill 'letters' is not offered: it was trusted with the project, and the scan found SKILL\.md:\d+ /;
+    const said = /^skill 'letters' is not offered, because the scan found something of severity high: SKILL\.md:\d+ /;
     expect((await pith.kernel.problems()).map(({ message }) => message)).toContainEqual(expect.stringMatching(said));
     await pith.command(`skills trust ${SOURCE}/letters`); // nobody can be asked: refused
     await pith.stop();
@@ -151,7 +151,9 @@ describe('S14 skills that are trusted with the project', () => {
     const { open } = await trustedProject([SOURCE]);
     const { pith, states } = await open();
     await pith.command(`skills untrust ${SOURCE}/letters`);
-    expect(await states()).toMatchObject({ letters: NOT_TRUSTED(SOURCE), tables: 'offered' });
+    expect(await states()).toMatchObject({ letters: 'untrusted: you took its trust back', tables: 'offered' });
+    await pith.command(`skills trust ${SOURCE}/letters`);
+    expect(await states()).toMatchObject({ letters: 'offered', tables: 'offered' });
   });
 
   it('S14 a command that scans nothing takes no changed text for good: it is scanned before a model gets it', async () => {
@@ -164,6 +166,18 @@ describe('S14 skills that are trusted with the project', () => {
     await next.states();
     await next.pith.command('skills show tables');
     expect(await next.prompt()).not.toContain('Knows all about letters.');
+  });
+
+  it('S14 what was trusted while nothing scanned is scanned as soon as something does', async () => {
+    const { project, sandbox, open } = await trustedProject([SOURCE], 'extensions: { skill_install: { enabled: false } }\n');
+    await appendFile(path.join(project, SOURCE, 'letters/SKILL.md'), HARM);
+    const first = await open();
+    expect(await first.prompt()).toContain('Knows all about letters.');
+    await first.pith.stop();
+    await writeFile(path.join(sandbox, 'pith.yaml'), 'default_agent: reader\nskills: { poll_seconds: 0 }\n');
+    const next = await open();
+    expect(await next.prompt()).not.toContain('Knows all about letters.');
+    expect(await next.states()).toMatchObject({ tables: 'offered', letters: expect.stringContaining('the scan found something') });
   });
 
   it('S14 where nothing scans, changed text is used', async () => {
@@ -182,7 +196,7 @@ describe('S14 skills that are trusted with the project', () => {
     const first = await open();
     expect(await first.states()).toMatchObject({ letters: 'offered' });
     await first.pith.command(`skills untrust ${SOURCE}/letters`);
-    expect(await first.states()).toMatchObject({ letters: NOT_TRUSTED(SOURCE), tables: 'offered' });
+    expect(await first.states()).toMatchObject({ letters: 'untrusted: you took its trust back', tables: 'offered' });
     await first.pith.command(`skills untrust ${SOURCE}`);
     expect(await first.states()).toMatchObject({ letters: NOT_TRUSTED(SOURCE), tables: NOT_TRUSTED(SOURCE) });
     await first.pith.stop();

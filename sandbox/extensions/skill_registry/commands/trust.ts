@@ -20,7 +20,7 @@ export function trust(context: ExtensionContext): Command {
   const command: Command = {
     path: 'skills trust',
     needsTrust: true,
-    description: 'Show what the skills of a source hold, and offer them from now on',
+    description: 'Show what the skills of a source contain, and trust them',
     arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
     run: (input, io) =>
       withRegistry(context, async (registry, snapshot) => {
@@ -50,7 +50,7 @@ export function trust(context: ExtensionContext): Command {
 export function untrust(context: ExtensionContext): Command {
   return {
     path: 'skills untrust',
-    description: 'Offer the skills of a source no more',
+    description: 'Stop trusting the skills of a source',
     arguments: [{ name: 'source', description: 'as skills list shows it, or source/id for one skill', required: true }],
     run: (input, io) =>
       withRegistry(context, async (registry, snapshot) => {
@@ -62,8 +62,12 @@ export function untrust(context: ExtensionContext): Command {
         await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (recorded) => {
           const before = recorded ?? registry.trust.sourceRecord(source);
           const skills = new Map(skill === null ? [] : before?.skills);
+          if (skill !== null && before?.whole === true) {
+            skills.set(folderOf(source, skill.directory), { tree: '', risk: '', stats: '', refused: true }); // its neighbours stay as they are
+            return { ...before, skills };
+          }
           if (skill !== null) skills.delete(folderOf(source, skill.directory));
-          // What is left keeps `auto` from taking it back as new, and the project's trust from counting again.
+          // What is left keeps the project's trust from counting again.
           if (skills.size === 0 && source.trustedWithProject !== true) return null;
           return { at: before?.at ?? new Date(context.clock.now()).toISOString(), whole: false, withProject: false, skills };
         });

@@ -1,6 +1,7 @@
 import { type ExtensionContext, isToolResult, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
 import { nearest } from '@pith/plain-text';
 import { findReadable, type ScopeCache, type SkillScope } from '../catalog/scope.ts';
+import { findSkill } from '../scan/names.ts';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
@@ -94,6 +95,8 @@ function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string, sear
   if (name === '') return skillError('skill_name_required', `A skill id is required. ${search}`);
   const skill = findReadable(snapshot, scope, name);
   if (skill !== undefined) return skill;
+  const waiting = findSkill(snapshot, name);
+  if (waiting?.state === 'untrusted' && scope.allows(waiting) && !scope.denies(waiting)) return noLongerTrusted(waiting);
   const ids = [...scope.readable.keys()].sort();
   const near = nearest(name, ids, 3);
   const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name;

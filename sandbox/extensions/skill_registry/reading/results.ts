@@ -28,10 +28,10 @@ export function skillError(code: string, message: string): Failed {
 }
 
 /** A skill whose files are not what a person looked at. */
-export function noLongerTrusted({ id }: Pick<Skill, 'id'>): Failed {
+export function noLongerTrusted({ id, source }: Pick<Skill, 'id' | 'source'>): Failed {
   return skillError(
     'skill_not_offered',
-    `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`,
+    `Skill '${printableLine(id)}' waits until a person looks at it and trusts it: pith skills trust ${printableLine(`${source}/${id}`)}`,
   );
 }
 

@@ -111,9 +111,9 @@ function notOffered({ source, found }: Candidate, { reason }: Distrust): Diagnos
   return {
     severity: 'warning',
     code: SKILL_UNTRUSTED,
-    message: `is not offered: ${reason}`,
+    message: `is not offered, because ${reason}`,
     file: found.file,
-    cure: `look at it and trust it again: pith skills trust ${source.label}/${found.id}`,
+    cure: `look at it and decide: pith skills trust ${source.label}/${found.id}`,
   };
 }
 

@@ -10,6 +10,10 @@ export interface TrustedTree extends TreeDigests {
   readonly stats: string;
   /** A later tree that waits because of what a scan of its texts found, and the reason; absent: none. */
   readonly flagged?: { readonly tree: string; readonly why: string };
+  /** Nothing scanned it when it was recorded: who can scan does. */
+  readonly unscanned?: true;
+  /** A person took the trust back, though its source is trusted. */
+  readonly refused?: true;
 }
 
 /** What a person trusts of one source. */
@@ -98,6 +102,8 @@ function parse(text: string): ReadonlyMap<string, TrustedSource> {
           tree: textOf(skill['tree']),
           risk: textOf(skill['risk']),
           stats: textOf(skill['stats']),
+          ...(skill['unscanned'] === true ? { unscanned: true as const } : {}),
+          ...(skill['refused'] === true ? { refused: true as const } : {}),
           ...(isFields(skill['flagged'])
             ? { flagged: { tree: textOf(skill['flagged']['tree']), why: textOf(skill['flagged']['why']) } }
             : {}),

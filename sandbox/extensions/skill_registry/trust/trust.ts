@@ -104,26 +104,30 @@ export class Trust {
 
   async #compare(source: Source, record: TrustedSource, skill: TrustSubject, breather: Yielder): Promise<Distrust | null> {
     const known = record.skills.get(folderOf(source, skill.directory));
-    if (known === undefined && !record.whole) return untrustedSource(source);
+    if (known?.refused === true) return { reason: 'you took its trust back', isChange: false };
+    if (known === undefined && !record.whole)
+      return record.skills.size === 0 ? untrustedSource(source) : { reason: 'nobody has trusted this skill', isChange: false };
     const isNew = `it is new in ${source.label} since that was trusted`;
     const changed = (reason: string): Distrust => ({ reason, isChange: true });
     if (known === undefined && this.#options.mode === 'ask') return changed(isNew);
     try {
       const tree = await this.#treeOf(source, skill, breather);
-      if (known !== undefined && tree.settled && tree.stats === known.stats) return null;
+      const isScanned = known?.unscanned !== true || this.#options.inspect === undefined;
+      if (known !== undefined && isScanned && tree.settled && tree.stats === known.stats) return null;
       const looked = await this.look(source, skill, breather);
       const { trusted: now } = looked;
-      if (known?.tree === now.tree) return null;
+      const isSame = known?.tree === now.tree;
+      if (isSame && isScanned) return null;
       if (known?.flagged?.tree === now.tree) return changed(known.flagged.why);
-      if (this.#options.mode === 'ask') return changed(CHANGED);
-      const risks = changedRisks(known?.risk ?? '', now.risk);
+      if (this.#options.mode === 'ask' && !isSame) return changed(CHANGED);
+      const risks = isSame ? '' : changedRisks(known?.risk ?? '', now.risk);
       if (risks !== '') return changed(known === undefined ? `${isNew}, and has ${risks}` : `its ${risks} ${CHANGED}`);
-      const text = known === undefined ? isNew : `its text ${CHANGED}`;
+      const text = known === undefined ? `${isNew}, and ` : isSame ? '' : `its text ${CHANGED}, and `;
       // What runs is a person's to look at in any case.
       const isText = (file: string) => !looked.tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
       const why = await this.#scanned(source, skill, looked, isText);
       if (why === 'unscanned') return null;
-      const reason = why === null ? null : `${text}, and ${why}`;
+      const reason = why === null ? null : `${text}${why}`;
       const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
       this.store.note(realOf(source.directory) ?? source.directory, folderOf(source, skill.directory), seen);
       return reason === null ? null : changed(reason);
@@ -145,7 +149,7 @@ export class Trust {
     // The stamps too: it may have been another while it was scanned, and be the old one again.
     if (trusted.tree !== before.trusted.tree || tree.stats !== before.tree.stats) throw new Error('it changed while it was scanned');
     const worst = findings.find(({ severity, file }) => severity === 'high' && counts(file));
-    return worst === undefined ? null : `the scan found ${worst.file}:${worst.line} ${worst.message}`;
+    return worst === undefined ? null : `the scan found something of severity high: ${worst.file}:${worst.line} ${worst.message}`;
   }
 
   /** What was trusted with the project is scanned and recorded as it is when it is looked at first; null: nothing was. */
@@ -157,9 +161,13 @@ export class Trust {
       try {
         const looked = await this.look(source, skill);
         const warning = await this.#scanned(source, skill, looked, () => true);
-        const why = `it was trusted with the project, and ${warning}`;
         const isFine = warning === null || warning === 'unscanned';
-        trees.set(folderOf(source, found.directory), isFine ? looked.trusted : { ...NO_TREE, flagged: { tree: looked.trusted.tree, why } });
+        trees.set(
+          folderOf(source, found.directory),
+          isFine
+            ? { ...looked.trusted, ...(warning === null ? {} : { unscanned: true as const }) }
+            : { ...NO_TREE, flagged: { tree: looked.trusted.tree, why: warning } },
+        );
       } catch {
         // It waits, and its reason says what cannot be read.
       }
