@@ -79,7 +79,7 @@ function distinct(...forms: readonly string[]): string[] {
   return [...new Set(forms)];
 }
 
-/** Finds known terms that differ from an unknown one by a slip of the finger. */
+/** Finds known terms that differ from an unknown one by a typo. */
 export class Spelling {
   readonly #buckets = new Map<string, Set<string>>();
 

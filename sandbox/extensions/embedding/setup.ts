@@ -26,7 +26,7 @@ export function embeddingSetup(
           {
             name: 'dimensions',
             kind: 'number',
-            description: 'Length of the vectors; empty for what the model has',
+            description: "Dimensions of the vectors; empty for the model's default",
             current: dimensions ?? null,
           },
           {

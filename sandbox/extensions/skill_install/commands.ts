@@ -63,7 +63,7 @@ function newCommand(context: InstallContext): Command {
   return {
     path: 'skills new',
     needsTrust: true,
-    description: 'Make a skill to begin with',
+    description: 'Create a skill from a template',
     arguments: [{ name: 'id', description: 'lower-case letters, digits and hyphens', required: true }],
     options: [
       { name: 'description', type: 'string', description: 'what it does and when to use it' },

@@ -4,7 +4,7 @@ import { codeOf, type Command, type CommandIO, type CommandProvider, type Extens
 import { SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import { diagnosticJson, diagnosticText, lintSkill, type LintResult, skillFilesOf } from '@pith/skill-files';
 
-/** Advises who writes skills. */
+/** Advises authors of skills. */
 export default class SkillLint implements CommandProvider {
   constructor(private readonly context: ExtensionContext) {}
 

@@ -7,7 +7,7 @@ export function allow(toolsets: Toolsets): Command {
   return {
     path: 'skills allow',
     needsTrust: true,
-    description: 'Let the tools that a skill brings run where nothing confines them',
+    description: 'Let the tools that a skill brings run without a sandbox',
     arguments: [{ name: 'skill', description: 'The skill', required: true }],
     options: [{ name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' }],
     async run({ arguments: { skill }, options }, io) {
@@ -16,7 +16,7 @@ export function allow(toolsets: Toolsets): Command {
       const waiting = toolsets.waiting.get(id);
       if (waiting === undefined) {
         io.json({ ok: true, id, granted: [] });
-        if (!io.quiet) io.print(`No toolset of a skill '${printableLine(id)}' waits for your answer`);
+        if (!io.quiet) io.print(`No toolset of skill '${printableLine(id)}' waits for approval`);
         return 0;
       }
       io.print(printableLine(waiting.diagnostic.message));

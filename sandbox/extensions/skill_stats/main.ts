@@ -11,7 +11,7 @@ const configSchema = once(() =>
   }),
 );
 
-/** Keeps what became of skills in each turn, and says it. */
+/** Records how skills are used, and reports it. */
 export default class SkillStats implements CommandProvider, TurnProvider, SkillExplainer {
   static get config() {
     return configSchema();

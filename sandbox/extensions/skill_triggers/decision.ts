@@ -151,7 +151,7 @@ export function explanationOf(skill: SkillRecord, text: string, { tier, why, mat
   const lines = [
     `triggers: '${text}' is of tier ${tier}, ${why}`,
     hits.length === 0
-      ? 'triggers: the text has none of this skill'
+      ? 'triggers: the text matches no trigger of this skill'
       : `triggers: it has ${hits.join(', ')}${brought ? ', and brings its text' : '; others come before it'}`,
     ...(rank === null ? [] : [`triggers: rank ${rank} of ${matches.length}; at most ${maxSkills} are brought unless named (max_skills)`]),
   ];

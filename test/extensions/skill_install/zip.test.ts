@@ -101,7 +101,7 @@ describe('skills install from a zip archive (S83)', () => {
   it('S83 refuses what is no archive', async () => {
     const box = await installSandbox({ 'a.zip': 'not a zip' });
     expect((await box.run('install', path.join(box.project, 'a.zip'))).error).toMatch(
-      /^origin_refused: cannot take skills from ".*a\.zip": it is no sound zip archive/,
+      /^origin_refused: cannot take skills from ".*a\.zip": it is not a valid zip archive/,
     );
   });
 

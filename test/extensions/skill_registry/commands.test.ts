@@ -349,6 +349,6 @@ it('S82 S62 explain says for an agent of the mode triggers which tier a text has
   expect(first).toContain('it has verb extract, keyword pdf, pattern page \\d+, and brings its text\ntriggers: rank 1 of 2; at most 1');
   expect(await explain('pages', 'quick', text)).toContain('it has keyword pdf; others come before it\ntriggers: rank 2 of 2');
   expect(await explain('poems', 'quick', 'what can you do?')).toContain('is of tier 2, the message asks what there is');
-  expect(await explain('pages', 'shut', text)).toContain('the text has none of this skill');
+  expect(await explain('pages', 'shut', text)).toContain('the text matches no trigger of this skill');
   expect(await report('pages', 'reader', text)).toMatchObject({ skill_triggers: { suggested: true } }); // a catalog: no text comes by itself
 });

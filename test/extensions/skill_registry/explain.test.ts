@@ -32,7 +32,9 @@ it('S82 explain says what an agent of another mode is told, and what a text brin
   const explained = await world.print('skills explain alpha --agent trigger --text invoice');
   expect(explained).toContain("triggers: 'invoice' is of tier 3, the message matches skills");
   expect(explained).toContain('triggers: it has keyword invoice, and brings its text');
-  expect(await world.print('skills explain alpha --agent trigger --text hello')).toContain('triggers: the text has none of this skill');
+  expect(await world.print('skills explain alpha --agent trigger --text hello')).toContain(
+    'triggers: the text matches no trigger of this skill',
+  );
 });
 
 it('S82 explain lists the scripts of a skill, and whether they can be run', async () => {

@@ -113,7 +113,7 @@ async function* checked(stream: Readable, { entry, path: name }: ZipEntry): Asyn
 }
 
 function damaged(error: unknown): PithError {
-  return new PithError('origin_refused', `it is no sound zip archive: ${printableLine(messageOf(error))}`, {
+  return new PithError('origin_refused', `it is not a valid zip archive: ${printableLine(messageOf(error))}`, {
     cause: error,
     cure: 'fetch it again, or unpack it by hand and look at it',
   });

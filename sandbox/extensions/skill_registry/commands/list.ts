@@ -75,7 +75,7 @@ function printWaiting({ all }: Snapshot, isRestricted: boolean, io: CommandIO): 
   if (first === undefined) return;
   const word = /^[\w./~-]+$/.test(first) ? first : JSON.stringify(first);
   io.print(
-    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'pith trust, for the sandbox first' : `pith skills trust ${word}`}`,
+    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'trust the sandbox first: pith trust' : `pith skills trust ${word}`}`,
   );
 }
 

@@ -41,7 +41,7 @@ export class Toolsets {
     const id = extensionId.slice(TOOLSET.length);
     const skill = (await this.#library.records()).skills.find((each) => each.id === id);
     if (skill === undefined || !hasToolset(skill))
-      return [{ severity: 'error', code: 'provider_unavailable', message: `the skill '${id}' brings no tools now` }];
+      return [{ severity: 'error', code: 'provider_unavailable', message: `the skill '${id}' has no tools at the moment` }];
     const { clock } = this.#context;
     this.#open.set(id, clock.now());
     this.#sweep(clock.now());
@@ -95,8 +95,8 @@ export class Toolsets {
     { why, cure: install }: { readonly why: string; readonly cure: string },
   ): PithError {
     const code = 'sandbox_unavailable';
-    const message = `the toolset of the skill '${id}' is not opened: it would run not sandboxed on this system, as you, and nobody agreed to that (digest ${digest}): ${why}`;
-    const cure = `${install}; or agree to it once: pith skills allow ${id}`;
+    const message = `the toolset of skill '${id}' cannot run: this system has no sandbox, and you have not allowed it to run without one (digest ${digest}): ${why}`;
+    const cure = `${install}; or allow it once: pith skills allow ${id}`;
     this.#waiting.set(id, { digest, diagnostic: { severity: 'warning', code, message, file: realDirectory, cure } });
     return new PithError(code, message, { cure });
   }

@@ -104,7 +104,8 @@ interface Report {
 
 async function askedOf({ arguments: given, options }: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {
   const ids = [given['ids'] ?? []].flat();
-  if (ids.length > 0 && options['all'] === true) throw new PithError('usage', 'ids and --all', { cure: 'name skills, or take all' });
+  if (ids.length > 0 && options['all'] === true)
+    throw new PithError('usage', 'ids and --all cannot be used together', { cure: 'name skills, or take all' });
   if (ids.length === 0) return (await library.records()).skills.filter(isOffered);
   const skills = await Promise.all(ids.map((id) => library.named(id)));
   const hidden = skills.find((skill) => !isOffered(skill));

@@ -50,7 +50,7 @@ describe('the toolset of a skill where nothing confines', () => {
     expect(refused).toMatchObject({
       severity: 'error',
       code: 'sandbox_unavailable',
-      message: expect.stringMatching(/'dice'.*not sandboxed on this system.*digest d1/),
+      message: expect.stringMatching(/'dice'.*this system has no sandbox.*digest d1/),
     });
     expect([...toolsets.waiting.values()]).toMatchObject([
       { diagnostic: { message: refused!.message, cure: expect.stringContaining('install') } },
@@ -59,7 +59,7 @@ describe('the toolset of a skill where nothing confines', () => {
     await expect(agree(false)).rejects.toMatchObject({ code: 'usage' });
     expect(await agree()).toContain('may run until its code changes');
     expect(await toolsets.bring('toolset:dice')).toEqual([]);
-    expect(await agree()).toContain('No toolset of a skill');
+    expect(await agree()).toContain('No toolset of skill');
     digest = 'd2';
     expect(await toolsets.bring('toolset:dice')).toMatchObject([
       { code: 'sandbox_unavailable', message: expect.stringContaining('digest d2') },
