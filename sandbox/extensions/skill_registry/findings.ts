@@ -35,8 +35,9 @@ function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagn
 
 /** What its author would want to know at once. */
 function authorMistakes({ id, state, diagnostics }: Skill): readonly Diagnostic[] {
-  if (state !== 'offered' && state !== 'invalid') return [];
-  const found = diagnostics.filter(({ code }) => MISTAKES.has(code));
+  if (state === 'untrusted' || state === 'shadowed') return [];
+  const isUsed = state !== 'disabled'; // of one that nobody is given no size matters
+  const found = diagnostics.filter(({ code }) => MISTAKES.has(code) && (isUsed || code !== 'body_large'));
   return found.map((each) => ({ ...each, message: `skill '${id}' ${each.message}` }));
 }
 
