@@ -11,10 +11,11 @@ export function splitWords(line: string): readonly string[] {
   return words;
 }
 
-/** The first and the last of a text, with what is missing between them said. */
-export function headAndTail(text: string, head: number, tail: number): string {
+/** The first and the last of a text, with what is missing between them said, and `cure`: how to see it. */
+export function headAndTail(text: string, head: number, tail: number, cure = ''): string {
   if (text.length <= head + tail) return text;
-  return `${whole(text.slice(0, head))}\n[… ${text.length - head - tail} characters cut …]\n${whole(text.slice(-tail))}`;
+  const said = `[… ${text.length - head - tail} characters cut${cure === '' ? '' : `; ${cure}`} …]`;
+  return `${whole(text.slice(0, head))}\n${said}\n${whole(text.slice(-tail))}`;
 }
 
 /** Without the half of a pair of surrogates that a cut may leave at either end. */

@@ -35,6 +35,7 @@ export {
   Yielder,
   digestsOf,
   fileDigest,
+  FolderTree,
   folderTree,
   inPieces,
   isProgram,
@@ -42,7 +43,6 @@ export {
   SKILL_LIMITS,
   treeDigest,
   TREE_LIMITS,
-  type FolderTree,
   type TreeEntry,
   type TreeFile,
 } from './tree/folder-tree.ts';

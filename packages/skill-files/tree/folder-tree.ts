@@ -92,7 +92,7 @@ export class FolderTree {
 export async function folderTree(
   directory: string,
   limits: TreeLimits = TREE_LIMITS,
-  { leavesOut, breather: yielder = new Yielder() }: { readonly leavesOut?: (name: string) => boolean; readonly breather?: Yielder } = {},
+  { leavesOut, yielder = new Yielder() }: { readonly leavesOut?: (name: string) => boolean; readonly yielder?: Yielder } = {},
 ): Promise<FolderTree> {
   const root = entryAt(directory, lstatSync(directory, { bigint: true }), '');
   const entries = [root];
@@ -199,16 +199,20 @@ export async function treeDigest(folder: string): Promise<string> {
   return `sha256:${digest}`;
 }
 
-/** For each question the hex digest of the entries to which it says yes. Every file is read once. */
+/** For each question the hex digest of the entries to which it says yes. Every file is read once, unless `known` has the hex digest of its content. */
 export async function digestsOf(
   tree: FolderTree,
   questions: readonly ((entry: TreeEntry) => boolean)[],
   yielder = new Yielder(),
+  known: ReadonlyMap<string, string> = new Map(),
 ): Promise<readonly string[]> {
   const digests = questions.map(() => createHash('sha256'));
   for (const entry of tree.entries) {
     if (entry.kind === 'folder') continue; // what lies in it names it
-    const content = entry.kind === 'file' ? await fileDigest(placeOf(tree.directory, entry.path), entry, yielder) : standInOf(entry);
+    const content =
+      entry.kind === 'file'
+        ? (known.get(entry.path) ?? (await fileDigest(placeOf(tree.directory, entry.path), entry, yielder)))
+        : standInOf(entry);
     const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
     for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
   }

@@ -202,6 +202,15 @@ export interface FoundSkills {
   readonly note: string | null;
 }
 
+/** A file of a skill as somebody read it. */
+export interface CopiedFile {
+  /** Relative to the skill's folder. */
+  readonly path: string;
+  /** Hex digest of what was read. */
+  readonly sha256: string;
+  readonly executable: boolean;
+}
+
 /** What the extensions of the skill family ask of the registry. */
 export interface SkillLibrary {
   /** Without `of` as they are now. For a turn as they were when it began, for an agent as they are now. */
@@ -217,8 +226,8 @@ export interface SkillLibrary {
   readBody(ref: string, notes?: readonly string[]): Promise<SkillText>;
   /** One file of a skill; null for what is not there, no regular file, outside, or of more than `most` bytes. */
   readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>;
-  /** Looks at its files: whether it is still what a person trusted. Ask before anything of it runs. */
-  isTrusted(ref: string): Promise<boolean>;
+  /** Looks at its files: whether it is still what a person trusted. Ask before anything of it runs. `copy`: and whether these are its files, as they were trusted. */
+  isTrusted(ref: string, copy?: readonly CopiedFile[]): Promise<boolean>;
   /** What a ranker is given of an offered skill. Rejects `skill_not_found`. */
   document(ref: string): Promise<RankerDocument>;
   /** Finds skills as a turn does, for a command: everything is sent to the ranker first. `agent`: among what it may read. */
@@ -233,7 +242,7 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
     named: { kind: 'method', signature: 'named(reference: string): Promise<SkillRecord>' },
     readBody: { kind: 'method', signature: 'readBody(ref: string, notes?: string[]): Promise<SkillText>' },
     readFile: { kind: 'method', signature: 'readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>' },
-    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string): Promise<boolean>' },
+    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string, copy?: { path, sha256, executable }[]): Promise<boolean>' },
     document: { kind: 'method', signature: 'document(ref: string): Promise<RankerDocument>' },
     search: {
       kind: 'method',

@@ -1,7 +1,7 @@
 import { type AgentSpec, PithError, type TurnInfo } from 'pith';
 import { listResources, resourceBytes } from '@pith/skill-files';
 import { agentSkills, type ScopeCache } from './catalog/scope.ts';
-import type { FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
+import type { CopiedFile, FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
 import { renderEnvelope } from './reading/envelope.ts';
 import { skillFor, type ToolPorts } from './reading/read-skill.ts';
 import { findSkill } from './scan/names.ts';
@@ -53,8 +53,8 @@ export class Library implements SkillLibrary {
     return read.kind === 'bytes' && (await this.isTrusted(ref)) ? read.bytes : null;
   }
 
-  async isTrusted(ref: string): Promise<boolean> {
-    return this.ports.registry.isStillTrusted(await this.skill(ref));
+  async isTrusted(ref: string, copy?: readonly CopiedFile[]): Promise<boolean> {
+    return this.ports.registry.isStillTrusted(await this.skill(ref), copy);
   }
 
   async document(ref: string): Promise<RankerDocument> {

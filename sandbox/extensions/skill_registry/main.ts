@@ -178,8 +178,8 @@ export default class SkillRegistryExtension
     return this.#library.readFile(ref, path, most);
   }
 
-  isTrusted(ref: string): Promise<boolean> {
-    return this.#library.isTrusted(ref);
+  isTrusted(...asked: Parameters<SkillLibrary['isTrusted']>): Promise<boolean> {
+    return this.#library.isTrusted(...asked);
   }
 
   places(): ReturnType<SkillWriter['places']> {

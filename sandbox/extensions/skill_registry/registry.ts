@@ -1,6 +1,7 @@
 import { type Clock, type Diagnostic, type Logger, PithError } from 'pith';
 import type { Skill, SkillState, Snapshot, SnapshotChange } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
+import type { CopiedFile } from './contract.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
@@ -113,9 +114,11 @@ export class SkillRegistry {
     await this.running;
   }
 
-  /** False when a skill of a source that must be trusted is no longer what was trusted. Ask before its scripts or toolsets run. */
-  async isStillTrusted(skill: Skill): Promise<boolean> {
-    return (await this.reasonAgainst(skill)) === null;
+  /** False when a skill of a source that must be trusted, or this copy of its files, is not what was trusted. Ask before its scripts or toolsets run. */
+  async isStillTrusted(skill: Skill, copy?: readonly CopiedFile[]): Promise<boolean> {
+    if ((await this.reasonAgainst(skill)) !== null) return false;
+    const source = this.sources.find(({ label }) => label === skill.source);
+    return copy === undefined || source === undefined || this.trust.isTrustedCopy(source, { ...skill, declared: skill }, copy);
   }
 
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */

@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { configSchema } from '../../../sandbox/extensions/skill_scripts/config.ts';
 import { interpreterOf, runScript, type ScriptPorts } from '../../../sandbox/extensions/skill_scripts/scripts/run-script.ts';
-import { copySkill, findScript, subjectOf } from '../../../sandbox/extensions/skill_scripts/scripts/skill-copy.ts';
+import { copySkill, type Digests, findScript, subjectOf } from '../../../sandbox/extensions/skill_scripts/scripts/skill-copy.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
 import { skillSandbox, skillText } from '../skill_registry/skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
@@ -114,7 +114,7 @@ async function withUv(code: string | null): Promise<{ run(): ReturnType<typeof r
     places: { home, shippedSandbox: path.resolve('sandbox') },
     now: () => Date.now(),
   };
-  const call = { script: 'a.py', args: ['x'], approved: undefined, isStillTrusted: async () => true, signal: new AbortController().signal };
+  const call = { script: 'a.py', args: ['x'], approved: undefined, isTrusted: async () => true, signal: new AbortController().signal };
   return { skill, run: () => runScript(ports, skill, call) };
 }
 
@@ -161,20 +161,28 @@ describe.skipIf(!available)('S74 python with packages named in the file', () => 
   });
 });
 
-it('S14 S72 a skill that changed while it was copied is not run', async () => {
+it('S14 S72 B13 a copy that is not what was trusted is not run, though the folder is again by the time that it is compared', async () => {
   const sandbox = await skillSandbox({
-    'sandbox/skills/kit/SKILL.md': skillText({ name: 'kit' }),
-    'sandbox/skills/kit/scripts/a.sh': 'echo ran\n',
+    '.claude/skills/kit/SKILL.md': skillText({ name: 'kit' }),
+    '.claude/skills/kit/scripts/a.sh': 'echo ran\n',
+    '.claude/skills/kit/data': 'data\n',
   });
-  const skill = (await sandbox.registry().refresh()).skills.get('kit') as Skill;
+  linkSync(path.join(sandbox.project, '.claude/skills/kit/data'), path.join(sandbox.project, 'second-name')); // not copied
+  expect(await sandbox.run('skills trust', { arguments: { source: '.claude/skills' } })).toMatchObject({ code: 0 });
+  const registry = sandbox.registry();
+  const skill = (await registry.refresh()).skills.get('kit') as Skill;
   const directory = path.join(sandbox.sandbox, 'data/scripts');
-  const copied: string[] = [];
+  const script = path.join(skill.directory, 'scripts/a.sh');
+  const ran: string[] = [];
   const ports: ScriptPorts = {
     settings: configSchema().parse({ scripts: { approval: 'never', sandbox: 'none' } }).scripts,
     confined: {
       unavailable: async () => null,
       locate: async () => ({ path: '/bin/sh', install: '' }),
-      run: () => Promise.reject(new Error('it was run')),
+      run: async ({ argv }) => {
+        ran.push(readFileSync(argv[1]!, 'utf8'));
+        return { exit: 0, stdout: '', stderr: '', truncated: false, timedOut: false, stopped: null };
+      },
       close: async () => undefined,
     },
     getSecret: () => null,
@@ -182,15 +190,28 @@ it('S14 S72 a skill that changed while it was copied is not run', async () => {
     places: { home: null, shippedSandbox: path.resolve('sandbox') },
     now: () => Date.now(),
   };
-  const isStillTrusted = async () => {
-    for (const name of readdirSync(directory)) copied.push(...readdirSync(path.join(directory, name, 'scripts')));
-    return false;
+  /** `back`: what is done between the copy and the look at the folder. */
+  const run = async (back: () => void = () => undefined) => {
+    const isTrusted = (copied: Digests) => {
+      back();
+      const files = [...copied].map(([name, file]) => ({ path: name, ...file }));
+      return registry.isStillTrusted(skill, files);
+    };
+    const call = { script: 'a.sh', args: [], approved: undefined, isTrusted, signal: new AbortController().signal };
+    return (await runScript(ports, skill, call)).result;
   };
-  const call = { script: 'a.sh', args: [], approved: undefined, isStillTrusted, signal: new AbortController().signal };
-  const { result, ran } = await runScript(ports, skill, call);
-  expect(copied).toEqual(['a.sh']); // asked when the copy was made, not before
-  expect(result).toMatchObject({ ok: false, error: { code: 'skill_not_offered' } });
-  expect(ran).toBeNull();
+  const refused = { ok: false, error: { code: 'skill_not_offered' } };
+  expect(await run()).toMatchObject({ ok: true });
+  writeFileSync(script, 'echo harm\n');
+  expect(await run(() => writeFileSync(script, 'echo ran\n'))).toMatchObject(refused);
+  writeFileSync(path.join(skill.directory, 'scripts/b.sh'), 'echo harm\n');
+  expect(await run(() => rmSync(path.join(skill.directory, 'scripts/b.sh')))).toMatchObject(refused);
+  rmSync(script);
+  expect(await run(() => writeFileSync(script, 'echo ran\n'))).toMatchObject(refused);
+  chmodSync(script, 0o755);
+  expect(await run(() => chmodSync(script, 0o644))).toMatchObject(refused);
+  expect(await run()).toMatchObject({ ok: true });
+  expect(ran).toEqual(['echo ran\n', 'echo ran\n']);
 });
 
 it('S72 a yes is for all that decides what runs: every file, what it is given, what holds it', () => {

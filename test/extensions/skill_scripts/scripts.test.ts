@@ -182,6 +182,16 @@ console.log(JSON.stringify({
     expect((await kit.run('a.sh')).output).toBe('ran\n');
   });
 
+  it('S72 S90 the model is given the beginning and the end of a long output, and told how much is left out and how to see it', async () => {
+    const kit = await scriptKernel({ 'scripts/long.sh': 'echo BEGIN; seq 1 60000; echo END; echo late >&2\n' });
+    const { ok, output, metadata } = await kit.run('scripts/long.sh');
+    expect([ok, metadata]).toMatchObject([true, { exit: 0 }]);
+    expect(output.length).toBeLessThan(31_000);
+    expect(output).toMatch(
+      /^BEGIN\n1\n2\n.*\n\[… \d{6} characters cut; to see them, run the script again .*prints less.* …\]\n.*\n60000\nEND\n\[error output\]\nlate\n$/su,
+    );
+  });
+
   it('S73 what runs is what was checked, while the script and its folder are swapped for links', async () => {
     const kit = await scriptKernel({ 'scripts/a.sh': 'cat scripts/a.sh references/data.txt 2>&1\n', 'references/data.txt': 'own\n' });
     const secret = path.join(kit.pith.sandbox, 'secret');

@@ -4,7 +4,7 @@ import {
   type Yielder,
   digestsOf,
   folderTree,
-  type FolderTree,
+  FolderTree,
   isProgram,
   isSame,
   isSettled,
@@ -12,6 +12,7 @@ import {
   TREE_LIMITS,
   type TreeEntry,
 } from '@pith/skill-files';
+import type { CopiedFile } from '../contract.ts';
 
 /** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
 export interface SkillTree {
@@ -35,22 +36,43 @@ const BYTE_LIMIT = 256 * 1024 * 1024;
 /** The tree as it is now; `before` itself where nothing has changed since. Rejects with what the file system says, or when it is too large. */
 export async function readTree(directory: string, before: SkillTree | null, now: number, breather: Yielder): Promise<SkillTree> {
   if (before?.settled === true && (await isUnchanged(before.tree, breather))) return before;
-  const tree = await folderTree(directory, TREE_LIMITS, { breather });
+  const tree = await folderTree(directory, TREE_LIMITS, { yielder: breather });
   if (tree.more) throw new RangeError(`it has more than ${TREE_LIMITS.entries} files, or folders more than ${TREE_LIMITS.depth} deep`);
   const hash = createHash('sha256');
   for (const { path, kind, stamp } of tree.entries) hash.update(`${path}\0${kind} ${stamp}\0`);
   return { tree, stats: hash.digest('hex'), settled: tree.entries.every(({ stamp }) => isSettled(stamp, now)) };
 }
 
-/** Reads every file. `declared`: what the frontmatter says of scripts and toolsets. */
-export async function digestTree({ tree }: SkillTree, declared: Declared, breather: Yielder): Promise<TreeDigests> {
+/** What a tree's own files are in a copy of it: a digest of both tells whether that holds what the tree held. null: it lacks one, or has others. */
+export async function digestCopy(
+  { tree }: SkillTree,
+  copy: readonly CopiedFile[],
+  declared: Declared,
+  breather: Yielder,
+): Promise<TreeDigests | null> {
+  const copied = new Map(copy.map((file) => [file.path, file]));
+  const known = new Set(tree.files.map(({ path }) => path));
+  const isWhole = tree.files.every(({ path, links }) => copied.has(path) || links > 1); // one with a second name may be from elsewhere: it is not copied
+  if (!isWhole || !copy.every(({ path }) => known.has(path))) return null;
+  const entries = tree.entries.map((entry) => ({ ...entry, executable: copied.get(entry.path)?.executable ?? entry.executable }));
+  const contents = new Map(copy.map(({ path, sha256 }) => [path, sha256]));
+  return digestTree({ tree: new FolderTree(tree.directory, entries, tree.more) }, declared, breather, contents);
+}
+
+/** Reads every file of which `contents` has no digest. `declared`: what the frontmatter says of scripts and toolsets. */
+export async function digestTree(
+  { tree }: Pick<SkillTree, 'tree'>,
+  declared: Declared,
+  breather: Yielder,
+  contents?: ReadonlyMap<string, string>,
+): Promise<TreeDigests> {
   const bytes = tree.files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > BYTE_LIMIT) throw new RangeError(`its files are larger than ${BYTE_LIMIT} bytes together`);
   const isDeclared = declared.scripts.length + declared.toolsets.length > 0;
   const runs = isDeclared || tree.files.some(isProgram);
   const isLink = ({ kind }: TreeEntry): boolean => kind !== 'file' && kind !== 'folder';
   const isCode = (entry: TreeEntry): boolean => !isLink(entry) && isRisky(entry, runs);
-  const [whole, links, code] = (await digestsOf(tree, [() => true, isLink, isCode], breather)) as [string, string, string];
+  const [whole, links, code] = (await digestsOf(tree, [() => true, isLink, isCode], breather, contents)) as [string, string, string];
   const parts = [
     tree.entries.some(isLink) ? links : '',
     tree.entries.some(isCode) || declared.scripts.length > 0 ? digestOf(declared.scripts, code) : '',

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { type Clock, type Logger, messageOf } from 'pith';
 import { Yielder, fileDigest, placeOf, realOf } from '@pith/skill-files';
-import type { SkillFinding } from '../contract.ts';
+import type { CopiedFile, SkillFinding } from '../contract.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
-import { changedRisks, type Declared, digestTree, isRisky, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
+import { changedRisks, type Declared, digestCopy, digestTree, isRisky, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
 import type { TrustedSource, TrustedTree } from './trust-file.ts';
 import { TrustStore } from './trust-store.ts';
 
@@ -87,6 +87,16 @@ export class Trust {
     const tree = await this.#treeOf(source, skill, breather);
     const entry = tree.tree.files.find((one) => one.path === path.basename(file));
     return entry !== undefined && (await fileDigest(placeOf(tree.tree.directory, entry.path), entry, breather)) === sha256;
+  }
+
+  /** Whether a copy of a skill's files, made while they may have been swapped, holds what is trusted. Of changed texts that count without a person, whatever they are. */
+  async isTrustedCopy(source: Source, skill: TrustSubject, copy: readonly CopiedFile[]): Promise<boolean> {
+    if (source.trusted) return true;
+    const breather = new Yielder();
+    const known = this.sourceRecord(source)?.skills.get(folderOf(source, skill.directory));
+    const held = await digestCopy(await this.#treeOf(source, skill, breather), copy, skill.declared, breather);
+    if (known === undefined || held === null) return false;
+    return held.tree === known.tree || (this.#options.mode === 'auto' && changedRisks(known.risk, held.risk) === '');
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */

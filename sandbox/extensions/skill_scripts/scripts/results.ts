@@ -1,5 +1,5 @@
 import { toolError, toolResult, type ToolResult } from 'pith';
-import { printable, printableLine } from '@pith/plain-text';
+import { headAndTail, printable, printableLine } from '@pith/plain-text';
 import type { ConfinedOutcome } from '@pith/held-process';
 import type { SkillRecord } from 'pith/skill_registry';
 
@@ -29,6 +29,10 @@ function isFields(value: unknown): boolean {
 }
 
 const LAST_CHARACTERS = 500;
+/** Characters of a script's output for the model: the first and the last. */
+const HEAD = 20_000;
+const TAIL = 10_000;
+const CURE = 'to see them, run the script again with arguments for which it prints less, or only that part';
 
 export interface ScriptEnd {
   readonly maxOutputBytes: number;
@@ -48,8 +52,8 @@ export function scriptResult(
   const metadata = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory, path: script, exit };
   if (exit === 0 || truncated) {
     const mark = truncated ? `[output cut at ${maxOutputBytes} bytes: the script was ended, and the rest of its output is not known]` : '';
-    const parts = [stdout, stderr.trim() === '' ? '' : `[error output]\n${stderr}`, mark].filter((part) => part !== '');
-    const output = parts.map((part) => (part.endsWith('\n') ? part : `${part}\n`)).join('') || '(it printed nothing)';
+    const printed = `${wholeLines(stdout)}${stderr.trim() === '' ? '' : `[error output]\n${wholeLines(stderr)}`}`;
+    const output = `${headAndTail(printed, HEAD, TAIL, CURE)}${wholeLines(mark)}` || '(it printed nothing)';
     return toolResult(output, { title: lineOf(printableLine(script), skill.id, exit), metadata });
   }
   const last = stderr.trimEnd().slice(-LAST_CHARACTERS);
@@ -65,6 +69,10 @@ export function scriptResult(
   }
   const message = `${what} ${how}; ${said}`;
   return toolError(code, message, { title: `Error: ${message}`, metadata });
+}
+
+function wholeLines(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
 /** The line of a terminal. */

@@ -27,8 +27,8 @@ export interface ScriptCall {
   readonly script: string;
   readonly args: readonly string[];
   readonly approved: string | undefined;
-  /** Asked when the copy is made: what was trusted may have changed meanwhile. */
-  isStillTrusted(): Promise<boolean>;
+  /** Whether the files of the copy are what was trusted: those of the folder may have been others while it was made. */
+  isTrusted(copied: Digests): Promise<boolean>;
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +62,7 @@ export async function runScript(ports: ScriptPorts, skill: SkillRecord, call: Sc
   const copy = await mkdtemp(path.join(ports.copies.path, 'run-'));
   try {
     const digests = await copySkill(skill.realDirectory, copy, call.signal);
-    if (!(await call.isStillTrusted())) return { result: noLongerTrusted(skill.id), ran: null };
+    if (!(await call.isTrusted(digests ?? new Map()))) return { result: noLongerTrusted(skill.id), ran: null };
     return await runCopy(ports, skill, call, { copy, digests, confinement });
   } catch (error) {
     if (!(error instanceof SkillTooLarge)) throw error;

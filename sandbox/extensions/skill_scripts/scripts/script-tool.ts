@@ -77,7 +77,10 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
         script,
         args,
         approved: call.approved,
-        isStillTrusted: () => library.isTrusted(`${skill.source}/${skill.id}`),
+        isTrusted: (copied) => {
+          const files = [...copied].map(([path, file]) => ({ path, ...file }));
+          return library.isTrusted(`${skill.source}/${skill.id}`, files);
+        },
         signal: call.signal,
       });
       if (ran !== null) {
