@@ -1,4 +1,5 @@
-export { elapsed, systemClock } from './machine-clock.ts';
+export { elapsed, systemClock, type Timing } from './machine-clock.ts';
+import type { Timing } from './machine-clock.ts';
 
 /** Makes a value when it is first asked for; a failure is tried again. */
 export function once<T>(make: () => T): () => T {
@@ -23,7 +24,7 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
 
 /** What `work` comes to, or after `ms` milliseconds what `late` says or throws, undefined without it; the work is left to itself then. */
 export function within<T, L = undefined>(
-  clock: { after(ms: number, run: () => void): () => void },
+  clock: Pick<Timing, 'after'>,
   ms: number,
   work: PromiseLike<T>,
   late: () => L = () => undefined as L,

@@ -1,3 +1,11 @@
+/** Time as who waits needs it: the machine's, or one that a test moves. */
+export interface Timing {
+  now(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Returns its cancel. */
+  after(ms: number, run: () => void): () => void;
+}
+
 /** Milliseconds since the process began, which no change of the machine's clock touches. For limits on what happens in real time. */
 export function elapsed(): number {
   return performance.now();
@@ -7,7 +15,7 @@ export function elapsed(): number {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's clock. Timers of `after` do not keep the process alive; those of `sleep` do. */
-export const systemClock = {
+export const systemClock: Timing = {
   now: (): number => Date.now(),
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise<void>((resolve, reject) => {

@@ -211,6 +211,10 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/safe-files/state-files.ts', 'the module itself'],
   ['packages/safe-files/jail.ts', 'files of the sandbox, in folders that were proven'],
   ['packages/safe-files/staged-file.ts', 'the same'],
+  ['packages/folder-changes/exclusive.ts', 'a folder, the lock, in one that the state module has made'],
+  ['packages/folder-changes/journaled.ts', 'folders that are replaced, such as skills'],
+  ['packages/folder-changes/entries.ts', 'the file of their entries, such as skills.lock.json'],
+  ['packages/folder-changes/folder-changes.ts', 'the folder that holds them'],
   ['core/cli/commands/init.ts', 'a new project'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/ship-extensions.ts', 'the build'],
@@ -224,16 +228,12 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/extension_builder/trial/trial.ts', 'packages of what is tried, below a folder that the state module has made'],
   ['sandbox/extensions/extension_builder/versions/place.ts', 'folders of extensions'],
   ['sandbox/extensions/extension_builder/versions/version-store.ts', 'one rename in a folder that the state module has made'],
-  ['sandbox/extensions/skill_registry/exclusive.ts', 'a folder, the lock, in one that the state module has made'],
   ['sandbox/extensions/skill_install/install/git-origin.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/new-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/staged-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/update.ts', 'a staging folder'],
   ['sandbox/extensions/skill_scripts/scripts/run-script.ts', 'a copy with a random name in a folder that the state module has made'],
   ['sandbox/extensions/skill_scripts/scripts/skill-copy.ts', 'the same'],
-  ['sandbox/extensions/skill_registry/writing/commit.ts', 'skills'],
-  ['sandbox/extensions/skill_registry/writing/lock-file.ts', 'skills.lock.json'],
-  ['sandbox/extensions/skill_registry/writing/target.ts', 'the folder of skills'],
 ]);
 
 const WRITERS = /\b(?:mkdir|mkdtemp|writeFile|appendFile|rename|copyFile|symlink|link|cp|truncate)(?:Sync)?\b|\bcreateWriteStream\b/;

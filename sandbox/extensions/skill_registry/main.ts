@@ -24,7 +24,7 @@ import {
   SkillWriter,
   skillsChanged,
 } from './contract.ts';
-import { targetsAt } from './writing/target.ts';
+import { targetsAt } from './writing/targets.ts';
 import { Writer } from './writing/writer.ts';
 import { Library } from './library.ts';
 import { catalogParts, type CatalogPorts } from './catalog/catalog-context.ts';
@@ -94,7 +94,7 @@ export default class SkillRegistryExtension
       pinned,
     };
     this.#library = new Library(this.#ports);
-    this.#writer = new Writer(targetsAt(context.use(Places), context.dataDirectory), clock);
+    this.#writer = new Writer(targetsAt(context.use(Places), context.dataDirectory, clock));
     context.own(() => this.#writer.close());
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());

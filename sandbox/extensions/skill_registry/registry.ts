@@ -5,10 +5,11 @@ import type { CopiedFile } from './contract.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
-import { SourceWatch } from './scan/watch.ts';
+import { FolderWatch } from '@pith/folder-watch';
 import { inPieces } from '@pith/skill-files';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
-import { isUnsettled, targetsAt } from './writing/target.ts';
+import { recoverAll } from './writing/recover.ts';
+import { targetsAt } from './writing/targets.ts';
 
 /** What begins later than this after the last scan is preceded by another. */
 const FRESH_MS = 250;
@@ -27,7 +28,7 @@ export class SkillRegistry {
   private snapshot = EMPTY;
   private running: Promise<Snapshot> | null = null;
   private following: Promise<Snapshot> | null = null;
-  private watching: SourceWatch | null = null;
+  private watching: FolderWatch | null = null;
   private scannedAt = -Infinity;
   private removed = new Map<string, Skill>();
   /** Tokens were counted that no snapshot says yet. */
@@ -125,7 +126,16 @@ export class SkillRegistry {
   async watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
     const pollSeconds = config.poll_seconds ?? 5;
-    const watching = new SourceWatch({ folders: () => this.scans.folders(), look: () => this.refresh(), pollSeconds, clock, logger });
+    const when = pollSeconds > 0 ? `every ${pollSeconds} s` : 'before a turn';
+    const watching = new FolderWatch({
+      folders: () => this.scans.folders(),
+      look: () => this.refresh(),
+      isRead: (name) => name.toLowerCase() === 'skill.md',
+      pollSeconds,
+      clock,
+      onFailed: (error) => logger.warn(`skills could not be rescanned: ${String(error)}`),
+      onFull: (error) => logger.warn(`not every folder of skills can be watched (${String(error)}); changes are seen ${when}`),
+    });
     this.watching = watching;
     try {
       await watching.run(signal);
@@ -197,11 +207,10 @@ export class SkillRegistry {
 
   /** Undoes what killed commands had begun, before anything is read. */
   private async recover(): Promise<void> {
-    const unsettled = targetsAt(this.options, this.options.dataDirectory).filter(isUnsettled);
-    if (unsettled.length === 0) return;
-    const { recoverAll } = await import('./writing/operation.ts');
-    this.leftovers = await recoverAll(unsettled, this.options.clock);
-    for (const { message, file } of this.leftovers) this.options.logger.warn(message, { file });
+    const { dataDirectory, clock, logger } = this.options;
+    const targets = targetsAt(this.options, dataDirectory, clock);
+    this.leftovers = await recoverAll(targets.filter(({ folders }) => folders.isUnsettled()));
+    for (const { message, file } of this.leftovers) logger.warn(message, { file });
   }
 
   /** `read`: bytes of its file that are to be used; an earlier version was compared when it was kept. */

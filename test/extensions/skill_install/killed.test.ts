@@ -6,8 +6,6 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '@pith/skill-files';
-import { exclusively } from '../../../sandbox/extensions/skill_registry/exclusive.ts';
-import { systemClock } from '@pith/promises';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { bundleText, exitOf, startProgram } from '../../core/store/child-process.ts';
 import { until } from '../../waiting.ts';
@@ -52,7 +50,7 @@ async function leftovers(box: InstallSandbox, at: { journal: boolean; oldMoved: 
 }
 
 function journal({ sandbox }: { readonly sandbox: string }, changes: readonly Recorded[]): void {
-  const text = JSON.stringify({ skills: path.join(sandbox, 'skills'), changes });
+  const text = JSON.stringify({ root: path.join(sandbox, 'skills'), changes });
   stateFolder(dataOf({ sandbox }), 'installs').writeNow('abc.json', text);
 }
 
@@ -206,13 +204,13 @@ describe('a command that is killed (S83)', () => {
     running.push(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const source = `import { installSkills } from '${ROOT}/sandbox/extensions/skill_install/install/install.ts';
-      import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/target.ts';
+      import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/targets.ts';
       import { Writer } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
       const request = { from: 'http://127.0.0.1:${(server.address() as AddressInfo).port}/a.zip', source: 'project', skills: [], all: true };
       const places = { sandbox: '${box.sandbox}', home: null };
-      const writer = new Writer(targetsAt(places, '${dataOf(box)}'), clock);
+      const writer = new Writer(targetsAt(places, '${dataOf(box)}', clock));
       const use = ({ id }) => (id === 'places' ? places : writer);
       void installSkills(request, { use, clock, config: {} }, io, new AbortController().signal);`;
     const child = startProgram(await bundleText(source, box.project));
@@ -229,40 +227,4 @@ describe('a command that is killed (S83)', () => {
     expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
     expect(box.skills()).toEqual(['notes']);
   }, 30_000);
-
-  it('S83 B9: what a living process holds is left alone, what a dead one held is taken over by one', async () => {
-    const box = await installSandbox();
-    const skills = path.join(box.sandbox, 'skills');
-    const lock = path.join(skills, '.busy');
-    await mkdir(lock);
-    dead(box);
-    let inside = 0;
-    let most = 0;
-    const work = async () => {
-      most = Math.max(most, ++inside);
-      await new Promise(setImmediate);
-      inside -= 1;
-    };
-    const exclusion = { folder: stateFolder(skills), name: '.busy', busy: { code: 'install_busy', message: 'another process is at work' } };
-    await Promise.all(Array.from({ length: 12 }, () => exclusively(exclusion, systemClock, work)));
-    expect([most, existsSync(lock)]).toEqual([1, false]);
-    let [at, beats] = [Date.now(), 0];
-    const clock = {
-      now: () => at,
-      after: (_: number, run: () => void) => (beats++, setImmediate(run), () => undefined),
-      sleep: async () => void ((at += 1000), await new Promise(setImmediate)),
-    };
-    await exclusively(exclusion, clock, async () => {
-      await until(() => beats > 3);
-      await expect(exclusively(exclusion, { ...systemClock, now: hurried() }, work)).rejects.toMatchObject({ code: 'install_busy' });
-      expect(existsSync(lock)).toBe(true);
-    });
-    expect(existsSync(lock)).toBe(false);
-  });
 });
-
-/** Half a minute passes between two looks, and nobody seems old. */
-function hurried(): () => number {
-  let at = -100_000;
-  return () => (at += 31_000);
-}

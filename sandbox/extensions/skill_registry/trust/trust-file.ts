@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from 'pith';
+import { exclusively } from '@pith/folder-changes';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { exclusively } from '../exclusive.ts';
 import type { TreeDigests } from './skill-tree.ts';
 
 /** What a person has seen of one skill. */

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, lutimes, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type Clock, codeOf, PithError } from 'pith';
+import type { Timing } from '@pith/promises';
 import type { StateFolder } from '@pith/safe-files';
+import { ChangeRefused, codeOf, type Words } from './refused.ts';
 
 /** A process that holds a lock renews its time every second. After five seconds without that the lock is given up. */
 const HEARTBEAT_MS = 1000;
@@ -17,20 +18,20 @@ export interface Exclusion {
   /** Of a folder in it that is there while somebody works. */
   readonly name: string;
   /** What is thrown when nobody lets go. */
-  readonly busy: { readonly code: string; readonly message: string };
+  readonly busy: Words;
 }
 
 /** Runs `work` while no other process does the same. What a dead process held is taken over. Throws `busy` after half a minute. */
 export async function exclusively<T>(
   { folder, name, busy }: Exclusion,
-  clock: Clock,
+  clock: Timing,
   work: () => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   const lock = path.join(folder.make(), name);
   const until = clock.now() + PATIENCE_MS;
   while (!(await take(lock))) {
-    if (clock.now() > until) throw new PithError(busy.code, busy.message, { where: lock, cure: 'try again when it has ended' });
+    if (clock.now() > until) throw new ChangeRefused({ cure: 'try again when it has ended', ...busy }, { where: lock });
     if (!(await takeAwayStale(lock, clock))) await clock.sleep(LOOK_EVERY_MS, signal);
   }
   const own = (await statOf(lock))?.ino;
@@ -47,7 +48,7 @@ export async function exclusively<T>(
  * Keeps the modification time of a folder recent until the returned function is called. This distinguishes a living process from a dead
  * one in containers, on shares and on any disk, where process numbers and hard links do not.
  */
-export function keepFresh(folder: string, clock: Clock): () => void {
+export function keepFresh(folder: string, clock: Timing): () => void {
   let cancel: (() => void) | null = null;
   let ended = false;
   const beat = async (): Promise<void> => {
@@ -63,7 +64,7 @@ export function keepFresh(folder: string, clock: Clock): () => void {
 }
 
 /** Whether nobody keeps it fresh. False where there is none. */
-export async function isStale(folder: string, clock: Clock): Promise<boolean> {
+export async function isStale(folder: string, clock: Timing): Promise<boolean> {
   return clock.now() - ((await statOf(folder))?.mtimeMs ?? Infinity) > STALE_MS;
 }
 
@@ -73,13 +74,13 @@ async function take(lock: string): Promise<boolean> {
     await mkdir(lock);
     return true;
   } catch (error) {
-    if (codeOf(error, '') === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }
 
 /** Renaming is done by one only; who renamed what another has just taken gives it back. */
-async function takeAwayStale(lock: string, clock: Clock): Promise<boolean> {
+async function takeAwayStale(lock: string, clock: Timing): Promise<boolean> {
   if (!(await isStale(lock, clock))) return false;
   const aside = `${lock}.${randomUUID()}`;
   try {
@@ -87,7 +88,7 @@ async function takeAwayStale(lock: string, clock: Clock): Promise<boolean> {
     if (await isStale(aside, clock)) await rm(aside, { recursive: true, force: true });
     else await rename(aside, lock);
   } catch (error) {
-    if (codeOf(error, '') !== 'ENOENT') throw error; // another process was faster
+    if (codeOf(error) !== 'ENOENT') throw error; // another process was faster
   }
   return true;
 }

@@ -1,0 +1,54 @@
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import { ChangeRefused, codeOf, type Refusals } from './refused.ts';
+
+/** A file of JSON that says something of each folder: `{ "version": 1, "<name>": { "<id>": … } }`. Never written over where it is damaged. */
+export interface EntriesFile<Entry> {
+  readonly file: string;
+  /** The key under which the entries stand. */
+  readonly name: string;
+  /** Throws for what is no entry. */
+  entryOf(id: string, value: unknown): Entry;
+}
+
+const VERSION = 1;
+/** Far above what thousands of entries need. */
+const LARGEST = 16 * 1024 * 1024;
+
+/** By id; empty where there is no file. */
+export async function readEntries<Entry>(
+  { file, name, entryOf }: EntriesFile<Entry>,
+  { damaged }: Pick<Refusals, 'damaged'>,
+): Promise<Map<string, Entry>> {
+  try {
+    const value = JSON.parse(await textOf(file)) as Record<string, unknown>;
+    const entries = value[name];
+    if (value['version'] !== VERSION) throw new TypeError(`its version is ${JSON.stringify(value['version'])} and not ${VERSION}`);
+    if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) throw new TypeError(`it has no ${name}`);
+    return new Map(Object.entries(entries).map(([id, entry]) => [id, entryOf(id, entry)]));
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return new Map();
+    throw new ChangeRefused(damaged(error instanceof Error ? error.message : String(error)), { where: file, cause: error });
+  }
+}
+
+/** Replaces the file as a whole. */
+export async function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, entries: ReadonlyMap<string, Entry>): Promise<void> {
+  const { default: writeFileAtomic } = await import('write-file-atomic');
+  const sorted = Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+  await writeFileAtomic(file, `${JSON.stringify({ version: VERSION, [name]: sorted }, null, 2)}\n`);
+}
+
+/** It comes with the folder: what a link leads to would be shown, or written over, and a pipe waited for. */
+async function textOf(file: string): Promise<string> {
+  if ((await lstat(file)).isSymbolicLink()) throw new TypeError('a link stands in its place');
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new RangeError('it is no regular file');
+    if (stats.size > LARGEST) throw new RangeError(`it is larger than ${LARGEST} bytes`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}

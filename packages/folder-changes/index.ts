@@ -1,0 +1,5 @@
+export { exclusively, type Exclusion } from './exclusive.ts';
+export { FolderChanges, type FolderChangesOptions, type Staged } from './folder-changes.ts';
+export type { FolderChange } from './journaled.ts';
+export type { EntriesFile } from './entries.ts';
+export type { Refusals, Words } from './refused.ts';

@@ -1,0 +1,2 @@
+export { FolderWatch, type FolderWatchOptions } from './folder-watch.ts';
+export type { FolderHint, StartHint } from './folder-hint.ts';

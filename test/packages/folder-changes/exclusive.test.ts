@@ -1,0 +1,47 @@
+import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { exclusively } from '@pith/folder-changes';
+import { systemClock } from '@pith/promises';
+import { stateFolder } from '@pith/safe-files';
+import { folderWith } from '../../places.ts';
+import { until } from '../../waiting.ts';
+
+it('S83 B9: what a living process holds is left alone, what a dead one held is taken over by one', async () => {
+  const folder = folderWith();
+  const lock = path.join(folder, '.busy');
+  mkdirSync(lock);
+  utimesSync(lock, 1, 1); // nobody has said for long that he lives
+  let inside = 0;
+  let most = 0;
+  const work = async () => {
+    most = Math.max(most, ++inside);
+    await new Promise(setImmediate);
+    inside -= 1;
+  };
+  const exclusion = { folder: stateFolder(folder), name: '.busy', busy: { code: 'busy', message: 'another process is at work' } };
+  await Promise.all(Array.from({ length: 12 }, () => exclusively(exclusion, systemClock, work)));
+  expect([most, existsSync(lock)]).toEqual([1, false]);
+  let [at, beats] = [Date.now(), 0];
+  const clock = {
+    now: () => at,
+    after: (_: number, run: () => void) => (beats++, setImmediate(run), () => undefined),
+    sleep: async () => void ((at += 1000), await new Promise(setImmediate)),
+  };
+  await exclusively(exclusion, clock, async () => {
+    await until(() => beats > 3);
+    await expect(exclusively(exclusion, { ...systemClock, now: hurried() }, work)).rejects.toMatchObject({
+      code: 'busy',
+      where: lock,
+      cure: 'try again when it has ended',
+    });
+    expect(existsSync(lock)).toBe(true);
+  });
+  expect(existsSync(lock)).toBe(false);
+});
+
+/** Half a minute passes between two looks, and nobody seems old. */
+function hurried(): () => number {
+  let at = -100_000;
+  return () => (at += 31_000);
+}

@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import type { FolderChange, Staged } from '@pith/folder-changes';
+import { treeDigest } from '@pith/skill-files';
+import { folderWith, writeFiles } from '../../places.ts';
+import { changesIn, type Entry, entriesIn } from './folders.ts';
+
+const change = (staged: Staged<Entry>, id: string, more: Partial<FolderChange<Entry>> = {}): FolderChange<Entry> => {
+  writeFiles(staged.directory, { [`new/${id}/text.md`]: 'new' });
+  return { folder: id, id, from: `new/${id}`, entry: { digest: 'as written' }, ...more };
+};
+const text = (root: string, id: string) => readFileSync(path.join(root, 'folders', id, 'text.md'), 'utf8');
+
+it('S83: puts folders in place with their entries, and takes them away', async () => {
+  const root = folderWith({ 'folders/old/text.md': 'old' });
+  const staged = await changesIn(root).stage();
+  await staged.change([change(staged, 'one'), change(staged, 'old', { from: null, entry: null })]);
+  await staged.remove();
+  expect([readdirSync(path.join(root, 'folders')), text(root, 'one')]).toEqual([['one'], 'new']);
+  expect([...(await changesIn(root).entries())]).toEqual([['one', { digest: 'as written' }]]);
+  const next = await changesIn(root).stage();
+  await next.change([change(next, 'one', { folder: '', from: null, entry: null })]);
+  await next.remove();
+  expect([text(root, 'one'), entriesIn(root)]).toEqual(['new', {}]);
+});
+
+it('S83: nothing is changed where something else stands in a place than a change expects', async () => {
+  const root = folderWith({ 'folders/here/text.md': 'mine' });
+  const digest = await treeDigest(path.join(root, 'folders/here'));
+  const staged = await changesIn(root).stage();
+  const cases: readonly (readonly [Partial<FolderChange<Entry>> & { readonly folder: string }, string])[] = [
+    [{ folder: 'here', expects: null }, 'exists: here'],
+    [{ folder: 'here', expects: 'another' }, 'edited: here'],
+    [{ folder: 'away', expects: digest }, 'gone: away'],
+    [{ folder: 'away', from: null }, 'gone: away'],
+    [{ folder: '../out' }, '"../out" is no folder in'],
+  ];
+  for (const [more, message] of cases)
+    await expect(staged.change([change(staged, 'first'), change(staged, 'other', more)])).rejects.toThrow(message);
+  expect([readdirSync(path.join(root, 'folders')).sort(), text(root, 'here'), entriesIn(root)]).toEqual([['.staging', 'here'], 'mine', {}]);
+  await staged.change([change(staged, 'here', { expects: digest })]);
+  await staged.remove();
+  expect(text(root, 'here')).toBe('new');
+});
+
+it('S83: a file of entries that is damaged, or a link, stops everything and is never written over', async () => {
+  const root = folderWith({ elsewhere: '{"version":1,"folders":{}}' });
+  const file = path.join(root, 'lock.json');
+  const attempt = async () => {
+    const staged = await changesIn(root).stage();
+    try {
+      await staged.change([change(staged, 'one')]);
+    } finally {
+      await staged.remove();
+    }
+  };
+  for (const [damaged, why] of [
+    ['{', /damaged: /],
+    ['{"version":2,"folders":{}}', /its version is 2 and not 1/],
+    ['{"version":1}', /it has no folders/],
+    ['{"version":1,"folders":{"a":{}}}', /its entry 'a' is incomplete/],
+  ] as const) {
+    writeFileSync(file, damaged);
+    await expect(attempt()).rejects.toMatchObject({ code: 'damaged', where: file, message: expect.stringMatching(why) });
+    expect(readFileSync(file, 'utf8')).toBe(damaged);
+  }
+  const linked = folderWith();
+  symlinkSync(path.join(root, 'elsewhere'), path.join(linked, 'lock.json'));
+  await expect(changesIn(linked).entries()).rejects.toThrow('a link stands in its place');
+  expect(existsSync(path.join(root, 'folders/one'))).toBe(false);
+});
