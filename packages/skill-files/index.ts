@@ -15,6 +15,7 @@ export {
 } from './format/skill-file.ts';
 export { isOfPackage, openBelow, openFolder, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
 export { readRegularFile, reasonOf } from './reading/regular-file.ts';
+export { readSkillFile } from './reading/skill-text.ts';
 export { listResources, type ResourceEntry, type ResourceList } from './reading/resource-list.ts';
 export {
   bytesOf,
@@ -26,6 +27,10 @@ export {
   type Resource,
   type ResourceBytes,
 } from './reading/resource.ts';
+export type { FoundSkill, ScanOptions, ScanSource, SkillBody, SourceScan } from './scan/found.ts';
+export { canonical, idOf } from './scan/ids.ts';
+export { LINK_REFUSED } from './scan/scan-findings.ts';
+export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
 export { briefOf, catalogLine, clean } from './text/brief.ts';
 export { diagnosticJson, diagnosticText } from './text/diagnostic-text.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
@@ -47,3 +52,14 @@ export {
   type TreeFile,
 } from './tree/folder-tree.ts';
 export { isSame, isSettled, realOf, sizeOf, stampOf, statOf, type Stamp, type Stats } from './tree/stamp.ts';
+export {
+  changedRisks,
+  digestCopy,
+  digestTree,
+  isRisky,
+  readTree,
+  type CopiedFile,
+  type Declared,
+  type SkillTree,
+  type TreeDigests,
+} from './tree/skill-tree.ts';

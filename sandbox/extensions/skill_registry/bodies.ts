@@ -1,23 +1,7 @@
-import { createHash } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
-import path from 'node:path';
 import { type Diagnostic, type Logger, PithError } from 'pith';
-import {
-  FILE_LIMIT,
-  type Inside,
-  openBelow,
-  openFolder,
-  type ProveBy,
-  realOf,
-  splitFrontmatter,
-  stillInside,
-  reasonOf,
-} from '@pith/skill-files';
-import type { FoundSkill, SkillBody } from './scan/found.ts';
-import type { Skill, Snapshot } from './skill.ts';
-import { isInside } from '@pith/safe-files';
+import { type FoundSkill, type ProveBy, readSkillFile, realOf, type SkillBody, splitFrontmatter } from '@pith/skill-files';
 import type { Source } from './scan/sources.ts';
-import { severalLinks } from './scan/skill-reader.ts';
+import type { Skill, Snapshot } from './skill.ts';
 
 export type { SkillBody };
 
@@ -34,7 +18,7 @@ interface Reading {
 
 /** The live body; the last good one where the file is broken or gone. Rejects `skill_not_found` when there is neither. */
 export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy }: Reading): Promise<SkillBody> {
-  const live = await readLive(skill.file, roots, proveBy);
+  const live = await readSkillFile(skill.file, roots, proveBy);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
     throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, {
@@ -50,60 +34,6 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy
     return { body: closed ? live.text.slice(split.bodyOffset) : live.text, sha256: live.sha256, bytes: live.bytes, stale };
   }
   return { body: live.text.slice(split.bodyOffset), sha256: live.sha256, bytes: live.bytes };
-}
-
-interface Live {
-  readonly text: string;
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
-const MOVED = 'it was moved meanwhile';
-/** A file that is replaced while it is read has another version by the next look. */
-const LOOKS = 3;
-
-async function readLive(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<Live | string> {
-  for (let look = 1; ; look++) {
-    const live = await readOnce(file, roots, proveBy);
-    if (live !== MOVED || look === LOOKS) return live;
-  }
-}
-
-/** The bytes from one descriptor that was proven to lie inside after it was opened, or why there are none. */
-async function readOnce(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<Live | string> {
-  try {
-    const real = await realpath(file);
-    if (!roots.some((root) => isInside(real, root))) return 'it leads out of its skill source';
-    const opened = await openReal(real, proveBy);
-    if (opened === null) return 'it is no regular file, or was moved meanwhile';
-    const { handle } = opened;
-    try {
-      const stats = await handle.stat();
-      if (!stats.isFile()) return 'it is no regular file';
-      if (stats.size > FILE_LIMIT) return `it is larger than ${FILE_LIMIT} bytes`;
-      const foreign = severalLinks(stats.nlink, real);
-      if (foreign !== null) return foreign;
-      const bytes = await handle.readFile();
-      // A link from elsewhere that lost its name here is no longer at the path, and alone only by then.
-      const after = await handle.stat();
-      if (severalLinks(after.nlink, real) !== null || !(await stillInside(opened))) return MOVED;
-      return { text: bytes.toString('utf8'), sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    return reasonOf(error) === 'ENOENT' ? 'it is gone' : reasonOf(error);
-  }
-}
-
-async function openReal(real: string, proveBy?: ProveBy): Promise<Inside | null> {
-  const folder = await openFolder(path.dirname(real), proveBy);
-  if (folder === null) return null;
-  try {
-    return await openBelow(folder, [path.basename(real)]);
-  } finally {
-    await folder.handle.close();
-  }
 }
 
 export interface BodiesOptions {

@@ -187,7 +187,7 @@ describe('the registry', () => {
 
   it('S14 what an untrusted source has is listed and not offered, and hides nothing', async () => {
     const { buildSnapshot } = await import('../../../sandbox/extensions/skill_registry/scan/snapshot.ts');
-    const { scanSource } = await import('../../../sandbox/extensions/skill_registry/scan/scan.ts');
+    const { scanSource } = await import('@pith/skill-files');
     const box = await skillSandbox({ 'low/demo/SKILL.md': skill('demo'), 'high/demo/SKILL.md': skill('demo') });
     const scans = await Promise.all(
       ['low', 'high'].map(async (label) => {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type * as fs from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { scanSource } from '../../../sandbox/extensions/skill_registry/scan/scan.ts';
+import { scanSource } from '@pith/skill-files';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { words } from '../../words.ts';

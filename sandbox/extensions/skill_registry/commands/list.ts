@@ -1,12 +1,10 @@
 import path from 'node:path';
 import { Places, type Command, type CommandContext, type CommandIO, type Diagnostic, type JsonValue } from 'pith';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
-import { briefOf, diagnosticJson, diagnosticText } from '@pith/skill-files';
+import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
 import { type Skill, type Snapshot, summaryOf } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
-import { idOf } from '../scan/names.ts';
-import { LINK_REFUSED } from '../scan/scan-findings.ts';
 
 export function list(context: CommandContext): Command {
   return {

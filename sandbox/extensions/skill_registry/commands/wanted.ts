@@ -4,10 +4,9 @@ import { type Diagnostic, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
-import { canonical, findSkill, idOf } from '../scan/names.ts';
+import { findSkill } from '../scan/names.ts';
 import type { Source } from '../scan/sources.ts';
-import { realOf } from '@pith/skill-files';
-import { DEPTH_LIMIT } from '../scan/scan.ts';
+import { canonical, DEPTH_LIMIT, idOf, realOf } from '@pith/skill-files';
 
 /** The skill that a person means by an id, a display name or `source/id`. Throws `skill_not_found`, with what lies there instead. */
 export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot, reference: string): Promise<Skill> {

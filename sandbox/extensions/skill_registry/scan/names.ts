@@ -1,18 +1,6 @@
 import { slipsOf } from '@pith/plain-text';
+import { canonical } from '@pith/skill-files';
 import type { Skill, Snapshot } from '../skill.ts';
-
-/** Ids and names are compared in this form, so that a folder's decomposed name is found by composed text. */
-export function canonical(name: string): string {
-  return PLAIN.test(name) ? name : name.normalize('NFC');
-}
-
-const PLAIN = /^[\x20-\x7e]*$/;
-
-/** The id of the skill in that folder. Of a plugin's skill: `plugin:folder`, so that several plugins may each have a `start`. */
-export function idOf(directory: string, plugin: string | null = null): string {
-  const folder = canonical(directory.slice(directory.lastIndexOf('/') + 1));
-  return plugin === null ? folder : `${plugin}:${folder}`;
-}
 
 /** The skill that an id, a unique display name, `source/id` or `source/group/id` names, in whatever state; undefined when there is none. */
 export function findSkill(snapshot: Snapshot, reference: string): Skill | undefined {

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import type { Diagnostic } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import type { Skill, SkillState } from '../skill.ts';
-import { sizeOf, type SkillFields } from '@pith/skill-files';
+import { canonical, type FoundSkill, sizeOf, type SkillFields } from '@pith/skill-files';
 import { type Distrust, untrustedSource } from '../trust/trust.ts';
-import type { FoundSkill } from './found.ts';
-import { canonical, countsAs, keptBack, matcher, type Named, unknownIn } from './names.ts';
+import { countsAs, keptBack, matcher, type Named, unknownIn } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
 import type { RegistryConfig, Source } from './sources.ts';
 

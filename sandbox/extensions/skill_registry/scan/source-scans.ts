@@ -1,12 +1,18 @@
 import type { Clock, Diagnostic } from 'pith';
 import type { Skill } from '../skill.ts';
 import type { DistrustOf, Trust } from '../trust/trust.ts';
-import type { FoundSkill, ScanOptions, SkillBody, SourceScan } from './found.ts';
-import { sourceTwice, trustUnusable } from './scan-findings.ts';
-import { NOTHING, scanSource } from './scan.ts';
 import { isInside } from '@pith/safe-files';
+import {
+  type FoundSkill,
+  NOTHING_FOUND,
+  realOf,
+  type ScanOptions,
+  scanSource,
+  type SkillBody,
+  type SourceScan,
+  statOf,
+} from '@pith/skill-files';
 import type { Source } from './sources.ts';
-import { realOf, statOf } from '@pith/skill-files';
 
 /** One source, what it holds, and what of that is not trusted. */
 export interface SourcedScan {
@@ -47,7 +53,7 @@ export class SourceScans {
   constructor(options: SourceScansOptions) {
     this.#options = options;
     const { sources, trustedLinks, clock, goodBody } = options;
-    this.#scanOptions = { trustedLinks, now: () => clock.now(), goodBody, ownerOf: (real) => ownerOf(sources, real) };
+    this.#scanOptions = { trustedLinks, now: () => clock.now(), goodBody, ownerOf: (real) => ownerOf(sources, real), cures: CURES };
   }
 
   /** Looks at every source. */
@@ -59,7 +65,7 @@ export class SourceScans {
     let [found, differs] = [false, false];
     for (const source of byRank(sources)) {
       const { directory } = source;
-      const before = this.#scans.get(directory) ?? (source.configured ? null : NOTHING);
+      const before = this.#scans.get(directory) ?? (source.configured ? null : NOTHING_FOUND);
       const place = placeOf(directory);
       const other = taken.get(place);
       const scan = other === undefined ? await scanSource(source, before, this.#scanOptions) : again(before, sourceTwice(source, other));
@@ -81,17 +87,18 @@ export class SourceScans {
   sourced(): readonly SourcedScan[] {
     return this.#options.sources.map((source) => ({
       source,
-      scan: this.#scans.get(source.directory) ?? NOTHING,
+      scan: this.#scans.get(source.directory) ?? NOTHING_FOUND,
       distrustOf: this.#checks.get(source.directory)?.distrustOf,
     }));
   }
 
-  /** Findings that belong to no source. */
+  /** Findings beside those of the scans. */
   findings(): readonly Diagnostic[] {
     const { sources, trust } = this.#options;
-    if (!sources.some((source) => !source.trusted && this.#scans.get(source.directory)?.skills.size)) return [];
-    const { problem } = trust.store.file.read();
-    return problem === null ? [] : [trustUnusable(trust.store.file.file, problem)];
+    const has = ({ directory }: Source) => this.#scans.get(directory)?.skills.size;
+    const found = sources.filter(({ trustedBySettings, directory }) => trustedBySettings && this.#scans.get(directory)?.directories.size);
+    const { problem } = sources.some((source) => !source.trusted && has(source)) ? trust.store.file.read() : { problem: null };
+    return [...found.map(sourceNotAsked), ...(problem === null ? [] : [trustUnusable(trust.store.file.file, problem)])];
   }
 
   /** What the last look found of a skill; undefined when it has changed since the skill was made. */
@@ -126,11 +133,36 @@ function ownerOf(sources: readonly Source[], real: string): string | undefined {
 
 function again(before: SourceScan | null, finding: Diagnostic): SourceScan {
   const same = before?.skills.size === 0 && before.diagnostics[0]?.message === finding.message;
-  return same ? before : { ...NOTHING, diagnostics: [finding] };
+  return same ? before : { ...NOTHING_FOUND, diagnostics: [finding] };
 }
 
 /** Which folder of the file system that is; '' for none. */
 function placeOf(directory: string): string {
   const stats = statOf(directory);
   return stats === undefined ? '' : `${stats.dev} ${stats.ino}`;
+}
+
+const CURES = {
+  link: 'list the target under skills.trusted_links',
+  source: 'name it under skills.sources, or list the target under skills.trusted_links',
+};
+
+function sourceTwice({ label, directory }: Source, other: Source): Diagnostic {
+  const message = `the skill source '${label}' is the same folder as '${other.label}', where its skills are listed`;
+  return { severity: 'info', code: 'source_twice', message, file: directory };
+}
+
+function sourceNotAsked({ label, directory }: Source): Diagnostic {
+  return {
+    severity: 'info',
+    code: 'source_trusted_by_settings',
+    message: `the settings name the project's own '${label}' under skills.sources: its skills are trusted without being asked, also when they change`,
+    file: directory,
+    cure: `take it out of skills.sources and run pith skills trust ${label} to be asked of changes`,
+  };
+}
+
+function trustUnusable(file: string, problem: string): Diagnostic {
+  const cure = 'remove the file, and trust again what you trust: pith skills trust <source>';
+  return { severity: 'warning', code: 'trust_unusable', message: `nothing that was trusted counts: ${problem}`, file, cure };
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from 'pith';
 import { exclusively } from '@pith/folder-changes';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import type { TreeDigests } from './skill-tree.ts';
+import type { TreeDigests } from '@pith/skill-files';
 
 /** What a person has seen of one skill. */
 export interface TrustedTree extends TreeDigests {

@@ -1,10 +1,24 @@
 import path from 'node:path';
 import { type Clock, type Logger, messageOf } from 'pith';
-import { Yielder, fileDigest, placeOf, realOf } from '@pith/skill-files';
-import type { CopiedFile, SkillFinding } from '../contract.ts';
-import type { FoundSkill, SourceScan } from '../scan/found.ts';
+import {
+  changedRisks,
+  type CopiedFile,
+  type Declared,
+  digestCopy,
+  digestTree,
+  fileDigest,
+  type FoundSkill,
+  isRisky,
+  placeOf,
+  readTree,
+  realOf,
+  type SkillTree,
+  type SourceScan,
+  type TreeDigests,
+  Yielder,
+} from '@pith/skill-files';
+import type { SkillFinding } from '../contract.ts';
 import type { Source } from '../scan/sources.ts';
-import { changedRisks, type Declared, digestCopy, digestTree, isRisky, readTree, type SkillTree, type TreeDigests } from './skill-tree.ts';
 import type { TrustedSource, TrustedTree } from './trust-file.ts';
 import { TrustStore } from './trust-store.ts';
 

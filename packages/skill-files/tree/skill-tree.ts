@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import {
-  type Yielder,
-  digestsOf,
-  folderTree,
-  FolderTree,
-  isProgram,
-  isSame,
-  isSettled,
-  placeOf,
-  TREE_LIMITS,
-  type TreeEntry,
-} from '@pith/skill-files';
-import type { CopiedFile } from '../contract.ts';
+import { digestsOf, FolderTree, folderTree, isProgram, placeOf, TREE_LIMITS, type TreeEntry, type Yielder } from './folder-tree.ts';
+import { isSame, isSettled } from './stamp.ts';
+
+/** A file of a skill as somebody read it. */
+export interface CopiedFile {
+  /** Relative to the skill's folder. */
+  readonly path: string;
+  /** Hex digest of what was read. */
+  readonly sha256: string;
+  readonly executable: boolean;
+}
 
 /** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
 export interface SkillTree {

@@ -1,22 +1,12 @@
-import {
-  reasonOf,
-  FRONTMATTER_LIMIT,
-  isOfPackage,
-  isSame,
-  isSettled,
-  loadRepairing,
-  type ParsedSkill,
-  parseHead,
-  type Repairing,
-  stampOf,
-  type Stats,
-  unreadable,
-  withPatternsChecked,
-} from '@pith/skill-files';
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
-import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
-import { idOf } from './names.ts';
 import { isInside } from '@pith/safe-files';
+import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
+import { loadRepairing, type ParsedSkill, parseHead, type Repairing, unreadable, withPatternsChecked } from '../format/skill-file.ts';
+import { reasonOf } from '../reading/regular-file.ts';
+import { severalLinks } from '../reading/skill-text.ts';
+import { isSame, isSettled, stampOf, type Stats } from '../tree/stamp.ts';
+import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
+import { idOf } from './ids.ts';
 
 /** Enough for nearly every frontmatter. */
 const FIRST_READ = 4096;
@@ -89,7 +79,7 @@ export class SkillReader {
   #goodVersion(before: FoundSkill | undefined, file: string): GoodVersion | null {
     if (before === undefined) return null;
     if (!before.parsed.valid) return before.good;
-    return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.#options.goodBody(file) };
+    return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.#options.goodBody?.(file) ?? null };
   }
 
   async #parse(file: { id: string; file: string; mode: 'load' }): Promise<ParsedSkill> {
@@ -108,12 +98,6 @@ export class SkillReader {
     this.#repairing ??= await loadRepairing();
     return withPatternsChecked(parseHead(head.text, about, this.#repairing) as ParsedSkill, head.text, file);
   }
-}
-
-/** Why a skill's file with that many links is not its own, or null. */
-export function severalLinks(links: number | bigint, real: string): string | null {
-  if (links <= 1 || isOfPackage(real)) return null;
-  return 'it has several hard links, so it may be a file from elsewhere; copy it here';
 }
 
 /** The beginning of a file: at least to the end of its frontmatter. */

@@ -1,5 +1,6 @@
-import type { Diagnostic } from 'pith';
-import type { ParsedSkill, SkillFields, Stamp } from '@pith/skill-files';
+import type { SkillFields } from '../format/fields.ts';
+import type { Diagnostic, ParsedSkill } from '../format/skill-file.ts';
+import type { Stamp } from '../tree/stamp.ts';
 
 /** A SKILL.md as one scan found it. */
 export interface FoundSkill {
@@ -61,10 +62,26 @@ export interface SourceScan {
   readonly read: readonly FoundSkill[];
 }
 
+/** A folder below which skills are looked for. */
+export interface ScanSource {
+  /** As findings name it. */
+  readonly label: string;
+  /** Absolute. */
+  readonly directory: string;
+  /** Somebody named it: its absence is worth a warning. */
+  readonly configured: boolean;
+  /** Where it must really lie, or under `trustedLinks`; absent: anywhere. */
+  readonly within?: string;
+}
+
 export interface ScanOptions {
+  /** Absolute paths beside the source to which links may lead. */
   readonly trustedLinks: readonly string[];
   readonly now: () => number;
   /** The label of a source in which that real path lies. */
   readonly ownerOf?: (real: string) => string | undefined;
-  readonly goodBody: (file: string) => SkillBody | null;
+  /** The last good body of a file that is broken now, where it is kept. */
+  readonly goodBody?: (file: string) => SkillBody | null;
+  /** How a person lets a link be followed, and has a folder that is a link looked into, as the cures of findings say it. */
+  readonly cures?: { readonly link: string; readonly source: string };
 }

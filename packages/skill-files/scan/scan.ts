@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Diagnostic } from 'pith';
+import { isInside } from '@pith/safe-files';
+import type { Diagnostic } from '../format/skill-file.ts';
+import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from '../tree/stamp.ts';
 import {
   folderUnreadable,
   linkBroken,
@@ -12,15 +14,11 @@ import {
   skillUnreadable,
   sourceLeadsOut,
   sourceMissing,
-  sourceNotAsked,
   sourceTooLarge,
 } from './scan-findings.ts';
-import type { FoundDirectory, FoundSkill, ScanOptions, SourceScan } from './found.ts';
+import type { FoundDirectory, FoundSkill, ScanOptions, ScanSource, SourceScan } from './found.ts';
 import { marksPlugin, pluginName } from './plugin.ts';
 import { SkillReader, type SkillPlace } from './skill-reader.ts';
-import { isInside } from '@pith/safe-files';
-import type { Source } from './sources.ts';
-import { isSame, isSettled, realOf, stampOf, statOf, type Stats } from '@pith/skill-files';
 
 export const DEPTH_LIMIT = 5;
 export const DIRECTORY_LIMIT = 20_000;
@@ -29,12 +27,12 @@ const SLICE = 800;
 const READ_COST = 8;
 
 /** What is found in a default source that does not exist. */
-export const NOTHING: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
+export const NOTHING_FOUND: SourceScan = { skills: new Map(), directories: new Map(), diagnostics: [], read: [] };
 
 /** Looks for skills below one source, and reads those whose stamp is another. Returns `previous` itself when nothing changed. */
-export async function scanSource(source: Source, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
+export async function scanSource(source: ScanSource, previous: SourceScan | null, options: ScanOptions): Promise<SourceScan> {
   const stats = statOf(source.directory);
-  if (stats === undefined && !source.configured) return NOTHING; // most of them: they cost this one look
+  if (stats === undefined && !source.configured) return NOTHING_FOUND; // most of them: they cost this one look
   return new Scan(source, previous, options).run(stats);
 }
 
@@ -47,7 +45,7 @@ interface Visit {
 }
 
 class Scan {
-  readonly #source: Source;
+  readonly #source: ScanSource;
   readonly #previous: SourceScan | null;
   readonly #options: ScanOptions;
   /** Where links may lead, the source itself first. */
@@ -63,7 +61,7 @@ class Scan {
   #visited = 0;
   #changed = false;
 
-  constructor(source: Source, previous: SourceScan | null, options: ScanOptions) {
+  constructor(source: ScanSource, previous: SourceScan | null, options: ScanOptions) {
     this.#source = source;
     this.#previous = previous;
     this.#options = options;
@@ -72,16 +70,16 @@ class Scan {
   }
 
   async run(stats: Stats | undefined): Promise<SourceScan> {
-    const { directory: root, configured, within, trustedBySettings } = this.#source;
+    const { directory: root, configured, within } = this.#source;
     const [real = root, ...trusted] = this.#roots;
     if (stats === undefined || !stats.isDirectory()) {
       if (configured) this.#diagnostics.push(sourceMissing(this.#source, stats !== undefined));
     } else if (within !== undefined && real !== root && ![realOf(within) ?? within, ...trusted].some((place) => isInside(real, place))) {
-      this.#diagnostics.push(sourceLeadsOut(this.#source, real));
+      this.#diagnostics.push(sourceLeadsOut(this.#source, real, this.#options.cures?.source));
     } else {
       await this.#descend([{ path: root, real, depth: 0, plugin: configured ? pluginAbove(root) : null }]);
       for (let link = this.#links.shift(); link !== undefined; link = this.#links.shift()) await this.#follow(link);
-      this.#diagnostics.push(...this.#emptyFolderNotes(), ...(trustedBySettings ? [sourceNotAsked(this.#source)] : []));
+      this.#diagnostics.push(...this.#emptyFolderNotes());
     }
     const previous = this.#previous;
     if (previous !== null && this.#holdsTheSame(previous) && sameDiagnostics(previous.diagnostics, this.#diagnostics)) return previous;
@@ -147,7 +145,9 @@ class Scan {
     if (real === null) {
       this.#diagnostics.push(linkBroken(link.path));
     } else if (!this.#roots.some((root) => isInside(real, root))) {
-      this.#diagnostics.push(linkRefused(link.path, this.#source, this.#options.ownerOf?.(real)));
+      this.#diagnostics.push(
+        linkRefused(link.path, this.#source, { other: this.#options.ownerOf?.(real), allow: this.#options.cures?.link }),
+      );
     } else if (!this.#seen.has(real)) {
       await this.#descend([{ ...link, real }]);
     }

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { canonical } from './names.ts';
+import { canonical } from './ids.ts';
 
 /** Folders in which plugins of other systems say what they are, such as `.claude-plugin`. */
 const MARK = /^\.[a-z]+-plugin$/;

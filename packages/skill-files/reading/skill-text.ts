@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { isInside } from '@pith/safe-files';
+import { FILE_LIMIT } from '../format/rules.ts';
+import { type Inside, isOfPackage, openBelow, openFolder, type ProveBy, stillInside } from './inside.ts';
+import { reasonOf } from './regular-file.ts';
+
+/** A SKILL.md as it was read. */
+export interface SkillFileText {
+  readonly text: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+const MOVED = 'it was moved meanwhile';
+/** A file that is replaced while it is read has another version by the next look. */
+const LOOKS = 3;
+
+/** The text of a skill file that lies in one of `roots`, from one descriptor that was proven to lie there after it was opened; or why there is none. */
+export async function readSkillFile(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<SkillFileText | string> {
+  for (let look = 1; ; look++) {
+    const live = await readOnce(file, roots, proveBy);
+    if (live !== MOVED || look === LOOKS) return live;
+  }
+}
+
+async function readOnce(file: string, roots: readonly string[], proveBy?: ProveBy): Promise<SkillFileText | string> {
+  try {
+    const real = await realpath(file);
+    if (!roots.some((root) => isInside(real, root))) return 'it leads out of its skill source';
+    const opened = await openReal(real, proveBy);
+    if (opened === null) return 'it is no regular file, or was moved meanwhile';
+    const { handle } = opened;
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) return 'it is no regular file';
+      if (stats.size > FILE_LIMIT) return `it is larger than ${FILE_LIMIT} bytes`;
+      const foreign = severalLinks(stats.nlink, real);
+      if (foreign !== null) return foreign;
+      const bytes = await handle.readFile();
+      // A link from elsewhere that lost its name here is no longer at the path, and alone only by then.
+      const after = await handle.stat();
+      if (severalLinks(after.nlink, real) !== null || !(await stillInside(opened))) return MOVED;
+      return { text: bytes.toString('utf8'), sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return reasonOf(error) === 'ENOENT' ? 'it is gone' : reasonOf(error);
+  }
+}
+
+async function openReal(real: string, proveBy?: ProveBy): Promise<Inside | null> {
+  const folder = await openFolder(path.dirname(real), proveBy);
+  if (folder === null) return null;
+  try {
+    return await openBelow(folder, [path.basename(real)]);
+  } finally {
+    await folder.handle.close();
+  }
+}
+
+/** Why a skill's file with that many links is not its own, or null. */
+export function severalLinks(links: number | bigint, real: string): string | null {
+  if (links <= 1 || isOfPackage(real)) return null;
+  return 'it has several hard links, so it may be a file from elsewhere; copy it here';
+}
