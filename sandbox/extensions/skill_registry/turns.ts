@@ -135,12 +135,8 @@ export class SkillTurns {
 }
 
 /** How the text of a load is known again: a part of a long one is another text, and one from before a compaction counts no more. */
-export function digestOf({ sha256, part }: Pick<SkillLoad, 'sha256' | 'part'>, turn: Pick<TurnInfo, 'compactions'>): string {
-  return `${sha256}${part === undefined ? '' : `#${part}`}${suffixOf(turn)}`;
-}
-
-function suffixOf({ compactions }: Pick<TurnInfo, 'compactions'>): string {
-  return compactions === 0 ? '' : `@${compactions}`;
+export function digestOf({ sha256, part }: Pick<SkillLoad, 'sha256' | 'part'>, { compactions }: Pick<TurnInfo, 'compactions'>): string {
+  return `${sha256}${part === undefined ? '' : `#${part}`}${compactions === 0 ? '' : `@${compactions}`}`;
 }
 
 function compactionsIn(digest: string): number {

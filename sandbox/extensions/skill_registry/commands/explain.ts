@@ -62,10 +62,7 @@ async function fromOthers(
   return { lines, json };
 }
 
-interface Report {
-  readonly [key: string]: JsonValue | undefined;
-  readonly shadows: readonly string[];
-  readonly others: readonly { readonly source: string; readonly path: string; readonly state: string; readonly reason: string | null }[];
+interface Report extends ReturnType<typeof placeOf> {
   readonly trusted: string;
   readonly catalog: CatalogReport;
   readonly allowedTools: ReturnType<typeof allowedToolsOf>;
