@@ -135,7 +135,6 @@ export default class SkillRegistryExtension
       search: this.#search,
       clock,
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // an aborted turn was offered nothing
-      recent: async (asking: TurnInfo) => this.#turns.heldIn(asking),
       suggested: (asking) => suggestionsFor(this.#context, asking),
     };
     const snapshot = await this.#prepared(turn);

@@ -89,11 +89,6 @@ export class SkillTurns {
     else this.#publish(turn, use);
   }
 
-  /** Ids of what stands whole in the conversation, the latest first. */
-  heldIn(turn: TurnInfo): readonly string[] {
-    return [...new Set(turn.held.map(({ key }) => key).reverse())];
-  }
-
   /** Whether the thread holds this text of the skill already. After a compaction everything is new. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
     const digest = digestOf(load, turn);

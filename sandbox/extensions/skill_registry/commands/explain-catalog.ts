@@ -1,5 +1,7 @@
 import type { AgentSpec, ExtensionContext } from 'pith';
-import type { SkillScope } from '../catalog/scope.ts';
+import { catalogLine } from '@pith/skill-files';
+import { catalogBudget, renderCatalog } from '../catalog/catalog.ts';
+import { type SkillScope, scopeOf } from '../catalog/scope.ts';
 import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
 import { modeOf } from '../modes/mode.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
@@ -34,9 +36,6 @@ export async function catalogOf(
   agent: AgentSpec | null,
   context: Pick<ExtensionContext, 'id' | 'find' | 'logger' | 'clock'>,
 ): Promise<CatalogReport> {
-  const { catalogLine } = await import('@pith/skill-files');
-  const { catalogBudget, renderCatalog } = await import('../catalog/catalog.ts');
-  const { scopeOf } = await import('../catalog/scope.ts');
   const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const mode = agent === null ? 'catalog' : await modeOf(context, agent);
   const reads = agent === null || mode !== 'catalog' || holdsReader(agent, scope, context.id);
@@ -98,8 +97,6 @@ export async function placeFor(
   { search, snapshot, signal }: { readonly search: SkillSearch; readonly snapshot: Snapshot; readonly signal: AbortSignal },
 ): Promise<Place> {
   if (catalog.withinBudget === true) return 'system';
-  const { scopeOf } = await import('../catalog/scope.ts');
-  const { renderCatalog } = await import('../catalog/catalog.ts');
   const { readable, bound, catalog: all, pinned } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const lines = new Set(renderCatalog(all, { budget: catalog.budget, pinned }).lines.map(({ id }) => id));
   const whose = agent === null ? {} : { agentId: agent.id };
