@@ -128,7 +128,6 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
     cache,
     clock: systemClock,
     readTool: 'skill_registry/read_skill',
-    recent: async () => [],
     suggested: async () => [],
     offered: () => undefined,
     search: { prepare: async () => {}, rank: async () => ({ ranked: [], ready: true, by: null, note: null }) },

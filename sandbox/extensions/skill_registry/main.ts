@@ -15,15 +15,7 @@ import {
   type TurnProvider,
 } from 'pith';
 import { type SkillSummary, type Snapshot, summaryOf } from './skill.ts';
-import {
-  type SkillChange,
-  SkillLibrary,
-  type SkillPlace,
-  type SkillRecords,
-  type SkillText,
-  SkillWriter,
-  skillsChanged,
-} from './contract.ts';
+import { SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
 import { targetsAt } from './writing/targets.ts';
 import { Writer } from './writing/writer.ts';
 import { Library } from './library.ts';
@@ -64,6 +56,21 @@ export default class SkillRegistryExtension
   readonly #ports: ToolPorts;
   readonly #library: Library;
   readonly #writer: Writer;
+
+  // What the other extensions of the family ask for.
+  readonly records: SkillLibrary['records'] = (of) => this.#library.records(of);
+  readonly find: SkillLibrary['find'] = (name, turn) => this.#library.find(name, turn);
+  readonly named: SkillLibrary['named'] = (reference) => this.#library.named(reference);
+  readonly readBody: SkillLibrary['readBody'] = (ref, notes) => this.#library.readBody(ref, notes);
+  readonly readFile: SkillLibrary['readFile'] = (ref, path, most) => this.#library.readFile(ref, path, most);
+  readonly isTrusted: SkillLibrary['isTrusted'] = (ref, copy) => this.#library.isTrusted(ref, copy);
+  readonly document: SkillLibrary['document'] = (ref) => this.#library.document(ref);
+  readonly search: SkillLibrary['search'] = (query, options, signal) => this.#library.search(query, options, signal);
+  readonly places: SkillWriter['places'] = () => this.#writer.places();
+  readonly installed: SkillWriter['installed'] = (source) => this.#writer.installed(source);
+  readonly stage: SkillWriter['stage'] = (source, signal) => this.#writer.stage(source, signal);
+  readonly change: SkillWriter['change'] = (staged, changes) => this.#writer.change(staged, changes);
+  readonly unstage: SkillWriter['unstage'] = (staged) => this.#writer.unstage(staged);
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -128,7 +135,6 @@ export default class SkillRegistryExtension
       search: this.#search,
       clock,
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // an aborted turn was offered nothing
-      recent: async (asking: TurnInfo) => this.#turns.heldIn(asking),
       suggested: (asking) => suggestionsFor(this.#context, asking),
     };
     const snapshot = await this.#prepared(turn);
@@ -156,58 +162,6 @@ export default class SkillRegistryExtension
 
   async listSkills(): Promise<readonly SkillSummary[]> {
     return (await this.#registry.fresh()).all.map(summaryOf);
-  }
-
-  records(of?: Parameters<SkillLibrary['records']>[0]): Promise<SkillRecords> {
-    return this.#library.records(of);
-  }
-
-  find(name: string, turn: TurnInfo): ReturnType<SkillLibrary['find']> {
-    return this.#library.find(name, turn);
-  }
-
-  named(reference: string): ReturnType<SkillLibrary['named']> {
-    return this.#library.named(reference);
-  }
-
-  readBody(ref: string, notes?: readonly string[]): Promise<SkillText> {
-    return this.#library.readBody(ref, notes);
-  }
-
-  readFile(ref: string, path: string, most: number): Promise<Uint8Array | null> {
-    return this.#library.readFile(ref, path, most);
-  }
-
-  isTrusted(...asked: Parameters<SkillLibrary['isTrusted']>): Promise<boolean> {
-    return this.#library.isTrusted(...asked);
-  }
-
-  places(): ReturnType<SkillWriter['places']> {
-    return this.#writer.places();
-  }
-
-  installed(source: SkillPlace['source']): ReturnType<SkillWriter['installed']> {
-    return this.#writer.installed(source);
-  }
-
-  stage(source: SkillPlace['source'], signal?: AbortSignal): Promise<string> {
-    return this.#writer.stage(source, signal);
-  }
-
-  change(staged: string, changes: readonly SkillChange[]): Promise<void> {
-    return this.#writer.change(staged, changes);
-  }
-
-  unstage(staged: string): Promise<void> {
-    return this.#writer.unstage(staged);
-  }
-
-  document(ref: string): ReturnType<SkillLibrary['document']> {
-    return this.#library.document(ref);
-  }
-
-  search(...asked: Parameters<SkillLibrary['search']>): ReturnType<SkillLibrary['search']> {
-    return this.#library.search(...asked);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

@@ -1,7 +1,7 @@
 import { type Clock, type Diagnostic, type Logger, PithError } from 'pith';
-import type { Skill, SkillState, Snapshot, SnapshotChange } from './skill.ts';
+import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
-import type { CopiedFile } from './contract.ts';
+import type { CopiedFile, SkillsChange } from './contract.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
@@ -250,5 +250,5 @@ export interface RegistryOptions extends Places {
   /** Scans a skill's folder; absent, or null: nothing scans. */
   readonly inspect?: TrustOptions['inspect'];
   /** Called after each swap that changed something, never for the first snapshot. */
-  readonly onChange?: (change: SnapshotChange, snapshot: Snapshot) => void;
+  readonly onChange?: (change: SkillsChange, snapshot: Snapshot) => void;
 }

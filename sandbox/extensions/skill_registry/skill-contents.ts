@@ -1,39 +1,33 @@
 import { PithError, type SkillProvider } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import type { SkillBody } from './bodies.ts';
 import type { SkillRegistry } from './registry.ts';
 import { findSkill } from './scan/names.ts';
+import type { Skill } from './skill.ts';
 import { TRUST_CURE } from './trust/trust.ts';
 
+type SkillContent = Awaited<ReturnType<SkillProvider['getSkillContent']>>;
+
 /** The body of an offered skill for binding; the last good one of a skill that has gone since. */
-export async function contentOf(registry: SkillRegistry, name: string): Promise<Awaited<ReturnType<SkillProvider['getSkillContent']>>> {
+export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {
   const snapshot = registry.current();
   const skill = findSkill(snapshot, name);
   if (skill === undefined) {
     const last = registry.lastGood(name);
-    if (last === null) {
-      const hint = didYouMean(name, [...snapshot.skills.keys()]);
-      throw new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
-    }
-    const { id, name: called, version } = last.skill;
-    return {
-      id,
-      name: called,
-      version,
-      sha256: last.body.sha256,
-      body: last.body.body,
-      stale: `skill '${name}' was removed; this is its last good version`,
-    };
+    if (last !== null) return content(last.skill, { ...last.body, stale: `skill '${name}' was removed; this is its last good version` });
+    const hint = didYouMean(name, [...snapshot.skills.keys()]);
+    throw new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
   }
-  if (skill.state !== 'offered' && skill.state !== 'shadowed') {
-    const reason = skill.reason ?? skill.state;
-    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${reason}`, {
+  if (skill.state !== 'offered' && skill.state !== 'shadowed')
+    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${skill.reason ?? skill.state}`, {
       where: skill.file,
       cure: CURES[skill.state],
     });
-  }
-  const { body, sha256, stale } = await registry.readBody(skill);
-  const { id, name: called, version } = skill;
-  return { id, name: called, version, sha256, body, ...(stale === undefined ? {} : { stale }) };
+  return content(skill, await registry.readBody(skill));
+}
+
+function content({ id, name, version }: Skill, { body, sha256, stale }: SkillBody): SkillContent {
+  return { id, name, version, sha256, body, ...(stale === undefined ? {} : { stale }) };
 }
 
 const CURES = {

@@ -19,13 +19,6 @@ export interface Snapshot {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Ids that changed between two snapshots. */
-export interface SnapshotChange {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-}
-
 /** What others may know of a skill in whatever state. */
 export function summaryOf(skill: Skill): SkillSummary {
   const { id, name, description, source, file, state, tokens, version, reason, diagnostics } = skill;

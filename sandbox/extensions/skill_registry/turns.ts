@@ -89,11 +89,6 @@ export class SkillTurns {
     else this.#publish(turn, use);
   }
 
-  /** Ids of what stands whole in the conversation, the latest first. */
-  heldIn(turn: TurnInfo): readonly string[] {
-    return [...new Set(turn.held.map(({ key }) => key).reverse())];
-  }
-
   /** Whether the thread holds this text of the skill already. After a compaction everything is new. */
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
     const digest = digestOf(load, turn);
@@ -135,12 +130,8 @@ export class SkillTurns {
 }
 
 /** How the text of a load is known again: a part of a long one is another text, and one from before a compaction counts no more. */
-export function digestOf({ sha256, part }: Pick<SkillLoad, 'sha256' | 'part'>, turn: Pick<TurnInfo, 'compactions'>): string {
-  return `${sha256}${part === undefined ? '' : `#${part}`}${suffixOf(turn)}`;
-}
-
-function suffixOf({ compactions }: Pick<TurnInfo, 'compactions'>): string {
-  return compactions === 0 ? '' : `@${compactions}`;
+export function digestOf({ sha256, part }: Pick<SkillLoad, 'sha256' | 'part'>, { compactions }: Pick<TurnInfo, 'compactions'>): string {
+  return `${sha256}${part === undefined ? '' : `#${part}`}${compactions === 0 ? '' : `@${compactions}`}`;
 }
 
 function compactionsIn(digest: string): number {

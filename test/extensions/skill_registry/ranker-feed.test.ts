@@ -3,7 +3,7 @@ import type { RankerDocument, RankerOptions, RankerProvider } from 'pith/skill_r
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { RankerFeed } from '../../../sandbox/extensions/skill_registry/search/ranker-feed.ts';
-import { bySharedWords } from '../../../sandbox/extensions/skill_registry/search/shared-words.ts';
+import { bySharedWords } from '../../../sandbox/extensions/skill_registry/search/skill-search.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { skillOf, snapshotOf } from './skill-values.ts';
 

@@ -1,6 +1,6 @@
 import { symlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { SnapshotChange } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import type { SkillsChange } from '../../../sandbox/extensions/skill_registry/contract.ts';
 import { inPieces } from '@pith/skill-files';
 import { findSkill } from '../../../sandbox/extensions/skill_registry/scan/names.ts';
 import { systemClock } from '@pith/promises';
@@ -10,7 +10,7 @@ const skill = (name: string, more = '', body = `Body of ${name}.\n`) => skillTex
 const offered = (snapshot: { all: readonly { id: string; state: string; source: string }[] }) =>
   snapshot.all.filter(({ state }) => state === 'offered').map(({ id, source }) => `${source}/${id}`);
 const recorded = (box: SkillSandbox) => {
-  const changes: SnapshotChange[] = [];
+  const changes: SkillsChange[] = [];
   return { changes, registry: box.registry({ onChange: (change) => void changes.push(change) }) };
 };
 

@@ -85,6 +85,6 @@ export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {
 }
 /** What the catalog of a turn is made from, over a search that finds as it is told. */
 export function catalogPorts(values: Pick<CatalogPorts, 'search'> & Partial<CatalogPorts>): CatalogPorts {
-  const quiet = { recent: async () => [], suggested: async () => [], offered: () => undefined };
+  const quiet = { suggested: async () => [], offered: () => undefined };
   return { cache: new ScopeCache(), readTool: 'skill_registry/read_skill', clock: fakeClock(), ...quiet, ...values };
 }

@@ -13,8 +13,6 @@ export interface CatalogPorts {
   offered(turn: TurnInfo, offer: Offer): void;
   /** Ids of the skills that the words of the turn's message call for, best first. */
   suggested(turn: TurnInfo): Promise<readonly string[]>;
-  /** Ids of the skills whose body the turn's thread holds, the latest first. */
-  recent(turn: TurnInfo): Promise<readonly string[]>;
   readonly clock: Clock;
   readonly search: Pick<SkillSearch, 'prepare' | 'rank'>;
 }
@@ -71,6 +69,7 @@ async function messagePart(
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
-  const recent = (await ports.recent(turn)).flatMap((id) => (offered(id) ? readable.get(id)! : []));
+  // What stands whole in the conversation, the latest first.
+  const recent = [...new Set(turn.held.map(({ key }) => key).reverse())].flatMap((id) => (offered(id) ? readable.get(id)! : []));
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
 }

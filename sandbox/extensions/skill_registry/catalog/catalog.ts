@@ -33,11 +33,6 @@ export function renderCatalog(skills: readonly Skill[], { budget, pinned = [] }:
   return overflow(skills, budget, pinned);
 }
 
-/** How the end of a catalog or list says that there is more. */
-export function moreLine(count: number): string {
-  return `${count} more — search with list_skills(query)`;
-}
-
 function overflow(skills: readonly Skill[], budget: number, pinned: readonly string[]): Catalog {
   const lines = new BudgetedLines(budget, [HEAD, USE, moreLine(skills.length)]);
   const byId = new Map(skills.map((skill) => [skill.id, skill]));
@@ -55,6 +50,10 @@ function overflow(skills: readonly Skill[], budget: number, pinned: readonly str
     tokens: budget - lines.left,
     rest: named ? 'names' : 'groups',
   };
+}
+
+function moreLine(count: number): string {
+  return `${count} more — search with list_skills(query)`;
 }
 
 /** What pinned skills leave to the others. Counts of groups leave a quarter of the budget: more of them help nobody. */

@@ -51,16 +51,6 @@ function allowedBy({ scope, allow, pinned }: AgentSkills): readonly string[] {
   return scope === 'declared' ? [...allow.filter((glob) => glob !== '*'), ...pinned] : allow;
 }
 
-/** Says of a skill that an agent does not see, and does not carry either, what leaves it out. */
-export function reasonsOf({ settings, denies }: SkillScope): (skill: Skill) => string {
-  return (skill) => {
-    if (skill.state !== 'offered') return skill.reason === null ? skill.state : `${skill.state}: ${skill.reason}`;
-    if (settings.mode === 'none') return "the agent's skills.mode is none";
-    if (denies(skill)) return "the agent's skills.deny names it";
-    return `the agent's skills.allow does not name it${settings.scope === 'declared' ? ' (skills.scope is declared)' : ''}`;
-  };
-}
-
 /** The skill that an agent means by an id, a unique display name or `source/id`; undefined when it may not see it. */
 export function findReadable(snapshot: Snapshot, scope: SkillScope, name: string): Skill | undefined {
   const skill = findSkill(snapshot, name);

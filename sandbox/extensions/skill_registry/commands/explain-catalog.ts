@@ -1,5 +1,7 @@
 import type { AgentSpec, ExtensionContext } from 'pith';
-import type { SkillScope } from '../catalog/scope.ts';
+import { catalogLine } from '@pith/skill-files';
+import { catalogBudget, renderCatalog } from '../catalog/catalog.ts';
+import { type SkillScope, scopeOf } from '../catalog/scope.ts';
 import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
 import { modeOf } from '../modes/mode.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
@@ -34,24 +36,13 @@ export async function catalogOf(
   agent: AgentSpec | null,
   context: Pick<ExtensionContext, 'id' | 'find' | 'logger' | 'clock'>,
 ): Promise<CatalogReport> {
-  const { catalogLine } = await import('@pith/skill-files');
-  const { catalogBudget, renderCatalog } = await import('../catalog/catalog.ts');
-  const { reasonsOf, scopeOf } = await import('../catalog/scope.ts');
   const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
-  const { budget_tokens: asked } = scope.settings;
   const mode = agent === null ? 'catalog' : await modeOf(context, agent);
   const reads = agent === null || mode !== 'catalog' || holdsReader(agent, scope, context.id);
-  const against =
-    whyNot(skill, scope, reasonsOf(scope)) ?? (reads ? null : `the agent does not hold ${context.id}/read_skill (uses_tools)`);
+  const against = whyNot(skill, scope) ?? (reads ? null : `the agent does not hold ${context.id}/read_skill (uses_tools)`);
   const offered = against === null;
-  const budget = asked ?? catalogBudget(null);
-  const made = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
-  const withinBudget = offered && mode === 'catalog' ? made.lines.includes(skill) : null;
-  const state = {
-    tokens: made.tokens,
-    skills: made.lines.length === 0 && made.text === null ? 0 : scope.catalog.length,
-    lines: made.lines.length,
-  };
+  const budget = scope.settings.budget_tokens ?? catalogBudget(null);
+  const { text, lines, tokens, rest } = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
   return {
     agent: agent?.id ?? null,
     mode,
@@ -59,9 +50,11 @@ export async function catalogOf(
     offered,
     why: against ?? FOR[mode] ?? `it is in scope, and the mode ${mode} brings it`,
     budget,
-    withinBudget,
-    ...state,
-    rest: made.rest,
+    withinBudget: offered && mode === 'catalog' ? lines.includes(skill) : null,
+    tokens,
+    skills: lines.length === 0 && text === null ? 0 : scope.catalog.length,
+    lines: lines.length,
+    rest,
   };
 }
 
@@ -77,10 +70,13 @@ const FOR: Readonly<Record<string, string>> = {
   none: 'it is in scope',
 };
 
-function whyNot(skill: Skill, { bound, catalog }: SkillScope, reason: (skill: Skill) => string): string | null {
+function whyNot(skill: Skill, { settings, bound, catalog, denies }: SkillScope): string | null {
   if (skill.state !== 'offered') return `it is ${skill.state}: ${skill.reason ?? 'no reason is known'}`;
   if (bound.has(skill.id)) return 'the agent carries its text already (uses_skills)';
-  return catalog.includes(skill) ? null : reason(skill);
+  if (catalog.includes(skill)) return null;
+  if (settings.mode === 'none') return "the agent's skills.mode is none";
+  if (denies(skill)) return "the agent's skills.deny names it";
+  return `the agent's skills.allow does not name it${settings.scope === 'declared' ? ' (skills.scope is declared)' : ''}`;
 }
 
 /** Whether the agent has the tool by which a catalog is used: a mode that became one brings it. */
@@ -101,8 +97,6 @@ export async function placeFor(
   { search, snapshot, signal }: { readonly search: SkillSearch; readonly snapshot: Snapshot; readonly signal: AbortSignal },
 ): Promise<Place> {
   if (catalog.withinBudget === true) return 'system';
-  const { scopeOf } = await import('../catalog/scope.ts');
-  const { renderCatalog } = await import('../catalog/catalog.ts');
   const { readable, bound, catalog: all, pinned } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const lines = new Set(renderCatalog(all, { budget: catalog.budget, pinned }).lines.map(({ id }) => id));
   const whose = agent === null ? {} : { agentId: agent.id };

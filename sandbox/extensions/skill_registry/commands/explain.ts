@@ -21,19 +21,19 @@ export function explain(context: ExtensionContext, registry: SkillRegistry, sear
     async run(input, io, signal) {
       const snapshot = await registry.refreshIfOlderThan(0);
       const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
-      const agentId = input.options['agent'];
+      const { agent: agentId, text: given } = input.options;
       const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;
-      const text = input.options['text'];
-      if (typeof text === 'string' && text.trim() === '') throw new PithError('usage', '--text is empty');
+      const text = typeof given === 'string' ? given : null;
+      if (text?.trim() === '') throw new PithError('usage', '--text is empty');
       const catalog = await catalogOf(skill, snapshot, agent, context);
       const report = {
         ...placeOf(skill, snapshot),
         trusted: trustOf(skill, registry),
         catalog,
         allowedTools: allowedToolsOf(skill),
-        ...(typeof text === 'string' ? { place: await placeFor(skill, text, { agent, catalog }, { search, snapshot, signal }) } : {}),
+        ...(text === null ? {} : { place: await placeFor(skill, text, { agent, catalog }, { search, snapshot, signal }) }),
       };
-      const others = await fromOthers(context, skill, { agent, text: typeof text === 'string' ? text : null }, signal);
+      const others = await fromOthers(context, skill, { agent, text }, signal);
       if (io.wantsJson) io.json({ ...others.json, ...report });
       else for (const line of [...linesOf(skill, report), ...others.lines]) io.print(printable(line));
     },
@@ -62,10 +62,7 @@ async function fromOthers(
   return { lines, json };
 }
 
-interface Report {
-  readonly [key: string]: JsonValue | undefined;
-  readonly shadows: readonly string[];
-  readonly others: readonly { readonly source: string; readonly path: string; readonly state: string; readonly reason: string | null }[];
+interface Report extends ReturnType<typeof placeOf> {
   readonly trusted: string;
   readonly catalog: CatalogReport;
   readonly allowedTools: ReturnType<typeof allowedToolsOf>;
@@ -111,11 +108,11 @@ function* linesOf(skill: Skill, { shadows, others, trusted, catalog, place: brou
   const place = catalog.mode === 'catalog' || catalog.mode === 'none' ? 'catalog' : `mode ${catalog.mode}`;
   yield `${place}${catalog.agent === null ? '' : ` of ${catalog.agent}`}: ${catalog.offered ? 'yes' : 'no'}, ${catalog.why}`;
   if (catalog.offered) yield `line: ${catalog.line}`;
-  if (catalog.withinBudget !== null) yield budgetLine(catalog);
-  if (catalog.withinBudget !== null)
-    yield catalog.withinBudget
-      ? `it has its line within ${catalog.budget} tokens`
-      : `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
+  if (catalog.withinBudget !== null) {
+    yield budgetLine(catalog);
+    if (catalog.withinBudget) yield `it has its line within ${catalog.budget} tokens`;
+    else yield `not all lines fit into ${catalog.budget} tokens: it is found by list_skills, or pin it (skills.pinned)`;
+  }
   if (brought !== undefined && place.startsWith('catalog')) yield placeLine(brought);
   if (allowedTools !== undefined) yield* allowedToolsLines(allowedTools);
   for (const diagnostic of skill.diagnostics) yield diagnosticText(diagnostic);

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { Places, type Command, type CommandContext, type CommandIO, type Diagnostic, type JsonValue } from 'pith';
+import { Places, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
@@ -17,7 +17,7 @@ export function list(context: CommandContext): Command {
       withRegistry(context, async (registry, snapshot) => {
         const all = input.options['all'] === true;
         const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
-        if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot).map(refusedJson) : [])]);
+        if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot) : [])]);
         else print(shown, snapshot, { registry, all, isRestricted: context.use(Places).untrustedSandbox !== null }, io);
       }),
   };
@@ -37,17 +37,11 @@ interface Listing {
 
 function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isRestricted }: Listing, io: CommandIO): void {
   if (shown.length > 0) {
-    const rows = shown.map((skill) => [
-      skill.id,
-      skill.state,
-      skill.source,
-      tokensText(skill),
-      skill.version ?? '',
-      skill.reason ?? briefOf(skill),
-    ]);
-    if (all)
-      for (const { id, source, finding } of refusedLinks(registry, snapshot))
-        rows.push([id, 'invalid', source, '', '', `refused: ${finding.message}`]);
+    const rows = shown.map((skill) => {
+      const tokens = `${skill.tokensEstimated ? '~' : ''}${skill.tokens}`; // `~`: nobody has read the body yet
+      return [skill.id, skill.state, skill.source, tokens, skill.version ?? '', skill.reason ?? briefOf(skill)];
+    });
+    if (all) for (const { id, state, source, reason } of refusedLinks(registry, snapshot)) rows.push([id, state, source, '', '', reason]);
     const titles = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
     io.print(renderTable(rows, textColumns(titles), widthOf(io)));
   } else {
@@ -56,13 +50,10 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
   }
   if (!io.quiet) printWaiting(snapshot, isRestricted, io);
   // Two skills of one id both have the finding that they differ: it is said once.
-  const findings = distinct([...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)]);
-  if (all) for (const finding of findings) io.print(diagnosticText(finding));
-  else printRest(snapshot, findings.filter(({ severity }) => severity !== 'info').length, io);
-}
-
-function distinct(findings: readonly Diagnostic[]): readonly Diagnostic[] {
-  return [...new Map(findings.map((finding) => [diagnosticText(finding), finding])).values()];
+  const found = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)];
+  const findings = new Map(found.map((finding) => [diagnosticText(finding), finding.severity]));
+  if (all) for (const line of findings.keys()) io.print(line);
+  else printRest(snapshot, [...findings.values()].filter((severity) => severity !== 'info').length, io);
 }
 
 /** What a person may trust, and how. */
@@ -85,39 +76,13 @@ function printRest(snapshot: Snapshot, findings: number, io: CommandIO): void {
   io.print(`${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}: see pith skills list --all`);
 }
 
-/** A link in a source that is not followed: whatever it leads to is no skill here. */
-interface RefusedLink {
-  readonly id: string;
-  /** The source's label. */
-  readonly source: string;
-  readonly finding: Diagnostic;
-}
-
-function refusedLinks({ sources }: SkillRegistry, { diagnostics }: Snapshot): readonly RefusedLink[] {
+/** Links in a source that are not followed, as `--json` has them beside the skills: whatever they lead to is no skill here. */
+function refusedLinks({ sources }: SkillRegistry, { diagnostics }: Snapshot) {
   return diagnostics.flatMap((finding) => {
-    const { code, file = '' } = finding;
+    const { code, file = '', message } = finding;
     const source = code === LINK_REFUSED ? sources.find(({ directory }) => file.startsWith(`${directory}/`)) : undefined;
-    return source === undefined ? [] : [{ id: idOf(file), source: source.label, finding }];
+    if (source === undefined) return [];
+    const stated = { state: 'invalid', tokens: 0, reason: `refused: ${message}`, diagnostics: [diagnosticJson(finding)] };
+    return [{ id: idOf(file), name: idOf(file), description: '', source: source.label, path: path.join(file, 'SKILL.md'), ...stated }];
   });
-}
-
-/** As `skills list --all --json` has it beside the skills. */
-function refusedJson({ id, source, finding }: RefusedLink): JsonValue {
-  const { file = '', message } = finding;
-  return {
-    id,
-    name: id,
-    description: '',
-    source,
-    path: path.join(file, 'SKILL.md'),
-    state: 'invalid',
-    tokens: 0,
-    reason: `refused: ${message}`,
-    diagnostics: [diagnosticJson(finding)],
-  };
-}
-
-/** `~` says that nobody has read the body yet. */
-function tokensText({ tokens, tokensEstimated }: Skill): string {
-  return `${tokensEstimated ? '~' : ''}${tokens}`;
 }

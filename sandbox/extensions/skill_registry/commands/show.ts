@@ -30,25 +30,15 @@ export function show(context: CommandContext): Command {
   };
 }
 
-function factsOf({
-  id,
-  name,
-  state,
-  reason,
-  source,
-  file,
-  tokens,
-  tokensEstimated,
-  version,
-  description,
-}: Skill): Record<string, JsonValue> {
+function factsOf(skill: Skill): Record<string, JsonValue> {
+  const { id, name, state, reason, source, tokens, version, description } = skill;
   return {
     id,
     name: name === id ? null : name,
     state: reason === null ? state : `${state}: ${reason}`,
     source,
-    path: file,
-    tokens: tokensEstimated ? `about ${tokens}` : String(tokens),
+    path: skill.file,
+    tokens: skill.tokensEstimated ? `about ${tokens}` : String(tokens),
     version,
     description,
   };

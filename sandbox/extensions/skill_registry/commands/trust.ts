@@ -33,13 +33,9 @@ export function trust(context: ExtensionContext): Command {
         print(target, looked, unread, io);
         const wanted = looked.length > 0 && (await isWanted(looked, io));
         if (wanted) await record(registry, target, looked, context);
-        io.json({
-          source: target.source.label,
-          path: target.source.directory,
-          trusted: wanted ? looked.map(idOf) : [],
-          skills: looked.map(json),
-        });
-        if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${target.source.label}.`);
+        const { label, directory } = target.source;
+        io.json({ source: label, path: directory, trusted: wanted ? looked.map(idOf) : [], skills: looked.map(json) });
+        if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${label}.`);
         return wanted ? 0 : 1;
       }),
   };
@@ -175,13 +171,7 @@ function idOf({ skill }: Looked): string {
 }
 
 function json(one: Looked): JsonValue {
-  const { skill, findings, isScanned, trusted } = one;
-  return {
-    id: skill.id,
-    path: skill.file,
-    tree: trusted.tree,
-    scanned: isScanned,
-    ...contentsOf(one),
-    findings: findings.map((each) => ({ ...each })),
-  };
+  const { skill, isScanned, trusted } = one;
+  const findings = one.findings.map((each) => ({ ...each }));
+  return { id: skill.id, path: skill.file, tree: trusted.tree, scanned: isScanned, ...contentsOf(one), findings };
 }

@@ -13,15 +13,11 @@ export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot
   const skill = findSkill(snapshot, reference);
   if (skill !== undefined) return skill;
   const absent = whyAbsent(sources, snapshot, reference);
-  if (absent !== null)
-    throw new PithError(
-      'skill_not_found',
-      `'${reference}'${absent.file === undefined ? '' : ` in ${absent.file}`} is no skill: ${absent.message}`,
-      {
-        where: absent.file,
-        cure: absent.cure,
-      },
-    );
+  if (absent !== null) {
+    const { file, message, cure } = absent;
+    const where = file === undefined ? '' : ` in ${file}`;
+    throw new PithError('skill_not_found', `'${reference}'${where} is no skill: ${message}`, { where: file, cure });
+  }
   const hint = didYouMean(reference, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
   throw new PithError('skill_not_found', `no skill is named '${reference}'${hint}`, { cure: 'see pith skills list --all' });
 }
@@ -100,25 +96,22 @@ function whyAbsent(
 }
 
 function reasonOf(parts: readonly string[], { directory, label }: Source): Pick<Diagnostic, 'message' | 'cure'> {
+  const because = (message: string, cure: string) => ({ message, cure });
   const hidden = parts.find((part) => part.startsWith('.'));
   if (hidden !== undefined)
-    return {
-      message: `it lies in the hidden folder '${hidden}' of ${label}, which is not looked into`,
-      cure: 'give the folder a name without a dot',
-    };
+    return because(
+      `it lies in the hidden folder '${hidden}' of ${label}, which is not looked into`,
+      'give the folder a name without a dot',
+    );
   if (parts.includes('node_modules'))
-    return { message: `it lies in node_modules of ${label}, which is not looked into`, cure: 'copy it out of there' };
+    return because(`it lies in node_modules of ${label}, which is not looked into`, 'copy it out of there');
   if (skillFileIn(path.join(directory, ...parts)) === null)
-    return { message: `it is a link in ${label} that leads to no skill, or back to where the search came from`, cure: 'remove it' };
-  const outer = parts.slice(0, -1).findIndex((_, at) => skillFileIn(path.join(directory, ...parts.slice(0, at + 1))) !== null);
-  if (outer !== -1)
-    return {
-      message: `it lies inside the skill '${parts[outer] ?? ''}', below which nothing is looked for`,
-      cure: 'move it beside that skill',
-    };
-  if (parts.length > DEPTH_LIMIT)
-    return { message: `it lies more than ${DEPTH_LIMIT} folders deep in ${label}`, cure: 'move it further up' };
-  return { message: `its folder in ${label} was not looked into`, cure: 'see pith skills list --all' };
+    return because(`it is a link in ${label} that leads to no skill, or back to where the search came from`, 'remove it');
+  const outer = parts.slice(0, -1).find((_, at) => skillFileIn(path.join(directory, ...parts.slice(0, at + 1))) !== null);
+  if (outer !== undefined)
+    return because(`it lies inside the skill '${outer}', below which nothing is looked for`, 'move it beside that skill');
+  if (parts.length > DEPTH_LIMIT) return because(`it lies more than ${DEPTH_LIMIT} folders deep in ${label}`, 'move it further up');
+  return because(`its folder in ${label} was not looked into`, 'see pith skills list --all');
 }
 
 /** The first folder of that name that holds a skill file, or link of that name; links are not followed. */

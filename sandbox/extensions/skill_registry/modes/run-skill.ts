@@ -54,7 +54,7 @@ async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal,
 function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[], mode: string): AgentSpec {
   return {
     ...agent,
-    id: workerIdOf(skill.id),
+    id: `skill:${skill.id}`, // no declared agent has a colon in its id
     name: skill.name,
     description: `Carries out the skill '${skill.id}' for '${agent.id}'`,
     integrationMode: 'none',
@@ -87,12 +87,4 @@ function resultOf(
   if (reason === 'awaiting_approval') return toolError('awaiting_approval', `skill '${id}' waits for a person's answer${sofar}`, options);
   if (reason === 'aborted') return toolError('aborted', `skill '${id}' was stopped${sofar}`, options);
   return toolError(error?.code ?? 'internal', `skill '${id}' failed: ${error?.message ?? 'it gave no reason'}${sofar}`, options);
-}
-
-/** No declared agent has a colon in its id. */
-const PREFIX = 'skill:';
-
-/** The agent that `run_skill` makes of a skill. */
-export function workerIdOf(skillId: string): string {
-  return PREFIX + skillId;
 }

@@ -1,9 +1,9 @@
-import { defineTool, type Tool, type ToolCall, type ToolResult, z } from 'pith';
+import { defineTool, isToolResult, type Tool, type ToolCall, type ToolResult, z } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { clean, listResources, type ResourceList } from '@pith/skill-files';
-import { digestOf, type SkillLoad } from '../turns.ts';
+import { digestOf } from '../turns.ts';
 import { nameOf, unlistedFiles } from '../reading/envelope.ts';
-import { partNotFound, partsOf, type ToolPorts, withSkill } from '../reading/read-skill.ts';
+import { loadPart, type ToolPorts, withSkill } from '../reading/read-skill.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
 
@@ -25,22 +25,15 @@ export function skillTool(ports: ToolPorts): Tool {
 }
 
 async function activate(ports: ToolPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
-  const { body, sha256, stale } = await ports.registry.readBody(skill);
-  const parts = partsOf(body);
-  if (part > parts.length) return partNotFound(skill, part, parts.length);
-  const isWhole = parts.length === 1;
-  const load: SkillLoad = {
-    skillId: skill.id,
-    state: 'loaded',
-    how: 'skill',
-    sha256,
-    ...(isWhole ? {} : { part }),
-  };
+  const loaded = await loadPart(ports, skill, part, 'skill');
+  if (isToolResult(loaded)) return loaded;
+  const { load, text, parts, stale } = loaded;
+  const isWhole = parts === 1;
   const title = `Skill ${skill.id} loaded`;
   if (ports.turns.activate(call.turn, load)) {
     // A turn is one run: the next one begins with none active.
     ports.turns.record(call.turn, { ...load, again: true });
-    const which = isWhole ? '' : ` part ${part}/${parts.length}`;
+    const which = isWhole ? '' : ` part ${part}/${parts}`;
     return skillResult(`Skill \`${clean(skill.id)}\`${which} is already active: follow its instructions above.`, skill, { title });
   }
   const resources = await listResources(skill.realDirectory);
@@ -53,10 +46,10 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
     ...fileLine(resources),
     ...(stale === undefined ? [] : [`Note: ${stale}`]),
     '',
-    isWhole ? '## Instructions' : `## Instructions, part ${part}/${parts.length}`,
+    isWhole ? '## Instructions' : `## Instructions, part ${part}/${parts}`,
     '',
-    parts[part - 1],
-    ...(part < parts.length ? ['', `The next part is skill(skill_name="${clean(skill.id)}", part=${part + 1}).`] : []),
+    text,
+    ...(part < parts ? ['', `The next part is skill(skill_name="${clean(skill.id)}", part=${part + 1}).`] : []),
   ].join('\n');
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }

@@ -51,23 +51,41 @@ export async function skillFor(
   return isToolResult(found) || (await ports.registry.isStillTrusted(found)) ? found : noLongerTrusted(found);
 }
 
+/** One part of a skill's body, and what the turn is said to have loaded by it. */
+interface LoadedPart {
+  readonly load: SkillLoad;
+  readonly text: string;
+  readonly parts: number;
+  readonly stale: string | undefined;
+}
+
+/** The part as it is on disk now, or the error for one that the body does not have. */
+export async function loadPart(
+  { registry }: Pick<ToolPorts, 'registry'>,
+  skill: Skill,
+  part: number,
+  how: 'read_skill' | 'skill',
+): Promise<LoadedPart | Failed> {
+  const { body, sha256, stale } = await registry.readBody(skill);
+  const parts = partsOf(body);
+  const text = parts[part - 1];
+  const count = parts.length;
+  if (text === undefined)
+    return skillError('part_not_found', `Skill '${skill.id}' has ${count} part${count === 1 ? '' : 's'}; part ${part} does not exist.`);
+  return { load: { skillId: skill.id, state: 'loaded', how, sha256, ...(count === 1 ? {} : { part }) }, text, parts: count, stale };
+}
+
 /** One part of a skill's body in its envelope, or a pointer where the thread has it already. */
 export async function readSkill(ports: ToolPorts, skill: Skill, part: number, call: ToolCall): Promise<ToolResult> {
-  const { body, sha256, stale } = await ports.registry.readBody(skill);
-  const parts = partsOf(body);
-  if (part > parts.length) return partNotFound(skill, part, parts.length);
-  const load: SkillLoad = {
-    skillId: skill.id,
-    state: 'loaded',
-    how: 'read_skill',
-    sha256,
-    ...(parts.length === 1 ? {} : { part }),
-  };
+  const loaded = await loadPart(ports, skill, part, 'read_skill');
+  if (isToolResult(loaded)) return loaded;
+  const { load, text, parts, stale } = loaded;
+  const { sha256 } = load;
   const familiarity = ports.turns.familiarity(call.turn, load);
   const title = `Skill ${skill.id} loaded`;
   if (familiarity === 'same') {
     ports.turns.record(call.turn, { ...load, again: true });
-    return skillResult(renderPointer(skill.id, sha256, part, parts.length), skill, { title });
+    return skillResult(renderPointer(skill.id, sha256, part, parts), skill, { title });
   }
   const resources = await listResources(skill.realDirectory);
   const notes = [
@@ -77,7 +95,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
   ];
   call.signal.throwIfAborted();
   ports.turns.record(call.turn, load);
-  const output = renderEnvelope({ skill, sha256, text: parts[part - 1]!, part, parts: parts.length, resources, notes });
+  const output = renderEnvelope({ skill, sha256, text, part, parts, resources, notes });
   return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }
 
@@ -110,16 +128,12 @@ function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string, sear
   );
 }
 
-export function partNotFound({ id }: Skill, part: number, parts: number): Failed {
-  return skillError('part_not_found', `Skill '${id}' has ${parts} part${parts === 1 ? '' : 's'}; part ${part} does not exist.`);
-}
-
 /** Of a body in one part, whichever way it is read. */
 export const PART_TOKENS = 16_000;
-const PART_CHARACTERS = PART_TOKENS * 4;
 
 /** Cuts a long text at line ends, else between characters; joined again the parts are the text. */
-export function partsOf(text: string, limit = PART_CHARACTERS): readonly string[] {
+function partsOf(text: string): readonly string[] {
+  const limit = PART_TOKENS * 4;
   const parts: string[] = [];
   let from = 0;
   while (text.length - from > limit) {

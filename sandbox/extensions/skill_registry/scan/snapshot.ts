@@ -1,5 +1,6 @@
 import type { Diagnostic } from 'pith';
-import type { Skill, Snapshot, SnapshotChange } from '../skill.ts';
+import type { SkillsChange } from '../contract.ts';
+import type { Skill, Snapshot } from '../skill.ts';
 import { candidateOf, filtersOf, rank, type Candidate } from './precedence.ts';
 import { aliasesOf } from './names.ts';
 import type { SourcedScan } from './source-scans.ts';
@@ -46,7 +47,7 @@ export function* buildSnapshot(
 }
 
 /** What became different for those who ask by id. */
-export function* changeBetween(before: Snapshot, after: Snapshot): Generator<void, SnapshotChange> {
+export function* changeBetween(before: Snapshot, after: Snapshot): Generator<void, SkillsChange> {
   const added: string[] = [];
   const changed: string[] = [];
   let done = 0;

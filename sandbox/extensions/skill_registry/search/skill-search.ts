@@ -1,20 +1,15 @@
 import type { CommandContext, Diagnostic, Events, ExtensionContext } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { DEFAULT_RANKER } from '../config.ts';
-import { type RankedSkill, RankerProvider } from '../contract.ts';
+import { eachTerm, queryTerms } from '@pith/word-ranker';
+import { type FoundSkills, type RankedSkill, RankerProvider } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { type NoAnswer, RankerFeed, type RankOptions } from './ranker-feed.ts';
 
-export interface SearchAnswer {
-  /** Best first. */
-  readonly ranked: readonly RankedSkill[];
+export interface SearchAnswer extends FoundSkills {
   /** False while skills are being sent to the ranker. */
   readonly ready: boolean;
-  /** The extension that ranked; null: words shared with ids, names and tags decided. */
-  readonly by: string | null;
-  /** What is not as the settings want it, in one line; null where nothing is. */
-  readonly note: string | null;
 }
 
 /** A turn waits so long for a ranker, whatever else it waited for. */
@@ -103,7 +98,6 @@ export class SkillSearch {
     const found = this.feed === null ? 'absent' : await this.feed.rank(query, asked, ms);
     const isBehind = this.feed?.isBehind === true;
     if (typeof found !== 'string') return { ranked: found, ready: !isBehind, by: this.id, note: isBehind ? MORE_LATER : null };
-    const { bySharedWords } = await import('./shared-words.ts');
     const offered = [...snapshot.skills.values()].filter(isOffered);
     return { ranked: bySharedWords(offered, query, asked), ready: found !== 'indexing', by: null, note: this.noteOf(found) };
   }
@@ -120,4 +114,18 @@ const MORE_LATER = 'the skills are still being indexed: more may match in a mome
 
 function isOffered({ state }: Skill): boolean {
   return state === 'offered';
+}
+
+/** Ranks without a ranker: by how many of the query's words stand in a skill's id, name and tags. */
+export function bySharedWords(skills: readonly Skill[], query: string, { k, among }: RankOptions): readonly RankedSkill[] {
+  const words = queryTerms(query);
+  const found: RankedSkill[] = [];
+  for (const { id, name, tags } of skills) {
+    if (among?.(id) === false) continue;
+    const terms = new Set<string>();
+    eachTerm([id, name, ...tags].join(' '), (term) => terms.add(term));
+    const why = words.filter(({ term }) => terms.has(term)).map(({ word }) => word);
+    if (why.length > 0) found.push({ id, score: why.length / words.length, why });
+  }
+  return found.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)).slice(0, k);
 }
