@@ -34,16 +34,18 @@ export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lin
 export {
   Yielder,
   digestsOf,
-  fileDigest,
+  fileContent,
+  type FileContent,
   FolderTree,
   folderTree,
   inPieces,
-  isProgram,
   placeOf,
   SKILL_LIMITS,
   treeDigest,
   TREE_LIMITS,
   type TreeEntry,
   type TreeFile,
+  withContents,
 } from './tree/folder-tree.ts';
+export { beginsAsScript, isProgram, type ProgramFacts } from './tree/program.ts';
 export { isSame, isSettled, realOf, sizeOf, stampOf, statOf, type Stamp, type Stats } from './tree/stamp.ts';

@@ -209,6 +209,8 @@ export interface CopiedFile {
   /** Hex digest of what was read. */
   readonly sha256: string;
   readonly executable: boolean;
+  /** Whether it begins with `#!`, as a script does. */
+  readonly shebang: boolean;
 }
 
 /** What the extensions of the skill family ask of the registry. */
@@ -242,7 +244,7 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
     named: { kind: 'method', signature: 'named(reference: string): Promise<SkillRecord>' },
     readBody: { kind: 'method', signature: 'readBody(ref: string, notes?: string[]): Promise<SkillText>' },
     readFile: { kind: 'method', signature: 'readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>' },
-    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string, copy?: { path, sha256, executable }[]): Promise<boolean>' },
+    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string, copy?: { path, sha256, executable, shebang }[]): Promise<boolean>' },
     document: { kind: 'method', signature: 'document(ref: string): Promise<RankerDocument>' },
     search: {
       kind: 'method',

@@ -3,11 +3,10 @@ import { needsPerson } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillFinding } from '../contract.ts';
-import { isProgram, realOf } from '@pith/skill-files';
+import { type FolderTree, isProgram, realOf, withContents } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { findingsIn } from '../trust/findings-in.ts';
 import { folderOf } from '../trust/trust.ts';
-import type { SkillTree } from '../trust/skill-tree.ts';
 import type { TrustedTree } from '../trust/trust-file.ts';
 import { withRegistry } from './open-registry.ts';
 import { trustedWithoutAsking, trustTarget, type TrustTarget } from './wanted.ts';
@@ -81,7 +80,7 @@ export function untrust(context: ExtensionContext): Command {
 interface Looked {
   readonly skill: Skill;
   readonly trusted: TrustedTree;
-  readonly tree: SkillTree;
+  readonly tree: FolderTree;
   readonly findings: readonly SkillFinding[];
   /** False: no extension that scans is on. */
   readonly isScanned: boolean;
@@ -104,13 +103,14 @@ async function lookAt(
     const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
     if (trusted.tree !== before.trusted.tree || tree.stats !== before.tree.stats || file === undefined || file.stamp !== skill.stamp)
       throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
-    looked.push({ skill, trusted, tree, findings: findings ?? [], isScanned: findings !== null });
+    const read = await withContents(tree.tree); // a person sees too what only begins as a script
+    looked.push({ skill, trusted, tree: read, findings: findings ?? [], isScanned: findings !== null });
   }
   return { looked, unread };
 }
 
 /** What lies there, whoever scans it. */
-function contentsOf({ skill: { toolsets }, tree: { tree } }: Looked) {
+function contentsOf({ skill: { toolsets }, tree }: Looked) {
   return {
     files: tree.files.map(({ path, size }) => ({ path, size })),
     links: tree.links.map(({ path, target }) => ({ path, target })),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type Clock, type Logger, messageOf } from 'pith';
-import { Yielder, fileDigest, placeOf, realOf } from '@pith/skill-files';
+import { Yielder, fileContent, placeOf, realOf } from '@pith/skill-files';
 import type { CopiedFile, SkillFinding } from '../contract.ts';
 import type { FoundSkill, SourceScan } from '../scan/found.ts';
 import type { Source } from '../scan/sources.ts';
@@ -86,7 +86,7 @@ export class Trust {
     const breather = new Yielder();
     const tree = await this.#treeOf(source, skill, breather);
     const entry = tree.tree.files.find((one) => one.path === path.basename(file));
-    return entry !== undefined && (await fileDigest(placeOf(tree.tree.directory, entry.path), entry, breather)) === sha256;
+    return entry !== undefined && (await fileContent(placeOf(tree.tree.directory, entry.path), entry, breather)).sha256 === sha256;
   }
 
   /** Whether a copy of a skill's files, made while they may have been swapped, holds what is trusted. Of changed texts that count without a person, whatever they are. */
