@@ -14,7 +14,7 @@ export {
   type Repairing,
 } from './format/skill-file.ts';
 export { isOfPackage, openBelow, openFolder, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
-export { readRegularFile, reasonOf } from './reading/regular-file.ts';
+export { NO_REGULAR_FILE, readRegularFile, reasonOf } from './reading/regular-file.ts';
 export { listResources, type ResourceEntry, type ResourceList } from './reading/resource-list.ts';
 export {
   bytesOf,

@@ -1,5 +1,5 @@
 import { PithError } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import { FILE_LIMIT, parseSkillFile } from '@pith/skill-files';
 import { isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
 
@@ -81,8 +81,9 @@ function outermost(entries: readonly OriginEntry[], below: string): readonly Fol
     if (file.path.slice(cut + 1).toLowerCase() !== 'skill.md' || !file.path.startsWith(prefix)) continue;
     const path = cut < 0 ? '' : file.path.slice(0, cut);
     if (/(?:^|\/)(?:node_modules|\.git)(?:\/|$)/.test(path)) continue;
-    if (file.kind !== 'file') throw refused(`its ${file.path} is a link`);
-    if (file.size > FILE_LIMIT) throw refused(`its ${file.path} is larger than ${FILE_LIMIT / 1024} KiB`);
+    if (file.kind === 'link') throw refused(`its ${printableLine(file.path)} is a link`, 'put the file itself in its place');
+    if (file.kind !== 'file') throw refused(`its ${printableLine(file.path)} is no regular file`, 'put a text file in its place');
+    if (file.size > FILE_LIMIT) throw refused(`its ${printableLine(file.path)} is larger than ${FILE_LIMIT / 1024} KiB`);
     const before = folders.get(path);
     if (before === undefined || file.path.endsWith('SKILL.md')) folders.set(path, file);
   }
