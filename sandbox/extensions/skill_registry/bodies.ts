@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { type Diagnostic, type Logger, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import {
   FILE_LIMIT,
   type Inside,
@@ -37,7 +38,7 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy
   const live = await readLive(skill.file, roots, proveBy);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
-    throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, {
+    throw new PithError('skill_not_found', `skill '${printableLine(skill.id)}' cannot be read: ${live}`, {
       where: skill.file,
       cure: 'restore the file, or choose another skill',
     });

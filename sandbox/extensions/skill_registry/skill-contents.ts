@@ -1,5 +1,5 @@
 import { PithError, type SkillProvider } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from './registry.ts';
 import { findSkill } from './scan/names.ts';
 import { TRUST_CURE } from './trust/trust.ts';
@@ -12,7 +12,9 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
     const last = registry.lastGood(name);
     if (last === null) {
       const hint = didYouMean(name, [...snapshot.skills.keys()]);
-      throw new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
+      throw new PithError('skill_not_found', `no skill is called '${printableLine(name)}'${hint}`, {
+        cure: 'correct the id or add the skill',
+      });
     }
     const { id, name: called, version } = last.skill;
     return {
@@ -21,12 +23,12 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
       version,
       sha256: last.body.sha256,
       body: last.body.body,
-      stale: `skill '${name}' was removed; this is its last good version`,
+      stale: `skill '${printableLine(name)}' was removed; this is its last good version`,
     };
   }
   if (skill.state !== 'offered' && skill.state !== 'shadowed') {
     const reason = skill.reason ?? skill.state;
-    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${reason}`, {
+    throw new PithError('skill_not_offered', printableLine(`skill '${skill.id}' is ${skill.state}: ${reason}`), {
       where: skill.file,
       cure: CURES[skill.state],
     });

@@ -54,7 +54,7 @@ export function chosenSkills(found: readonly FoundSkill[], wanted: readonly stri
       name,
       found.map(({ id }) => id),
     );
-    throw new PithError('skill_not_found', `it holds no skill '${name}'${hint}`, { cure: `it holds ${someOf(found)}` });
+    throw new PithError('skill_not_found', `it holds no skill '${printableLine(name)}'${hint}`, { cure: `it holds ${someOf(found)}` });
   });
   const chosen = named.length > 0 ? [...new Set(named)] : found.length === 1 || all ? found : null;
   if (chosen === null)
@@ -118,11 +118,13 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 function ambiguous(name: string, hits: readonly FoundSkill[]): PithError {
-  const places = hits.map(({ path }) => path || '.').join(', ');
-  return new PithError('skill_choice_needed', `it holds '${name}' more than once: ${places}`, { cure: 'name the folder with --skill' });
+  const places = hits.map(({ path }) => printableLine(path || '.')).join(', ');
+  return new PithError('skill_choice_needed', `it holds '${printableLine(name)}' more than once: ${places}`, {
+    cure: 'name the folder with --skill',
+  });
 }
 
 function someOf(found: readonly FoundSkill[]): string {
-  const ids = found.slice(0, 10).map(({ id }) => id);
+  const ids = found.slice(0, 10).map(({ id }) => printableLine(id));
   return `${ids.join(', ')}${found.length > ids.length ? ` and ${found.length - ids.length} more` : ''}`;
 }

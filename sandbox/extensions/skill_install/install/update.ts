@@ -78,7 +78,7 @@ async function wantedOf(
   for (const id of ids) {
     const [target, lock] = locks.find(([, entries]) => entries.has(id)) ?? [];
     if (target === undefined || lock === undefined)
-      throw new PithError('skill_not_installed', `no skill '${id}' was installed${didYouMean(id, known)}`, {
+      throw new PithError('skill_not_installed', `no skill '${printableLine(id)}' was installed${didYouMean(id, known)}`, {
         cure: 'what was made by hand has no origin to update from; see skills.lock.json',
       });
     chosen.get(target)!.set(id, lock.get(id)!);

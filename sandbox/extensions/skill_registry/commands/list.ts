@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Places, type Command, type CommandContext, type CommandIO, type Diagnostic, type JsonValue } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
@@ -54,7 +55,9 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
     io.print(renderTable(rows, textColumns(titles), widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
-    io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
+    io.print(
+      snapshot.all.length === 0 ? `No skills were found. Write one to ${printableLine(where)}/<id>/SKILL.md.` : 'No skill is offered.',
+    );
   }
   if (!io.quiet) printWaiting(snapshot, isRestricted, io);
   // Two skills of one id both have the finding that they differ: it is said once.
@@ -75,7 +78,7 @@ function printWaiting({ all }: Snapshot, isRestricted: boolean, io: CommandIO): 
   if (first === undefined) return;
   const word = /^[\w./~-]+$/.test(first) ? first : JSON.stringify(first);
   io.print(
-    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'trust the sandbox first: pith trust' : `pith skills trust ${word}`}`,
+    `Not trusted yet: ${[...waiting].map(([source, count]) => `${printableLine(source)} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'trust the sandbox first: pith trust' : `pith skills trust ${word}`}`,
   );
 }
 

@@ -36,7 +36,7 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
     sha256,
     ...(isWhole ? {} : { part }),
   };
-  const title = `Skill ${skill.id} loaded`;
+  const title = `Skill ${printableLine(skill.id)} loaded`;
   if (ports.turns.activate(call.turn, load)) {
     // A turn is one run: the next one begins with none active.
     ports.turns.record(call.turn, { ...load, again: true });
