@@ -183,6 +183,21 @@ describe('S14 trust', () => {
     expect((await states(box))[id]).toBe(state);
   });
 
+  it('S14 a list, which scans nothing, says of changed text that a scan may still hold it back, and of nothing else', async () => {
+    const box = await skillSandbox(files);
+    await run(box, 'skills trust', SOURCE);
+    expect((await box.run('skills list')).text).not.toContain('not scanned yet');
+    await appendFile(path.join(box.project, SOURCE, 'letters/SKILL.md'), HARM);
+    const { text } = await box.run('skills list', { columns: 400 });
+    expect(text).toMatch(/letters +offered .*it is not scanned yet: it is offered unless the scan finds something of severity high/);
+    expect(text).toMatch(/tables +offered .*Does a thing/);
+    expect((await box.run('skills show', { arguments: { id: 'letters' } })).text).toContain('is not scanned yet');
+    await box.run('skills explain', { arguments: { id: 'letters' } }); // a kernel scans it
+    const scanned = await box.run('skills list', { options: { all: true }, columns: 400 });
+    expect(scanned.text).toMatch(/letters +untrusted .*the scan found something of severity high/);
+    expect(scanned.text).not.toContain('not scanned yet');
+  });
+
   it('S14 what begins as a script is shown as one, and is recorded as one', async () => {
     const box = await skillSandbox(files);
     const forms = await box.write(`${SOURCE}/letters/references/forms.md`, '#!/bin/sh\necho 1\n');

@@ -7,6 +7,7 @@ import type { SkillRegistry } from '../registry.ts';
 import { type Skill, type Snapshot, summaryOf } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
 import { idOf } from '../scan/names.ts';
+import { SKILL_UNSCANNED } from '../scan/precedence.ts';
 import { LINK_REFUSED } from '../scan/scan-findings.ts';
 
 export function list(context: CommandContext): Command {
@@ -46,7 +47,7 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
       skill.source,
       tokensText(skill),
       skill.version ?? '',
-      skill.reason ?? briefOf(skill),
+      skill.reason ?? unscanned(skill) ?? briefOf(skill),
     ]);
     if (all)
       for (const { id, source, finding } of refusedLinks(registry, snapshot))
@@ -120,6 +121,12 @@ function refusedJson({ id, source, finding }: RefusedLink): JsonValue {
     reason: `refused: ${message}`,
     diagnostics: [diagnosticJson(finding)],
   };
+}
+
+/** What this listing, which scans nothing, cannot know of a skill; null: it is as it says. */
+function unscanned({ diagnostics }: Skill): string | null {
+  const note = diagnostics.find(({ code }) => code === SKILL_UNSCANNED);
+  return note === undefined ? null : `it ${note.message}`;
 }
 
 /** `~` says that nobody has read the body yet. */

@@ -17,6 +17,8 @@ export interface Distrust {
   readonly reason: string;
   /** Its source is trusted, and the skill is another, or was not there then: the chat says so. */
   readonly isChange: boolean;
+  /** It may be used, and a process that scans may still hold it back: this one cannot, and only says so. */
+  readonly isUndecided?: true;
 }
 
 /** null for a skill that is trusted. */
@@ -77,7 +79,7 @@ export class Trust {
     if (source.trusted) return null;
     const record = this.sourceRecord(source);
     const distrust = record === null ? untrustedSource(source) : await this.#compare(source, record, skill, new Yielder());
-    return distrust?.reason ?? null;
+    return distrust === null || distrust.isUndecided === true ? null : distrust.reason;
   }
 
   /** Whether these bytes are those of a file that was found trusted: it may have been another while it was read, and be the old one again. */
@@ -122,8 +124,10 @@ export class Trust {
     if (known === undefined && this.#options.mode === 'ask') return changed(isNew);
     try {
       const tree = await this.#treeOf(source, skill, breather);
-      const isScanned = known?.unscanned !== true || this.#options.inspect === undefined;
-      if (known !== undefined && isScanned && tree.settled && tree.stats === known.stats) return null;
+      const isScanned = known?.unscanned !== true;
+      const undecided = this.#options.inspect === undefined ? UNDECIDED : null; // nothing is on that scans: then nothing holds it back
+      if (known !== undefined && tree.settled && tree.stats === known.stats && (isScanned || undecided !== null))
+        return isScanned ? null : undecided;
       const looked = await this.look(source, skill, breather);
       const { trusted: now } = looked;
       const isSame = known?.tree === now.tree;
@@ -136,7 +140,7 @@ export class Trust {
       // What runs is a person's to look at in any case.
       const isText = (file: string) => !looked.tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
       const why = await this.#scanned(source, skill, looked, isText);
-      if (why === 'unscanned') return null;
+      if (why === 'unscanned') return undecided;
       const reason = why === null ? null : `${text}${why}`;
       const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
       this.store.note(realOf(source.directory) ?? source.directory, folderOf(source, skill.directory), seen);
@@ -219,6 +223,12 @@ interface Looked {
   readonly tree: SkillTree;
   readonly trusted: TrustedTree;
 }
+
+const UNDECIDED: Distrust = {
+  reason: 'is not scanned yet: it is offered unless the scan finds something of severity high',
+  isChange: false,
+  isUndecided: true,
+};
 
 /** Stands for a skill of which nothing was trusted yet. */
 const NO_TREE: TrustedTree = { tree: '', risk: '', stats: '' };
