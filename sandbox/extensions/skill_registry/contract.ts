@@ -19,7 +19,7 @@ export interface SkillUsed {
   /** Its display name, where it is not the id. */
   readonly skillName?: string;
   readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
-  /** By what way it was loaded. */
+  /** By which tool or mode it was loaded. */
   readonly how?: string;
   /** Of the text that was loaded or dropped. */
   readonly sha256?: string;
@@ -274,7 +274,7 @@ export const SkillExplainer = defineProtocol<SkillExplainer>('skills.explainer',
   },
 });
 
-/** Another way in which agents meet their skills. */
+/** A further mode in which agents meet their skills. */
 export interface SkillMode {
   /** Its word where this agent meets its skills by it, as by a key of its own under `agent:`; else null. Such an agent gets no catalog; the tools that read a skill it gets. */
   modeOf(agent: AgentSpec): Promise<string | null>;

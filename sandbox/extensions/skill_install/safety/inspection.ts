@@ -139,8 +139,8 @@ function* treeFindings({ links, others, unnamed, files, more, entries }: FolderT
 }
 
 function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {
-  const way = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
-  return path.posix.isAbsolute(target) || way === '..' || way.startsWith('../');
+  const reached = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
+  return path.posix.isAbsolute(target) || reached === '..' || reached.startsWith('../');
 }
 
 function isSkillFile({ path: name }: TreeFile): boolean {

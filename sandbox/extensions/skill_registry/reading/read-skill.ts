@@ -121,7 +121,7 @@ export function partNotFound({ id }: Skill, part: number, parts: number): Failed
   );
 }
 
-/** Of a body in one part, whichever way it is read. */
+/** Of a body in one part, whichever tool reads it. */
 export const PART_TOKENS = 16_000;
 const PART_CHARACTERS = PART_TOKENS * 4;
 

@@ -64,11 +64,11 @@ export class Trust {
     const record = this.sourceRecord(source) ?? (await this.#adopted(source, scan));
     const untrusted = untrustedSource(source);
     if (record === null) return { distrustOf: () => untrusted, key: untrusted.reason };
-    const breather = new Yielder();
+    const yielder = new Yielder();
     const found = new Map<string, Distrust>();
     for (const skill of scan.skills.values()) {
       const isUsable = skill.parsed.valid || skill.good !== null;
-      const distrust = isUsable ? await this.#compare(source, record, subjectOf(skill), breather) : null;
+      const distrust = isUsable ? await this.#compare(source, record, subjectOf(skill), yielder) : null;
       if (distrust !== null) found.set(skill.directory, distrust);
     }
     return { distrustOf: ({ directory }) => found.get(directory) ?? null, key: JSON.stringify([...found]) };
@@ -85,26 +85,26 @@ export class Trust {
   /** Whether these bytes are those of a file that was found trusted: it may have been another while it was read, and be the old one again. */
   async isTrustedText(source: Source, skill: TrustSubject, file: string, sha256: string): Promise<boolean> {
     if (source.trusted) return true;
-    const breather = new Yielder();
-    const tree = await this.#treeOf(source, skill, breather);
+    const yielder = new Yielder();
+    const tree = await this.#treeOf(source, skill, yielder);
     const entry = tree.tree.files.find((one) => one.path === path.basename(file));
-    return entry !== undefined && (await fileContent(placeOf(tree.tree.directory, entry.path), entry, breather)).sha256 === sha256;
+    return entry !== undefined && (await fileContent(placeOf(tree.tree.directory, entry.path), entry, yielder)).sha256 === sha256;
   }
 
   /** Whether a copy of a skill's files, made while they may have been swapped, holds what is trusted. Of changed texts that count without a person, whatever they are. */
   async isTrustedCopy(source: Source, skill: TrustSubject, copy: readonly CopiedFile[]): Promise<boolean> {
     if (source.trusted) return true;
-    const breather = new Yielder();
+    const yielder = new Yielder();
     const known = this.sourceRecord(source)?.skills.get(folderOf(source, skill.directory));
-    const held = await digestCopy(await this.#treeOf(source, skill, breather), copy, skill.declared, breather);
+    const held = await digestCopy(await this.#treeOf(source, skill, yielder), copy, skill.declared, yielder);
     if (known === undefined || held === null) return false;
     return held.tree === known.tree || (this.#options.mode === 'auto' && changedRisks(known.risk, held.risk) === '');
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */
-  async look(source: Source, skill: TrustSubject, breather = new Yielder()): Promise<Looked> {
-    const tree = await this.#treeOf(source, skill, breather);
-    const digests = await this.#digestsOf(tree, skill.declared, breather);
+  async look(source: Source, skill: TrustSubject, yielder = new Yielder()): Promise<Looked> {
+    const tree = await this.#treeOf(source, skill, yielder);
+    const digests = await this.#digestsOf(tree, skill.declared, yielder);
     return { tree, trusted: { ...digests, stats: tree.settled ? tree.stats : '' } };
   }
 
@@ -114,7 +114,7 @@ export class Trust {
     return record?.withProject === true && trustedWithProject !== true ? null : record;
   }
 
-  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, breather: Yielder): Promise<Distrust | null> {
+  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, yielder: Yielder): Promise<Distrust | null> {
     const known = record.skills.get(folderOf(source, skill.directory));
     if (known?.refused === true) return { reason: 'you took its trust back', isChange: false };
     if (known === undefined && !record.whole)
@@ -123,12 +123,12 @@ export class Trust {
     const changed = (reason: string): Distrust => ({ reason, isChange: true });
     if (known === undefined && this.#options.mode === 'ask') return changed(isNew);
     try {
-      const tree = await this.#treeOf(source, skill, breather);
+      const tree = await this.#treeOf(source, skill, yielder);
       const isScanned = known?.unscanned !== true;
       const undecided = this.#options.inspect === undefined ? UNDECIDED : null; // nothing is on that scans: then nothing holds it back
       if (known !== undefined && tree.settled && tree.stats === known.stats && (isScanned || undecided !== null))
         return isScanned ? null : undecided;
-      const looked = await this.look(source, skill, breather);
+      const looked = await this.look(source, skill, yielder);
       const { trusted: now } = looked;
       const isSame = known?.tree === now.tree;
       if (isSame && isScanned) return null;
@@ -192,10 +192,10 @@ export class Trust {
     return this.sourceRecord(source);
   }
 
-  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, breather: Yielder): Promise<SkillTree> {
+  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, yielder: Yielder): Promise<SkillTree> {
     const trees = this.#trees.get(directory) ?? new Map<string, SkillTree>();
     this.#trees.set(directory, trees);
-    const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
+    const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), yielder);
     trees.set(realDirectory, tree);
     return tree;
   }
@@ -207,11 +207,11 @@ export class Trust {
     for (const gone of [...trees.keys()].filter((folder) => !here.has(folder))) trees.delete(gone);
   }
 
-  #digestsOf(tree: SkillTree, declared: Declared, breather: Yielder): Promise<TreeDigests> {
+  #digestsOf(tree: SkillTree, declared: Declared, yielder: Yielder): Promise<TreeDigests> {
     const key = JSON.stringify([declared.scripts, declared.toolsets]);
     const known = this.#digests.get(tree);
     if (known?.declared === key) return known.digests;
-    const digests = digestTree(tree, declared, breather);
+    const digests = digestTree(tree, declared, yielder);
     this.#digests.set(tree, { declared: key, digests });
     digests.catch(() => this.#digests.delete(tree));
     return digests;
