@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { printable } from '@pith/plain-text';
 import { describe, expect, it } from 'vitest';
-import { describeError } from '../../../core/cli/terminal/report.ts';
+import { describeError } from '../../../core/cli/index.ts';
 import { folderWith } from '../../places.ts';
 import { agent, call, skillKernel } from './skill-kernel.ts';
 import { type Asked, skillSandbox, skillText } from './skill-sandbox.ts';
