@@ -4,7 +4,7 @@ export { isListening } from './listening.ts';
 export type { GuardedFetch, OutgoingOptions };
 
 /**
- * The way out for requests of Pith itself. The host is resolved once, only global unicast addresses are connected to, and to the very
+ * Requests of Pith itself. The host is resolved once, only global unicast addresses are connected to, and to the very
  * address that was looked at; so at each redirect, which takes no headers with credentials to another origin and never leads from https
  * to http. Rejects `address_refused` for what it does not ask and `limit_reached` beyond its bounds; a lost connection is a TypeError,
  * as that of `fetch`.

@@ -220,7 +220,7 @@ function askedNext({ method, headers, body }: Asked, status: number, within: boo
   return reads ? { method: 'GET', headers: kept, body: null } : { method, headers: kept, body };
 }
 
-interface Way {
+interface Route {
   readonly addresses: readonly string[];
   readonly agent: http.Agent;
   readonly silenceMs: number;
@@ -230,7 +230,7 @@ interface Way {
 function connected(
   url: URL,
   { method, headers, body }: Asked,
-  { addresses, agent, silenceMs }: Way,
+  { addresses, agent, silenceMs }: Route,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

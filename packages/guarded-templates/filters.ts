@@ -307,8 +307,8 @@ function replace([value, part, by, most]: readonly Value[], budget: Budget): Val
 
 function round([value, precision = 0, method]: readonly Value[], budget: Budget): number {
   const factor = 10 ** numberOf(precision, budget);
-  const way = method === 'ceil' ? Math.ceil : method === 'floor' ? Math.floor : Math.round;
-  return way(numberOf(value, budget) * factor) / factor;
+  const rounded = method === 'ceil' ? Math.ceil : method === 'floor' ? Math.floor : Math.round;
+  return rounded(numberOf(value, budget) * factor) / factor;
 }
 
 function selected([list, test = 'truthy', argument]: readonly Value[], wanted: boolean, budget: Budget): Value {

@@ -7,9 +7,9 @@ import { oncePromised } from '@pith/promises';
 import { endOrphans, recordHost } from './host-records.ts';
 import { watchMemory } from './memory-watch.ts';
 import { HOST_VARIABLE, killHost, sweepRemains } from './process-end.ts';
-import { familyOf, processEntry } from './process-table.ts';
+import { processEntry } from './process-table.ts';
 import { ProcessFailed, startProcess } from './start-process.ts';
-import { dieFirst, diesWithUs, endOf } from './started.ts';
+import { dieFirst, diesWithUs, endOf, yieldProcessor } from './started.ts';
 import { after, sleep } from './timers.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
@@ -128,11 +128,11 @@ async function untilGone(
   const stop = (why: string): void => {
     if (stopped !== null) return;
     stopped = why;
-    family = familyOf(pid).flatMap((each) => {
+    // First of all: what starts others without end goes on meanwhile.
+    family = killHost(pid).flatMap((each) => {
       const entry = processEntry(each);
       return entry === null ? [] : [[each, entry.startTime] as const];
     });
-    killHost(pid);
   };
   const output = readBounded([out, err], program.maxOutputBytes, () => stop(`its output was longer than ${program.maxOutputBytes} bytes`));
   const cancel = after(program.timeoutMs, () => {
@@ -143,6 +143,7 @@ async function untilGone(
   signal?.addEventListener('abort', abort, { once: true });
   const forget = recordHost(host.dataDirectory, pid, marker);
   dieFirst(pid);
+  yieldProcessor(pid);
   const { memoryMb = MEMORY_MB, maxProcesses = MOST_PROCESSES } = program;
   const watch = watchMemory(pid, memoryMb, stop, maxProcesses);
   try {

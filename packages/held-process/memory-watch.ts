@@ -3,6 +3,8 @@ import { familyOf, processEntry } from './process-table.ts';
 import { after } from './timers.ts';
 
 const WORKING_MS = 100;
+/** A fork bomb has a thousand processes after a tenth of a second, and the system holds no limit against one that root started. */
+const COUNTING_MS = 10;
 const IDLE_MS = 2000;
 
 export interface MemoryWatch {
@@ -18,15 +20,31 @@ export function watchMemory(pid: number, limitMb: number, exceeded: (message: st
   const seen = new Map<number, string>();
   let isWorking = true;
   let cancel = after(WORKING_MS, look);
+  let cancelCount = mostProcesses === Infinity ? null : after(COUNTING_MS, count);
+
+  function count(): void {
+    if (familyOf(pid, mostProcesses).length > mostProcesses) return tooMany();
+    cancelCount = after(COUNTING_MS, count);
+  }
+
+  function tooMany(): void {
+    stop();
+    exceeded(`it started more than ${mostProcesses} processes`);
+  }
+
+  function stop(): void {
+    cancel();
+    cancelCount?.();
+  }
 
   function look(): void {
-    const family = familyOf(pid);
+    const family = familyOf(pid, mostProcesses);
+    if (family.length > mostProcesses) return tooMany();
     for (const each of family.slice(1)) {
       const entry = processEntry(each);
       if (entry) seen.set(each, entry.startTime);
     }
     for (const each of seen.keys()) if (seen.size > MOST_SEEN) seen.delete(each);
-    if (family.length > mostProcesses) return exceeded(`it started more than ${mostProcesses} processes`);
     const { bytes, descriptors } = heldMemory(family);
     if (descriptors > MOST_DESCRIPTORS) return exceeded(`it opened more than ${MOST_DESCRIPTORS} files`);
     const used = Math.round(bytes / 1024 / 1024);
@@ -43,7 +61,7 @@ export function watchMemory(pid: number, limitMb: number, exceeded: (message: st
       isWorking = next;
     },
     seen,
-    stop: () => cancel(),
+    stop,
   };
 }
 

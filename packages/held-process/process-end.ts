@@ -4,12 +4,13 @@ import { everyProcess, familyOf, hasVariable, processEntry } from './process-tab
 /** The variable by which the processes of a host are known, also those that left its group and outlived their parent. */
 export const HOST_VARIABLE = 'PITH_HOST';
 
-/** Sends SIGKILL to a host, its process group, and all that descend from it. */
-export function killHost(pid: number): void {
+/** Sends SIGKILL to a host, its process group, and all that descend from it. Returns whom it was sent to. */
+export function killHost(pid: number): readonly number[] {
   const family = familyOf(pid);
   // The group first: what it forks in the meantime dies with it.
   kill(-pid);
   for (const each of family) kill(each);
+  return family;
 }
 
 /** Sends SIGKILL to whatever is left of a host: what carries its mark, or is of its group. Resolves to how many there were. */

@@ -33,17 +33,16 @@ export async function* everyProcess(): AsyncGenerator<ProcessEntry> {
   }
 }
 
-/** A process and all that descend from it, as far as none in between has ended. */
-export function familyOf(pid: number): readonly number[] {
-  const found = [pid];
+/** A process and all that descend from it, as far as none in between has ended; where there are more than `most`, some of them. */
+export function familyOf(pid: number, most = Infinity): readonly number[] {
+  const found = new Set([pid]);
   for (const each of found) {
     for (const thread of names(`/proc/${each}/task`)) {
-      for (const child of read(`/proc/${each}/task/${thread}/children`).split(' ')) {
-        if (child !== '' && !found.includes(Number(child))) found.push(Number(child));
-      }
+      for (const child of read(`/proc/${each}/task/${thread}/children`).split(' ')) if (child !== '') found.add(Number(child));
     }
+    if (found.size > most) break;
   }
-  return found;
+  return [...found];
 }
 
 /** Whether a process was started with `NAME=value`, or below one that was. */

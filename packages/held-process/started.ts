@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import type { ExitOf } from './process-end.ts';
 import { findProgram } from './programs.ts';
 import { after } from './timers.ts';
@@ -16,6 +17,15 @@ export function dieFirst(pid: number): void {
     writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
   } catch {
     // Not Linux, or it has ended.
+  }
+}
+
+/** Whatever it starts, and however much, whoever watches it gets the processor first. */
+export function yieldProcessor(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended.
   }
 }
 

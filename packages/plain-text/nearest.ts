@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { printableLine } from './printable.ts';
 
 /** The candidates closest to `name`, best first, at most `count`; those that have little in common with it are left out. */
 export function nearest(name: string, candidates: Iterable<string>, count = 3): readonly string[] {
@@ -14,7 +15,7 @@ export function nearest(name: string, candidates: Iterable<string>, count = 3): 
 
 /** ` (did you mean 'x' or 'y'?)`, or nothing. For the end of a message. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
-  const names = nearest(name, candidates, 2).map((candidate) => `'${candidate}'`);
+  const names = nearest(name, candidates, 2).map((candidate) => `'${printableLine(candidate)}'`);
   return names.length === 0 ? '' : ` (did you mean ${names.join(' or ')}?)`;
 }
 

@@ -35,7 +35,7 @@ export interface FramesOptions {
   /** What may wait for a reader that does not read. */
   readonly maxQueuedBytes: number;
   received(message: unknown, bytes: number): void;
-  /** Told once, in words that end a sentence, when nothing that follows can be understood. `gone`: the other side hung up. */
+  /** Called once, with words that end a sentence, when nothing that follows can be understood. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
 }
 

@@ -7,9 +7,9 @@ export interface LivenessOptions {
   ping(): Promise<void>;
   /** Whether something waits for the process, or it works by itself. */
   busy(): boolean;
-  /** Told when asking begins and ends. */
+  /** Called when asking begins and ends. */
   working(isWorking: boolean): void;
-  /** Told once. */
+  /** Called once. */
   silent(): void;
 }
 

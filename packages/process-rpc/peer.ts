@@ -20,11 +20,11 @@ export interface PeerOptions {
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
   /** Of the call that is being served now. */
   correlation?(): string | undefined;
-  /** Told once that nothing more will be understood. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
+  /** Called once, when nothing more will be understood. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
-  /** Told of each message that nobody here waits for, in bytes. */
+  /** Called for each message that nobody here waits for, in bytes. */
   asked?(bytes: number): void;
-  /** Told why something that asks for no answer was not done. */
+  /** Called with why something that asks for no answer was not done. */
   ignored?(operation: string, error: unknown): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Codec } from './frames.ts';
 
-/** Parts that may be on their way, read by nobody yet. */
+/** Parts that may be sent and not yet read. */
 export const WINDOW = 32;
 
 export interface PumpOptions {

@@ -49,10 +49,10 @@ export class GuardedPlaces {
 
   /** True below the data folder that the settings name, also where they name it by a link or in another case. */
   private isInData(names: readonly string[]): boolean {
-    const way = relative(this.jail.root, realPathOf(this.data()));
-    if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return false;
-    if (way === '') return STATE.test(names[0] ?? '');
-    return way.split(sep).every((name, index) => names[index]?.toLowerCase() === name.toLowerCase());
+    const inJail = relative(this.jail.root, realPathOf(this.data()));
+    if (inJail === '..' || inJail.startsWith(`..${sep}`) || isAbsolute(inJail)) return false;
+    if (inJail === '') return STATE.test(names[0] ?? '');
+    return inJail.split(sep).every((name, index) => names[index]?.toLowerCase() === name.toLowerCase());
   }
 }
 

@@ -14,7 +14,7 @@ export {
   type Repairing,
 } from './format/skill-file.ts';
 export { isOfPackage, openBelow, openFolder, stillInside, type Inside, type ProveBy } from './reading/inside.ts';
-export { readRegularFile, reasonOf } from './reading/regular-file.ts';
+export { NO_REGULAR_FILE, readRegularFile, reasonOf } from './reading/regular-file.ts';
 export { readSkillFile } from './reading/skill-text.ts';
 export { listResources, type ResourceEntry, type ResourceList } from './reading/resource-list.ts';
 export {
@@ -39,18 +39,20 @@ export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lin
 export {
   Yielder,
   digestsOf,
-  fileDigest,
+  fileContent,
+  type FileContent,
   FolderTree,
   folderTree,
   inPieces,
-  isProgram,
   placeOf,
   SKILL_LIMITS,
   treeDigest,
   TREE_LIMITS,
   type TreeEntry,
   type TreeFile,
+  withContents,
 } from './tree/folder-tree.ts';
+export { beginsAsScript, isProgram, type ProgramFacts } from './tree/program.ts';
 export { isSame, isSettled, realOf, sizeOf, stampOf, statOf, type Stamp, type Stats } from './tree/stamp.ts';
 export {
   changedRisks,

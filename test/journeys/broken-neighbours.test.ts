@@ -99,6 +99,29 @@ describe('a sandbox with thirty broken neighbours', () => {
     await pith.stop();
   });
 
+  it('K2 what a person switched off is said once to each agent that leans on it, whatever threads begin, and always by doctor', async () => {
+    const pith = await testKernel({
+      model: scriptedModel(Array.from({ length: 5 }, () => ({ text: 'done' }))),
+      files: {
+        ...toolExtension('kind', 'kind_tool', "'kindness'"),
+        'pith.yaml': 'default_agent: leaning\nextensions: { kind: { enabled: false } }\n',
+        'agents/leaning/manifest.yaml': agentFile('leaning', { uses_tools: ['kind/kind_tool'] }),
+        'agents/other/manifest.yaml': agentFile('other', { uses_tools: ['kind/kind_tool'] }),
+      },
+    });
+    const said = async (agent: string, threadId: string) =>
+      (await pith.run('hello', { agent, threadId })).events.flatMap((event) => (event.type === 'notice' ? [event.message] : []));
+    const off = expect.stringMatching(/the tools of 'kind\/kind_tool' are missing: .*it is switched off/u);
+    expect(await said('leaning', 'one')).toEqual([off]);
+    expect(await said('leaning', 'one')).toEqual([]);
+    expect(await said('leaning', 'two')).toEqual([]);
+    expect(await said('other', 'two')).toEqual([off]);
+    expect(await said('other', 'three')).toEqual([]);
+    const { agents } = await pith.kernel.doctor();
+    for (const id of ['leaning', 'other']) expect(agents.find((one) => one.id === id)).toMatchObject({ state: 'degraded', message: off });
+    await pith.stop();
+  });
+
   it('K5 an extension that hangs while it starts is cut, named, and does not keep the chat', async () => {
     const clock = fakeClock();
     const pith = await testKernel({

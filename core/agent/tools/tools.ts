@@ -124,7 +124,7 @@ async function resolveEntry(entry: string, { extensions, providers: { tools } }:
   if (!canRun(state)) {
     // In the words of the attempt that failed, so that both are one notice.
     const why = await tools.of(extensionId).then(() => `the extension is ${state}`, messageOf);
-    return degraded(`the tools of '${entry}' are missing: ${why}`, extensionId);
+    return degraded(`the tools of '${entry}' are missing: ${why}`, extensionId, state === 'disabled' ? SWITCHED_OFF : undefined);
   }
   let offered: readonly ToolDescriptor[];
   try {
@@ -154,6 +154,9 @@ function leftOut(code: string, message: string, cure: string): Entry {
 function degraded(message: string, extensionId: string, code = 'provider_unavailable'): Entry {
   return { tools: [], notes: [{ severity: 'warning', code, message, cure: `see 'pith doctor' for ${extensionId}` }] };
 }
+
+/** Of what a person switched off: they know it, so that no thread repeats it. */
+export const SWITCHED_OFF = 'disabled';
 
 /** The input by which a tool with `agentTools` names the agent that it runs. */
 const AGENT = 'agent_id';

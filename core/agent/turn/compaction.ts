@@ -89,7 +89,7 @@ export async function* compactIfNeeded(turn: RunningTurn, { force = false } = {}
   try {
     found = await shorten(deps, provider, thread, signal);
   } catch (error) {
-    if (!signal.aborted) yield* turn.notices.fresh(record.threadId, [noticeOf(error, provider)]);
+    if (!signal.aborted) yield* turn.notices.fresh(record, [noticeOf(error, provider)]);
   }
   if (found === null) {
     meter.incompressible = measured;

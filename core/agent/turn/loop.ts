@@ -169,7 +169,7 @@ async function appendTools(turn: RunningTurn, providers: readonly string[]): Pro
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];
   if (found.tools.length > offered.length) append(turn, found.tools.slice(offered.length));
-  return turn.notices.fresh(turn.record.threadId, found.notices);
+  return turn.notices.fresh(turn.record, found.notices);
 }
 
 function append({ offer, conversation }: RunningTurn, added: readonly OfferedTool[]): void {

@@ -25,7 +25,7 @@ import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
 import { mayServe } from '../tools/gate.ts';
-import type { OfferedTool, TurnToolHost } from '../tools/tools.ts';
+import { type OfferedTool, SWITCHED_OFF, type TurnToolHost } from '../tools/tools.ts';
 
 /** What agents take of the kernel. */
 export interface AgentHost extends TurnToolHost {
@@ -178,25 +178,34 @@ export interface AskedCall {
 
 const REMEMBERED_THREADS = 1000;
 
-/** Passes a notice on once per thread. Remembers the last thousand threads of this process. */
+/** Passes a notice on once per thread, and once per agent what a person decided. Remembers the last thousand threads of this process. */
 export class NoticeSink {
   readonly #seen = new Map<string, Set<string>>();
+  readonly #decided = new Map<string, Set<string>>();
 
-  /** Those of `notices` that are new in this thread. */
-  fresh(threadId: string, notices: readonly { readonly code: string; readonly message: string }[]): readonly TurnEvent[] {
+  /** Those of `notices` that are new in the thread of this turn. */
+  fresh({ threadId, agent }: NoticePlace, notices: readonly { readonly code: string; readonly message: string }[]): readonly TurnEvent[] {
     if (notices.length === 0) return [];
-    const seen = this.#seen.get(threadId) ?? new Set();
+    const inThread = this.#seen.get(threadId) ?? new Set<string>();
+    const ofAgent = this.#decided.get(agent.id) ?? new Set<string>();
     const found = notices.filter(({ code, message }) => {
       const key = `${code} ${message}`;
+      const seen = code === SWITCHED_OFF ? ofAgent : inThread;
       const isNew = !seen.has(key);
       seen.add(key);
       return isNew;
     });
     this.#seen.delete(threadId);
-    this.#seen.set(threadId, seen);
+    this.#seen.set(threadId, inThread);
+    if (ofAgent.size > 0) this.#decided.set(agent.id, ofAgent);
     if (this.#seen.size > REMEMBERED_THREADS) this.#seen.delete(this.#seen.keys().next().value as string);
     return found.map(({ code, message }) => ({ type: 'notice', code, message }));
   }
+}
+
+interface NoticePlace {
+  readonly threadId: string;
+  readonly agent: { readonly id: string };
 }
 
 /** What the calls of a step say while they run side by side, and the turns that they called. */

@@ -246,7 +246,7 @@ function announce({ plan, record, documents, deps, notices }: RunningTurn): read
     ...given.flatMap(({ extensionId: extension, key, line }): TurnEvent[] =>
       line === undefined ? [] : [{ type: 'document', extension, key, line }],
     ),
-    ...notices.fresh(threadId, plan.notices),
+    ...notices.fresh(record, plan.notices),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { printableLine } from '@pith/plain-text';
 import { messageOf, type PithError } from '../../contract/index.ts';
 
 /** Those of a process that a signal ended are 128 and the number of the signal, as a shell has them. */
@@ -22,8 +23,9 @@ function cureOf(error: NodeJS.ErrnoException): string | undefined {
   return error.code === 'EMFILE' || error.code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : undefined;
 }
 
-function withWhere(message: string, where: string | undefined): string {
-  if (where === undefined || where === '' || message.includes(where)) return message;
+function withWhere(message: string, found: string | undefined): string {
+  const where = found === undefined ? '' : printableLine(found); // names of files and folders, which may hold anything
+  if (where === '' || message.includes(where)) return message;
   if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what stands there is its subject
   const colon = message.indexOf(': ');
   return colon < 0 ? `${where}: ${message}` : `${message.slice(0, colon)} ${where}${message.slice(colon)}`;

@@ -81,6 +81,7 @@ const NOTE: Modes = { lint: 'info', load: null };
 export const RULES: readonly Rule[] = [
   // reading
   rule('file_unreadable', FATAL, (why) => `cannot be read: ${why}`, 'make the file readable'),
+  rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file in its place'),
   rule(
     'file_too_large',
     FATAL,

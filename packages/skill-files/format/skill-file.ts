@@ -7,6 +7,7 @@ import type { readRepaired } from './repair.ts';
 import { RULE, RULES, type Severity } from './rules.ts';
 import { readSimple } from './simple.ts';
 import { opening } from './opening.ts';
+import { NO_REGULAR_FILE } from '../reading/regular-file.ts';
 
 /** `lint` holds a file to the specification; `load` takes what can be understood. Both are columns of one rule table. */
 export type Mode = 'lint' | 'load';
@@ -111,7 +112,8 @@ function hasText(field: Field | undefined): boolean {
 
 /** What a file is that could not be read at all. */
 export function unreadable(file: SkillFile, why: string): ParsedSkill {
-  return invalid({ ...file, size: 0 }, [{ code: 'file_unreadable', detail: why }]);
+  const code = why === NO_REGULAR_FILE ? 'file_not_regular' : 'file_unreadable';
+  return invalid({ ...file, size: 0 }, [{ code, detail: why }]);
 }
 
 const NONE: readonly never[] = Object.freeze([]);

@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { RULE } from '../format/rules.ts';
-import { parseSkillFile, type ParsedSkill } from '../format/skill-file.ts';
+import { parseSkillFile, type ParsedSkill, unreadable } from '../format/skill-file.ts';
 import { readRegularFile, reasonOf } from '../reading/regular-file.ts';
 
 type Diagnostic = ParsedSkill['diagnostics'][number];
@@ -47,18 +46,10 @@ async function skillsBelow(folder: string, depth: number): Promise<readonly stri
 export async function lintSkill(given: string, directory: string): Promise<LintResult> {
   const file = await skillFileOf(path.resolve(directory, given));
   if (typeof file !== 'string') return { path: given, valid: false, diagnostics: [file] };
-  try {
-    const id = path.basename(path.dirname(file));
-    const { valid, diagnostics } = await parseSkillFile(await readRegularFile(file, LINT_LIMIT), { id, file, mode: 'lint' });
-    return { path: given, valid, diagnostics };
-  } catch (error) {
-    const rule = RULE.get('file_unreadable');
-    return {
-      path: given,
-      valid: false,
-      diagnostics: [{ severity: 'error', code: 'file_unreadable', message: rule?.message(reasonOf(error)) ?? '', file, cure: rule?.cure }],
-    };
-  }
+  const about = { id: path.basename(path.dirname(file)), file, mode: 'lint' } as const;
+  const bytes = await readRegularFile(file, LINT_LIMIT).catch(reasonOf);
+  const { valid, diagnostics } = typeof bytes === 'string' ? unreadable(about, bytes) : await parseSkillFile(bytes, about);
+  return { path: given, valid, diagnostics };
 }
 
 async function skillFileOf(folder: string): Promise<string | Diagnostic> {

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } fro
 import { isInside } from '@pith/safe-files';
 import { FRONTMATTER_LIMIT } from '../format/frontmatter.ts';
 import { loadRepairing, type ParsedSkill, parseHead, type Repairing, unreadable, withPatternsChecked } from '../format/skill-file.ts';
-import { reasonOf } from '../reading/regular-file.ts';
+import { NO_REGULAR_FILE, reasonOf } from '../reading/regular-file.ts';
 import { severalLinks } from '../reading/skill-text.ts';
 import { isSame, isSettled, stampOf, type Stats } from '../tree/stamp.ts';
 import type { FoundSkill, GoodVersion, ScanOptions } from './found.ts';
@@ -54,7 +54,7 @@ export class SkillReader {
     const id = idOf(path, plugin);
     const same = before?.id === id && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
     const about = { id: idOf(path), file, mode: 'load' } as const;
-    const foreign = severalLinks(stats.nlink, real + file.slice(path.length));
+    const foreign = stats.isFile() ? severalLinks(stats.nlink, real + file.slice(path.length)) : NO_REGULAR_FILE; // it is not even opened
     const parsed = foreign === null ? await this.#parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
     const settled = isSettled(stamp, this.#options.now());
@@ -116,7 +116,7 @@ function readHead(file: string, roots: readonly string[], withText: boolean): He
     const textOf = () => (withText ? buffer.toString('utf8', 0, length) : headText(length));
     if (length < FIRST_READ) return { text: textOf(), size: length };
     const stats = fstatSync(descriptor);
-    if (!stats.isFile()) return { problem: 'it is no regular file' };
+    if (!stats.isFile()) return { problem: NO_REGULAR_FILE };
     if (withText || closingAt(length) === -1) length += readSync(descriptor, buffer, length, LONGEST - length, length);
     return { text: textOf(), size: stats.size };
   } catch (error) {

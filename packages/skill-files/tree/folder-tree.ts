@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
+import { beginsAsScript } from './program.ts';
 import { isSame, type Stamp, stampOf } from './stamp.ts';
 
 /** Work between two yields, where one look at a file counts 1: about 5 ms. */
@@ -42,6 +43,10 @@ export interface TreeEntry {
   /** Where a link leads; else empty. */
   readonly target: string;
   readonly stamp: Stamp;
+  /** Of a file that `withContents` has read. */
+  readonly sha256?: string;
+  /** Whether it begins with `#!`, as a script does. Of a file that `withContents` has read: looking at a tree opens none. */
+  readonly shebang?: boolean;
 }
 
 export type TreeFile = Pick<TreeEntry, 'path' | 'size' | 'executable' | 'links'>;
@@ -168,14 +173,6 @@ function kindOf(stats: BigIntStats): EntryKind {
   return stats.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** A file that can be run, by Pith or by anything else: marked so, named so, or lying where a skill's code lies. */
-export function isProgram({ path, executable }: Pick<TreeEntry, 'path' | 'executable'>): boolean {
-  return executable || CODE.test(path);
-}
-
-const CODE =
-  /^(?:scripts|toolsets)\/|\.(?:[cm]?[jt]sx?|py|pyw|sh|bash|zsh|fish|rb|pl|php|lua|r|ps1|psm1|bat|cmd|exe|dll|so|dylib|node|wasm|jar|command|scpt|applescript)$/i;
-
 /** What a skill may hold to be installed, and to be copied for its scripts. */
 export const SKILL_LIMITS = {
   files: 2000,
@@ -195,24 +192,38 @@ export const TREE_LIMITS: TreeLimits = { entries: 10_000, depth: SKILL_LIMITS.de
 
 /** One text that names what a folder holds: names, contents, links and which files can be run. Times and owners count only of what is unnamed. */
 export async function treeDigest(folder: string): Promise<string> {
-  const [digest] = await digestsOf(await folderTree(folder), [() => true]);
+  const [digest] = digestsOf(await withContents(await folderTree(folder)), [() => true]);
   return `sha256:${digest}`;
 }
 
-/** For each question the hex digest of the entries to which it says yes. Every file is read once, unless `known` has the hex digest of its content. */
-export async function digestsOf(
+/** What a file holds, as far as it decides about trust. */
+export interface FileContent {
+  /** Hex digest. */
+  readonly sha256: string;
+  readonly shebang: boolean;
+}
+
+/** The same tree with what its files hold. Every file is read once, unless `known` has its content. */
+export async function withContents(
   tree: FolderTree,
-  questions: readonly ((entry: TreeEntry) => boolean)[],
   yielder = new Yielder(),
-  known: ReadonlyMap<string, string> = new Map(),
-): Promise<readonly string[]> {
+  known: ReadonlyMap<string, FileContent> = new Map(),
+): Promise<FolderTree> {
+  const entries: TreeEntry[] = [];
+  for (const entry of tree.entries) {
+    const content =
+      entry.kind === 'file' ? (known.get(entry.path) ?? (await fileContent(placeOf(tree.directory, entry.path), entry, yielder))) : null;
+    entries.push(content === null ? entry : { ...entry, sha256: content.sha256, shebang: content.shebang });
+  }
+  return new FolderTree(tree.directory, entries, tree.more);
+}
+
+/** For each question the hex digest of the entries to which it says yes, of a tree with its contents. */
+export function digestsOf(tree: FolderTree, questions: readonly ((entry: TreeEntry) => boolean)[]): readonly string[] {
   const digests = questions.map(() => createHash('sha256'));
   for (const entry of tree.entries) {
     if (entry.kind === 'folder') continue; // what lies in it names it
-    const content =
-      entry.kind === 'file'
-        ? (known.get(entry.path) ?? (await fileDigest(placeOf(tree.directory, entry.path), entry, yielder)))
-        : standInOf(entry);
+    const content = entry.kind === 'file' ? entry.sha256 : standInOf(entry);
     const line = `${JSON.stringify([entry.kind, entry.path, entry.executable ? 'x' : '-', content])}\n`;
     for (const [at, asks] of questions.entries()) if (asks(entry)) digests[at]!.update(line);
   }
@@ -229,13 +240,15 @@ const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 /** How much reading costs as much as a look at a file. */
 const BYTES_PER_COST = 8 * 1024;
 
-/** Hex digest of what a file holds. Rejects where it is no longer the one of the entry. */
-export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, yielder: Yielder): Promise<string> {
+/** What a file holds. Rejects where it is no longer the one of the entry. */
+export async function fileContent(full: string, { stamp }: Pick<TreeEntry, 'stamp'>, yielder: Yielder): Promise<FileContent> {
   const hash = createHash('sha256');
+  let shebang: boolean | null = null;
   const descriptor = openSync(full, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
     if (!isSame(stamp, fstatSync(descriptor, { bigint: true }))) throw new Error(`${full} changed while it was read`);
     for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
+      shebang ??= beginsAsScript(buffer.subarray(0, read));
       hash.update(buffer.subarray(0, read));
       const pause = yielder.spend(read / BYTES_PER_COST);
       if (pause !== null) await pause;
@@ -244,5 +257,5 @@ export async function fileDigest(full: string, { stamp }: Pick<TreeEntry, 'stamp
     closeSync(descriptor);
   }
   await yielder.spend(4);
-  return hash.digest('hex');
+  return { sha256: hash.digest('hex'), shebang: shebang ?? false };
 }

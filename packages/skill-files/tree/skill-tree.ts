@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { digestsOf, FolderTree, folderTree, isProgram, placeOf, TREE_LIMITS, type TreeEntry, type Yielder } from './folder-tree.ts';
+import {
+  digestsOf,
+  type FileContent,
+  folderTree,
+  FolderTree,
+  placeOf,
+  TREE_LIMITS,
+  type TreeEntry,
+  withContents,
+  type Yielder,
+} from './folder-tree.ts';
+import { isProgram } from './program.ts';
 import { isSame, isSettled } from './stamp.ts';
 
 /** A file of a skill as somebody read it. */
@@ -10,6 +21,8 @@ export interface CopiedFile {
   /** Hex digest of what was read. */
   readonly sha256: string;
   readonly executable: boolean;
+  /** It begins with `#!`. */
+  readonly shebang: boolean;
 }
 
 /** All that lies in a skill's folder: nothing is left out, because code may load any of it. */
@@ -53,24 +66,25 @@ export async function digestCopy(
   const isWhole = tree.files.every(({ path, links }) => copied.has(path) || links > 1); // one with a second name may be from elsewhere: it is not copied
   if (!isWhole || !copy.every(({ path }) => known.has(path))) return null;
   const entries = tree.entries.map((entry) => ({ ...entry, executable: copied.get(entry.path)?.executable ?? entry.executable }));
-  const contents = new Map(copy.map(({ path, sha256 }) => [path, sha256]));
+  const contents = new Map(copy.map(({ path, sha256, shebang }) => [path, { sha256, shebang }]));
   return digestTree({ tree: new FolderTree(tree.directory, entries, tree.more) }, declared, breather, contents);
 }
 
-/** Reads every file of which `contents` has no digest. `declared`: what the frontmatter says of scripts and toolsets. */
+/** Reads every file that `contents` does not have. `declared`: what the frontmatter says of scripts and toolsets. */
 export async function digestTree(
-  { tree }: Pick<SkillTree, 'tree'>,
+  { tree: found }: Pick<SkillTree, 'tree'>,
   declared: Declared,
   breather: Yielder,
-  contents?: ReadonlyMap<string, string>,
+  contents?: ReadonlyMap<string, FileContent>,
 ): Promise<TreeDigests> {
-  const bytes = tree.files.reduce((sum, { size }) => sum + size, 0);
+  const bytes = found.files.reduce((sum, { size }) => sum + size, 0);
   if (bytes > BYTE_LIMIT) throw new RangeError(`its files are larger than ${BYTE_LIMIT} bytes together`);
+  const tree = await withContents(found, breather, contents); // only what is read shows whether it begins as a script
   const isDeclared = declared.scripts.length + declared.toolsets.length > 0;
   const runs = isDeclared || tree.files.some(isProgram);
   const isLink = ({ kind }: TreeEntry): boolean => kind !== 'file' && kind !== 'folder';
   const isCode = (entry: TreeEntry): boolean => !isLink(entry) && isRisky(entry, runs);
-  const [whole, links, code] = (await digestsOf(tree, [() => true, isLink, isCode], breather, contents)) as [string, string, string];
+  const [whole, links, code] = digestsOf(tree, [() => true, isLink, isCode]) as [string, string, string];
   const parts = [
     tree.entries.some(isLink) ? links : '',
     tree.entries.some(isCode) || declared.scripts.length > 0 ? digestOf(declared.scripts, code) : '',
@@ -101,9 +115,9 @@ export interface Declared {
 }
 
 /** A link, or what may be run. Of a skill that has anything that may be run that is all but prose, because code may read any of it. */
-export function isRisky({ path, kind, executable }: Pick<TreeEntry, 'path' | 'kind' | 'executable'>, runs: boolean): boolean {
-  if (kind === 'folder') return false;
-  return kind !== 'file' || isProgram({ path, executable }) || (runs && !PROSE.test(path));
+export function isRisky(entry: Pick<TreeEntry, 'path' | 'kind' | 'executable' | 'shebang'>, runs: boolean): boolean {
+  if (entry.kind === 'folder') return false;
+  return entry.kind !== 'file' || isProgram(entry) || (runs && !PROSE.test(entry.path));
 }
 
 const PROSE = /\.(?:md|markdown|mdx|txt|rst|adoc|png|jpe?g|gif|svg|webp|pdf)$/i;

@@ -141,12 +141,12 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
       .join(' ');
     if (reported.has(key)) continue;
     reported.add(key);
-    const way = [...circle, circle[0]!].map(({ id }) => id).join(' → ');
-    yield advice(skill, 'requires_circle', { message: `requires itself in a circle: ${way}`, cure: 'leave one of them out' }, 'requires');
+    const chain = [...circle, circle[0]!].map(({ id }) => id).join(' → ');
+    yield advice(skill, 'requires_circle', { message: `requires itself in a circle: ${chain}`, cure: 'leave one of them out' }, 'requires');
   }
 }
 
-/** The shortest way from a skill back to itself, or null. */
+/** The shortest chain of requirements from a skill back to itself, or null. */
 function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill | undefined): readonly LintedSkill[] | null {
   const from = new Map<LintedSkill, LintedSkill | null>([[start, null]]);
   const queue = [start];
@@ -154,9 +154,9 @@ function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill |
     for (const wanted of skill.requires) {
       const next = meant(wanted);
       if (next === start) {
-        const way: LintedSkill[] = [];
-        for (let one: LintedSkill | null = skill; one !== null; one = from.get(one) ?? null) way.unshift(one);
-        return way;
+        const chain: LintedSkill[] = [];
+        for (let one: LintedSkill | null = skill; one !== null; one = from.get(one) ?? null) chain.unshift(one);
+        return chain;
       }
       if (next === undefined || from.has(next)) continue;
       from.set(next, skill);
@@ -171,7 +171,7 @@ const SIMILAR = 0.6;
 /** Fewer words say too little to compare. */
 const LEAST_TERMS = 4;
 
-/** Skills whose descriptions say nearly the same. One finding for all that are near to a linted one; no two of them are told of again. */
+/** Skills whose descriptions say nearly the same. One finding for all that are near to a linted one; no two of them are reported again. */
 function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
   const terms = skills.map(({ description }) => termsOf(description));
   const holders = new Map<string, number[]>();

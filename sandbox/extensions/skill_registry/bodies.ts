@@ -1,4 +1,5 @@
 import { type Diagnostic, type Logger, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { type FoundSkill, type ProveBy, readSkillFile, realOf, type SkillBody, splitFrontmatter } from '@pith/skill-files';
 import type { Source } from './scan/sources.ts';
 import type { Skill, Snapshot } from './skill.ts';
@@ -21,7 +22,7 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy
   const live = await readSkillFile(skill.file, roots, proveBy);
   if (typeof live === 'string') {
     if (kept !== null) return { ...kept, stale: `the file cannot be read (${live}); this is the last good version` };
-    throw new PithError('skill_not_found', `skill '${skill.id}' cannot be read: ${live}`, {
+    throw new PithError('skill_not_found', `skill '${printableLine(skill.id)}' cannot be read: ${live}`, {
       where: skill.file,
       cure: 'restore the file, or choose another skill',
     });

@@ -19,7 +19,7 @@ export interface SkillUsed {
   /** Its display name, where it is not the id. */
   readonly skillName?: string;
   readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
-  /** By what way it was loaded. */
+  /** By which tool or mode it was loaded. */
   readonly how?: string;
   /** Of the text that was loaded or dropped. */
   readonly sha256?: string;
@@ -209,6 +209,8 @@ export interface CopiedFile {
   /** Hex digest of what was read. */
   readonly sha256: string;
   readonly executable: boolean;
+  /** Whether it begins with `#!`, as a script does. */
+  readonly shebang: boolean;
 }
 
 /** What the extensions of the skill family ask of the registry. */
@@ -242,7 +244,7 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
     named: { kind: 'method', signature: 'named(reference: string): Promise<SkillRecord>' },
     readBody: { kind: 'method', signature: 'readBody(ref: string, notes?: string[]): Promise<SkillText>' },
     readFile: { kind: 'method', signature: 'readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>' },
-    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string, copy?: { path, sha256, executable }[]): Promise<boolean>' },
+    isTrusted: { kind: 'method', signature: 'isTrusted(ref: string, copy?: { path, sha256, executable, shebang }[]): Promise<boolean>' },
     document: { kind: 'method', signature: 'document(ref: string): Promise<RankerDocument>' },
     search: {
       kind: 'method',
@@ -272,7 +274,7 @@ export const SkillExplainer = defineProtocol<SkillExplainer>('skills.explainer',
   },
 });
 
-/** Another way in which agents meet their skills. */
+/** A further mode in which agents meet their skills. */
 export interface SkillMode {
   /** Its word where this agent meets its skills by it, as by a key of its own under `agent:`; else null. Such an agent gets no catalog; the tools that read a skill it gets. */
   modeOf(agent: AgentSpec): Promise<string | null>;

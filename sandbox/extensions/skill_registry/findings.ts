@@ -1,5 +1,5 @@
 import type { AgentSpec, Diagnostic, ExtensionContext } from 'pith';
-import { didYouMean, slipsOf } from '@pith/plain-text';
+import { didYouMean, printableLine, slipsOf } from '@pith/plain-text';
 import { agentSkills } from './catalog/scope.ts';
 import { PART_TOKENS } from './reading/read-skill.ts';
 import { countsAs, findSkill, isGlob, keptBack, unknownIn } from './scan/names.ts';
@@ -21,7 +21,12 @@ export async function findingsOf(
     ...snapshot.all.flatMap(changedSinceTrusted),
     ...found.filter(({ severity }) => severity !== 'info'),
     ...search.findings(),
-  ];
+  ].map(asLine);
+}
+
+/** Ids and places are the names of folders: whatever they hold, a finding is one line. */
+function asLine(found: Diagnostic): Diagnostic {
+  return { ...found, message: printableLine(found.message), ...(found.cure === undefined ? {} : { cure: printableLine(found.cure) }) };
 }
 
 function broken({ id, file, state, reason, diagnostics }: Skill): readonly Diagnostic[] {

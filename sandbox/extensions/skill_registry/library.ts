@@ -1,4 +1,5 @@
 import { type AgentSpec, PithError, type TurnInfo } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { listResources, resourceBytes } from '@pith/skill-files';
 import { agentSkills, type ScopeCache } from './catalog/scope.ts';
 import type { CopiedFile, FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
@@ -71,7 +72,7 @@ export class Library implements SkillLibrary {
     const snapshot = await registry.refreshIfOlderThan(0);
     const readable = agent === undefined ? null : cache.scope(snapshot, agent).readable;
     const asked = readable === null ? { k } : { k, agentId: agent!.id, among: (id: string) => readable.has(id) };
-    const { ranked, by, note } = await search.patiently(snapshot, query, asked, signal);
+    const { ranked, by, note } = await search.rankComplete(snapshot, query, asked, signal);
     return { ranked, by, note };
   }
 
@@ -79,12 +80,15 @@ export class Library implements SkillLibrary {
   private async usable(ref: string): Promise<Skill> {
     const skill = await this.skill(ref);
     if (skill.state === 'offered' || skill.state === 'shadowed') return skill;
-    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${skill.reason ?? ''}`, { where: skill.file });
+    throw new PithError('skill_not_offered', printableLine(`skill '${skill.id}' is ${skill.state}: ${skill.reason ?? ''}`), {
+      where: skill.file,
+    });
   }
 
   private async skill(ref: string): Promise<Skill> {
     const skill = findSkill(await this.ports.registry.fresh(), ref);
-    if (skill === undefined) throw new PithError('skill_not_found', `there is no skill '${ref}'`, { cure: 'see pith skills list' });
+    if (skill === undefined)
+      throw new PithError('skill_not_found', `there is no skill '${printableLine(ref)}'`, { cure: 'see pith skills list' });
     return skill;
   }
 

@@ -1,4 +1,5 @@
 import { type Clock, type Diagnostic, type Logger, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
@@ -87,7 +88,10 @@ export class SkillRegistry {
     const read = await this.bodies.read(skill);
     const reason = USED.has(skill.state) ? await this.reasonAgainst(skill, read) : null; // now: what was read is what is compared
     if (reason !== null)
-      throw new PithError('skill_not_offered', `skill '${skill.id}' is untrusted: ${reason}`, { where: skill.file, cure: TRUST_CURE });
+      throw new PithError('skill_not_offered', printableLine(`skill '${skill.id}' is untrusted: ${reason}`), {
+        where: skill.file,
+        cure: TRUST_CURE,
+      });
     if (read.stale === undefined) this.bodies.keep(skill.file, read);
     logger.info('skill loaded', { id: skill.id, source: skill.source, sha256: read.sha256, bytes: read.bytes, ms: clock.now() - began });
     return read;

@@ -1,5 +1,5 @@
 import { PithError, type SkillProvider } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import type { SkillBody } from './bodies.ts';
 import type { SkillRegistry } from './registry.ts';
 import { findSkill } from './scan/names.ts';
@@ -14,12 +14,15 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
   const skill = findSkill(snapshot, name);
   if (skill === undefined) {
     const last = registry.lastGood(name);
-    if (last !== null) return content(last.skill, { ...last.body, stale: `skill '${name}' was removed; this is its last good version` });
+    if (last !== null)
+      return content(last.skill, { ...last.body, stale: `skill '${printableLine(name)}' was removed; this is its last good version` });
     const hint = didYouMean(name, [...snapshot.skills.keys()]);
-    throw new PithError('skill_not_found', `no skill is called '${name}'${hint}`, { cure: 'correct the id or add the skill' });
+    throw new PithError('skill_not_found', `no skill is called '${printableLine(name)}'${hint}`, {
+      cure: 'correct the id or add the skill',
+    });
   }
   if (skill.state !== 'offered' && skill.state !== 'shadowed')
-    throw new PithError('skill_not_offered', `skill '${skill.id}' is ${skill.state}: ${skill.reason ?? skill.state}`, {
+    throw new PithError('skill_not_offered', printableLine(`skill '${skill.id}' is ${skill.state}: ${skill.reason ?? skill.state}`), {
       where: skill.file,
       cure: CURES[skill.state],
     });

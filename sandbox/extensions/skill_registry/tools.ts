@@ -36,14 +36,14 @@ function listSkills(ports: ToolPorts): Tool {
       return listResult(
         scope,
         input,
-        await ports.search.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, among, patienceMs: PATIENCE_MS }),
+        await ports.search.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, among, waitMs: WAIT_MS }),
       );
     },
   });
 }
 
 /** A model that searches waits so long for bodies that are being read. */
-const PATIENCE_MS = 2000;
+const WAIT_MS = 2000;
 
 function readOne(ports: ToolPorts): Tool {
   return defineTool({

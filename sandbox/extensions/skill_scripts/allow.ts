@@ -24,7 +24,7 @@ export function allow(toolsets: Toolsets): Command {
       const saidYes = options['yes'] === true && (io.session === undefined || io.interactive);
       if (!saidYes && !io.interactive)
         throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', {
-          cure: `read the line above, then say: pith skills allow ${id} --yes`,
+          cure: `read the line above, then say: pith skills allow ${printableLine(id)} --yes`,
         });
       if (!saidYes && (await io.ask('Let this code run as you?', { choices: ['yes', 'no'] })) !== 'yes') return 1;
       await toolsets.agree(waiting);

@@ -133,7 +133,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
   private async ranked(
     query: string,
     { k, among, weak, seed }: Omit<RerankOptions, 'complete'> & { readonly seed?: string },
-    isPatient: boolean,
+    isComplete: boolean,
   ): Promise<{ readonly ranked: readonly RankedSkill[]; readonly by: 'lexical' | 'fused' }> {
     const allowed = among === undefined ? null : new Set(among);
     const words = await this.index.rank(query, {
@@ -142,7 +142,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
       seed,
       ...(allowed === null ? {} : { among: (id: string) => allowed.has(id) }),
     });
-    const better = await this.reranking.of(query, words, { k, weak, ...(among === undefined ? {} : { among }) }, isPatient);
+    const better = await this.reranking.of(query, words, { k, weak, ...(among === undefined ? {} : { among }) }, isComplete);
     return better === null ? { ranked: words.slice(0, k), by: 'lexical' } : { ranked: better, by: 'fused' };
   }
 }

@@ -31,26 +31,26 @@ export class Reranking {
     this.revision = revision;
   }
 
-  /** null where words decide. Never rejects. `isPatient`: for a command, which has no next time. */
+  /** null where words decide. Never rejects. `isComplete`: for a command, which has no next time. */
   async of(
     query: string,
     found: readonly RankedSkill[],
     options: RerankOptions,
-    isPatient: boolean,
+    isComplete: boolean,
   ): Promise<readonly RankedSkill[] | null> {
-    const reranker = await this.current(isPatient);
+    const reranker = await this.current(isComplete);
     if (reranker === null || (await this.isRefused(reranker))) return null;
     const { clock } = this.ports;
     const asked = reranker
-      .rerank([{ query, found }], isPatient ? { ...options, complete: true } : options, this.end.signal)
+      .rerank([{ query, found }], isComplete ? { ...options, complete: true } : options, this.end.signal)
       .then(([answer]) => answer ?? null)
       .catch((error: unknown) => {
-        if (!isPatient && !this.end.signal.aborted)
+        if (!isComplete && !this.end.signal.aborted)
           this.ports.logger.warn(`skills are found by their words alone for now: ${messageOf(error)}`);
         return null;
       });
-    if (this.late > 0 && !isPatient) return null; // while one is late, nobody waits for another
-    const answer = await within(clock, isPatient ? COMMAND_MS : TURN_MS, asked, () => {
+    if (this.late > 0 && !isComplete) return null; // while one is late, nobody waits for another
+    const answer = await within(clock, isComplete ? COMMAND_MS : TURN_MS, asked, () => {
       this.late++;
       void asked.finally(() => this.late--);
       return null;

@@ -9,7 +9,7 @@ import {
   messageOf,
   PithError,
 } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import { renderTable, widthOf } from '@pith/command-line';
 import { SkillLibrary } from 'pith/skill_registry';
 import { type Database, hasTables, type Ledger } from './ledger.ts';
@@ -61,9 +61,13 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
       const known = skills.has(id) ? id : await idOf(context, id);
       const one = skills.get(known);
       if (one === undefined)
-        throw new PithError('skill_not_found', `nothing is recorded of a skill '${id}' in ${period}${didYouMean(id, [...skills.keys()])}`, {
-          cure: 'see pith skills stats, or look further back with --days',
-        });
+        throw new PithError(
+          'skill_not_found',
+          `nothing is recorded of a skill '${printableLine(id)}' in ${period}${didYouMean(id, [...skills.keys()])}`,
+          {
+            cure: 'see pith skills stats, or look further back with --days',
+          },
+        );
       return printOne(known, one, { turns, period, uses: await recentUses(context.database, known, filter, RECENT) }, io);
     },
   };
@@ -127,7 +131,7 @@ function printOne(
   io: CommandIO,
 ): void {
   io.json({ id, ...turns, ...countsOf(one), uses: recent.map(useJson) });
-  io.print(`${id}: ${turnsText(turns)} in ${period}`);
+  io.print(`${printableLine(id)}: ${turnsText(turns)} in ${period}`);
   io.print(`suggested ${times(one.suggested)}, loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);
   io.print(`resources read ${times(one.resources)}, scripts run ${times(one.scripts)}, dropped at compaction ${times(one.dropped)}`);
   const columns = [
@@ -137,7 +141,7 @@ function printOne(
     { title: 'WHAT', value: useText },
   ];
   if (recent.length > 0) io.print(renderTable(recent, columns, widthOf(io)));
-  io.print(`why it is not offered to an agent: pith skills explain ${id} --agent <id>`);
+  io.print(`why it is not offered to an agent: pith skills explain ${printableLine(id)} --agent <id>`);
 }
 
 function turnsText({ turns, complete }: Turns): string {
@@ -242,9 +246,9 @@ function useText({ state, how, sha256, path, exit }: SkillUse): string {
     case 'loaded':
       return `loaded by ${how}, sha256 ${sha256?.slice(0, 12)}`;
     case 'resource_read':
-      return `resource ${path} read`;
+      return `resource ${printableLine(String(path))} read`;
     case 'script_run':
-      return `script ${path}: exit ${exit ?? 'none'}`;
+      return `script ${printableLine(String(path))}: exit ${exit ?? 'none'}`;
     case 'dropped':
       return 'dropped at compaction';
   }

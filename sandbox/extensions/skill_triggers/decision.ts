@@ -162,9 +162,9 @@ export function explanationOf(skill: SkillRecord, text: string, { tier, why, mat
 export function suggestionOf(skill: SkillRecord, { matches, chosen }: TriggerDecision) {
   const hits = [...(matches.find((one) => one.skill.id === skill.id)?.hits ?? [])];
   const suggested = chosen.some(({ id }) => id === skill.id);
-  const meaning = suggested ? ', so it is suggested with the message' : '; others come before it';
+  const consequence = suggested ? ', so it is suggested with the message' : '; others come before it';
   return {
-    lines: [`triggers: the text has ${hits.length === 0 ? 'none of this skill' : `${hits.join(', ')}${meaning}`}`],
+    lines: [`triggers: the text has ${hits.length === 0 ? 'none of this skill' : `${hits.join(', ')}${consequence}`}`],
     json: { hits, suggested },
   };
 }

@@ -22,7 +22,7 @@ export class PatternCache {
   async prepare(patterns: readonly string[]): Promise<void> {
     if (patterns.every((pattern) => this.#compiled.has(pattern))) return;
     this.#preparing = this.#preparing.then(() => this.#compile(patterns));
-    await (this.#clock === null ? this.#preparing : within(this.#clock, PATIENCE_MS, this.#preparing));
+    await (this.#clock === null ? this.#preparing : within(this.#clock, TIMEOUT_MS, this.#preparing));
   }
 
   async #compile(patterns: readonly string[]): Promise<void> {
@@ -42,6 +42,6 @@ export class PatternCache {
 
 const AT_ONCE = 4;
 /** Half of what the kernel waits for a provider. */
-const PATIENCE_MS = 500;
+const TIMEOUT_MS = 500;
 /** Far more than any set of skills has: what is no longer used goes with the rest. */
 const MOST = 20_000;

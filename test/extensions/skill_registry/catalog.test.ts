@@ -180,7 +180,7 @@ describe('a search index that is late', () => {
     catalogPorts({
       clock,
       search: {
-        prepare: async (_, patienceMs) => void (await within(clock, patienceMs, prepare)),
+        prepare: async (_, waitMs) => void (await within(clock, waitMs, prepare)),
         rank: async () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false, by: null, note: null }),
       },
     });

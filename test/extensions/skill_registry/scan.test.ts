@@ -112,6 +112,18 @@ describe('the scan', () => {
     expect(snapshot.skills.get('pipe')?.state).toBe('invalid');
   });
 
+  it('S12 two skills of one id that have become pipes are not read to compare them', async () => {
+    const box = await skillSandbox({ 'one/a/SKILL.md': skillText({ name: 'a' }), 'two/a/SKILL.md': skillText({ name: 'a' }) });
+    const registry = box.registry({ config: { sources: { replace: ['one', 'two'] } } });
+    await registry.refresh();
+    for (const source of ['one', 'two']) {
+      await box.remove(`${source}/a/SKILL.md`);
+      execFileSync('mkfifo', [`${box.project}/${source}/a/SKILL.md`]);
+    }
+    const { all } = await registry.refresh();
+    expect(all.flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code))).toContain('file_not_regular');
+  });
+
   it('S12 a SKILL.md with several hard links is invalid, in the scan and when its body is read', async () => {
     const box = await skillSandbox({
       'sandbox/skills/own/SKILL.md': skillText({ name: 'own' }),

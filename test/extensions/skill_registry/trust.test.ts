@@ -144,28 +144,67 @@ describe('S14 trust', () => {
   });
 
   it.each([
-    ['text', (at: string) => appendFile(`${at}/tables/SKILL.md`, 'More.\n'), 'offered'],
+    ['text', (at: string) => appendFile(`${at}/tables/SKILL.md`, 'More.\n'), 'tables', 'offered'],
     [
       'a script',
       (at: string) => appendFile(`${at}/tables/scripts/sum.py`, 'print(2)\n'),
+      'tables',
       'untrusted: its scripts changed since it was trusted',
     ],
     [
       'what an undeclared script loads',
       (at: string) => writeFile(`${at}/tables/lib`, 'steps() { :; }\n'),
+      'tables',
       'untrusted: its scripts changed since it was trusted',
     ],
-    ['a link', (at: string) => symlink('SKILL.md', `${at}/tables/more.md`), 'untrusted: its links changed since it was trusted'],
+    [
+      'what a build tool runs',
+      (at: string) => writeFile(`${at}/letters/Makefile`, 'all:\n\techo\n'),
+      'letters',
+      'untrusted: its scripts changed since it was trusted',
+    ],
+    [
+      'a text that begins as a script',
+      (at: string) => writeFile(`${at}/letters/references/forms.md`, '#!/bin/sh\necho\n'),
+      'letters',
+      'untrusted: its scripts changed since it was trusted',
+    ],
+    ['a link', (at: string) => symlink('SKILL.md', `${at}/tables/more.md`), 'tables', 'untrusted: its links changed since it was trusted'],
     [
       'a declaration',
       (at: string) => writeFile(`${at}/tables/SKILL.md`, skillText({ name: 'tables', more: 'toolsets: ["a:A"]\n' })),
+      'tables',
       'untrusted: its toolsets changed since it was trusted',
     ],
-  ])('S14 auto: a later edit of %s', async (_, change, state) => {
+  ])('S14 auto: a later edit of %s', async (_, change, id, state) => {
     const box = await skillSandbox(files);
     await run(box, 'skills trust', SOURCE);
     await change(path.join(box.project, SOURCE));
-    expect((await states(box))['tables']).toBe(state);
+    expect((await states(box))[id]).toBe(state);
+  });
+
+  it('S14 a list, which scans nothing, says of changed text that a scan may still hold it back, and of nothing else', async () => {
+    const box = await skillSandbox(files);
+    await run(box, 'skills trust', SOURCE);
+    expect((await box.run('skills list')).text).not.toContain('not scanned yet');
+    await appendFile(path.join(box.project, SOURCE, 'letters/SKILL.md'), HARM);
+    const { text } = await box.run('skills list', { columns: 400 });
+    expect(text).toMatch(/letters +offered .*it is not scanned yet: it is offered unless the scan finds something of severity high/);
+    expect(text).toMatch(/tables +offered .*Does a thing/);
+    expect((await box.run('skills show', { arguments: { id: 'letters' } })).text).toContain('is not scanned yet');
+    await box.run('skills explain', { arguments: { id: 'letters' } }); // a kernel scans it
+    const scanned = await box.run('skills list', { options: { all: true }, columns: 400 });
+    expect(scanned.text).toMatch(/letters +untrusted .*the scan found something of severity high/);
+    expect(scanned.text).not.toContain('not scanned yet');
+  });
+
+  it('S14 what begins as a script is shown as one, and is recorded as one', async () => {
+    const box = await skillSandbox(files);
+    const forms = await box.write(`${SOURCE}/letters/references/forms.md`, '#!/bin/sh\necho 1\n');
+    const { json } = await box.run('skills trust', { arguments: { source: SOURCE }, json: true });
+    expect(json).toMatchObject({ skills: [{ id: 'letters', scripts: ['references/forms.md'] }, { id: 'tables' }] });
+    await appendFile(forms, 'echo 2\n');
+    expect((await states(box))['letters']).toBe('untrusted: its scripts changed since it was trusted');
   });
 
   it('S14 is asked at each use: what changes after a scan is neither read nor run', async () => {

@@ -217,15 +217,18 @@ it('S14 S72 B13 a copy that is not what was trusted is not run, though the folde
 it('S72 a yes is for all that decides what runs: every file, what it is given, what holds it', () => {
   const skill = { id: 'kit', source: 'sandbox/skills', realDirectory: '/kit', scripts: [] };
   const declared = { path: 'scripts/a.sh', description: null, env: ['KEY'], timeoutSeconds: null };
-  const files = { 'SKILL.md': { sha256: '1', executable: false }, 'scripts/a.sh': { sha256: '2', executable: false } };
+  const files = {
+    'SKILL.md': { sha256: '1', executable: false, shebang: false },
+    'scripts/a.sh': { sha256: '2', executable: false, shebang: false },
+  };
   const none = { env: [], confinedBy: 'bubblewrap' };
   const of = (more: object = {}, settings: Parameters<typeof subjectOf>[2] = none, scripts: (typeof declared)[] = []) =>
     subjectOf(skill, findScript({ scripts }, 'a.sh', new Map(Object.entries({ ...files, ...more })))!, settings);
   const subjects = [
     of(),
-    of({ 'lib/steps': { sha256: '3', executable: false } }),
-    of({ 'SKILL.md': { sha256: '4', executable: false } }),
-    of({ 'SKILL.md': { sha256: '1', executable: true } }),
+    of({ 'lib/steps': { sha256: '3', executable: false, shebang: false } }),
+    of({ 'SKILL.md': { sha256: '4', executable: false, shebang: false } }),
+    of({ 'SKILL.md': { sha256: '1', executable: true, shebang: false } }),
     of({}, { ...none, confinedBy: 'settings' }),
     of({}, { ...none, confinedBy: 'nothing' }),
     of({}, { ...none, env: ['KEY'] }, [declared]),

@@ -90,7 +90,7 @@ describe('the format', () => {
       .sort();
     expect(invalidating).toEqual(
       words(`
-      description_missing encoding_utf16 file_too_large file_unreadable frontmatter_and_text_missing frontmatter_misspelt frontmatter_no_map
+      description_missing encoding_utf16 file_not_regular file_too_large file_unreadable frontmatter_and_text_missing frontmatter_misspelt frontmatter_no_map
       frontmatter_too_large frontmatter_unclosed line_ends_cr yaml_invalid yaml_too_large
     `),
     );

@@ -1,5 +1,5 @@
 import { PithError } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import { FILE_LIMIT, parseSkillFile } from '@pith/skill-files';
 import { isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
 
@@ -54,7 +54,7 @@ export function chosenSkills(found: readonly FoundSkill[], wanted: readonly stri
       name,
       found.map(({ id }) => id),
     );
-    throw new PithError('skill_not_found', `it holds no skill '${name}'${hint}`, { cure: `it holds ${someOf(found)}` });
+    throw new PithError('skill_not_found', `it holds no skill '${printableLine(name)}'${hint}`, { cure: `it holds ${someOf(found)}` });
   });
   const chosen = named.length > 0 ? [...new Set(named)] : found.length === 1 || all ? found : null;
   if (chosen === null)
@@ -81,8 +81,9 @@ function outermost(entries: readonly OriginEntry[], below: string): readonly Fol
     if (file.path.slice(cut + 1).toLowerCase() !== 'skill.md' || !file.path.startsWith(prefix)) continue;
     const path = cut < 0 ? '' : file.path.slice(0, cut);
     if (/(?:^|\/)(?:node_modules|\.git)(?:\/|$)/.test(path)) continue;
-    if (file.kind !== 'file') throw refused(`its ${file.path} is a link`);
-    if (file.size > FILE_LIMIT) throw refused(`its ${file.path} is larger than ${FILE_LIMIT / 1024} KiB`);
+    if (file.kind === 'link') throw refused(`its ${printableLine(file.path)} is a link`, 'put the file itself in its place');
+    if (file.kind !== 'file') throw refused(`its ${printableLine(file.path)} is no regular file`, 'put a text file in its place');
+    if (file.size > FILE_LIMIT) throw refused(`its ${printableLine(file.path)} is larger than ${FILE_LIMIT / 1024} KiB`);
     const before = folders.get(path);
     if (before === undefined || file.path.endsWith('SKILL.md')) folders.set(path, file);
   }
@@ -117,11 +118,13 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 function ambiguous(name: string, hits: readonly FoundSkill[]): PithError {
-  const places = hits.map(({ path }) => path || '.').join(', ');
-  return new PithError('skill_choice_needed', `it holds '${name}' more than once: ${places}`, { cure: 'name the folder with --skill' });
+  const places = hits.map(({ path }) => printableLine(path || '.')).join(', ');
+  return new PithError('skill_choice_needed', `it holds '${printableLine(name)}' more than once: ${places}`, {
+    cure: 'name the folder with --skill',
+  });
 }
 
 function someOf(found: readonly FoundSkill[]): string {
-  const ids = found.slice(0, 10).map(({ id }) => id);
+  const ids = found.slice(0, 10).map(({ id }) => printableLine(id));
   return `${ids.join(', ')}${found.length > ids.length ? ` and ${found.length - ids.length} more` : ''}`;
 }

@@ -1,4 +1,5 @@
 import { type CommandIO, type Diagnostic, type JsonValue, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { clean, diagnosticJson } from '@pith/skill-files';
 import type { StagedSkill } from './staged-skill.ts';
 
@@ -15,10 +16,14 @@ export async function consent(question: string, skills: readonly StagedSkill[], 
     );
   if (flagged.length === 0) return true;
   const finding = flagged[0]!.inspection.findings[0]!;
-  throw new PithError('scan_blocked', `the scan found something serious in '${flagged[0]!.id}': ${finding.message}`, {
-    where: `${finding.file}:${finding.line}`,
-    cure: 'look at the findings and answer on a terminal, or copy the folder by hand',
-  });
+  throw new PithError(
+    'scan_blocked',
+    `the scan found something serious in '${printableLine(flagged[0]!.id)}': ${printableLine(finding.message)}`,
+    {
+      where: printableLine(`${finding.file}:${finding.line}`),
+      cure: 'look at the findings and answer on a terminal, or copy the folder by hand',
+    },
+  );
 }
 
 const SHOWN_FILES = 12;

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, type CommandIO, PithError } from 'pith';
 import { SkillLibrary, type SkillPlace, type SkillRecord } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
 import { isBelow } from '@pith/safe-files';
 import { realOf, treeDigest } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
@@ -22,12 +23,16 @@ export async function removeSkill(
   if (skill === null) return 0;
   const target = targets.find((one) => holds(one, skill));
   if (target === undefined)
-    throw new PithError('skill_not_removable', `'${skill.id}' lies in ${skill.source}, where nothing is installed by this command`, {
-      where: skill.directory,
-      cure: skill.source.startsWith('bundled')
-        ? "it comes with Pith: disable it under 'skills.disabled' in pith.yaml"
-        : "remove it there by hand, or disable it under 'skills.disabled' in pith.yaml",
-    });
+    throw new PithError(
+      'skill_not_removable',
+      `'${printableLine(skill.id)}' lies in ${printableLine(skill.source)}, where nothing is installed by this command`,
+      {
+        where: skill.directory,
+        cure: skill.source.startsWith('bundled')
+          ? "it comes with Pith: disable it under 'skills.disabled' in pith.yaml"
+          : "remove it there by hand, or disable it under 'skills.disabled' in pith.yaml",
+      },
+    );
   const folder = path.relative(realOf(target.skills)!, inReal(skill));
   const entry = folder === skill.id ? ((await installedIn(context, target)).get(skill.id) ?? null) : null;
   const report = (removed: boolean) => ({ id: skill.id, removed, source: target.source, path: skill.directory, installed: entry !== null });
@@ -38,7 +43,7 @@ export async function removeSkill(
   }
   const remove = async ({ change }: Staging): Promise<number> => {
     await change([{ folder, id: entry === null ? '' : skill.id, from: null, entry: null }]);
-    io.print(`Removed ${skill.id} from ${target.label}.`);
+    io.print(`Removed ${printableLine(skill.id)} from ${target.label}.`);
     io.json(report(true));
     return 0;
   };
@@ -61,7 +66,7 @@ async function named(id: string, { targets, context, io, signal }: Asking): Prom
     for (const target of targets) {
       if (!(await installedIn(context, target)).has(id)) continue;
       await withStaging(context, target, ({ change }) => change([{ folder: '', id, from: null, entry: null }]), signal);
-      io.print(`${id} was gone already; its entry in ${target.lockFile} is dropped.`);
+      io.print(`${printableLine(id)} was gone already; its entry in ${target.lockFile} is dropped.`);
       io.json({ id, removed: true, source: target.source, path: null, installed: true });
       return null;
     }
@@ -93,7 +98,10 @@ async function agreed(skill: SkillRecord, entry: Installed | null, target: Skill
         ? 'It was changed by hand since it was installed.'
         : '';
   if (io.interactive)
-    return (await io.ask(`Remove '${skill.id}' from ${target.label}? ${lost}`.trim(), { choices: ['yes', 'no'] })) === 'yes';
+    return (await io.ask(`Remove '${printableLine(skill.id)}' from ${target.label}? ${lost}`.trim(), { choices: ['yes', 'no'] })) === 'yes';
   if (lost === '' || link) return true;
-  throw new PithError('confirmation_needed', `'${skill.id}': ${lost}`, { where: skill.directory, cure: 'say --yes to remove it' });
+  throw new PithError('confirmation_needed', `'${printableLine(skill.id)}': ${lost}`, {
+    where: skill.directory,
+    cure: 'say --yes to remove it',
+  });
 }

@@ -4,7 +4,7 @@ import { codeOf, type CommandIO, type JsonValue, messageOf, PithError } from 'pi
 import type { SkillPlace } from 'pith/skill_registry';
 import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import { createTwoFilesPatch } from 'diff';
-import { Yielder, fileDigest, folderTree, placeOf as placeIn, readRegularFile } from '@pith/skill-files';
+import { Yielder, fileContent, folderTree, placeOf as placeIn, readRegularFile } from '@pith/skill-files';
 import type { InstallContext } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
@@ -78,7 +78,7 @@ async function wantedOf(
   for (const id of ids) {
     const [target, lock] = locks.find(([, entries]) => entries.has(id)) ?? [];
     if (target === undefined || lock === undefined)
-      throw new PithError('skill_not_installed', `no skill '${id}' was installed${didYouMean(id, known)}`, {
+      throw new PithError('skill_not_installed', `no skill '${printableLine(id)}' was installed${didYouMean(id, known)}`, {
         cure: 'what was made by hand has no origin to update from; see skills.lock.json',
       });
     chosen.get(target)!.set(id, lock.get(id)!);
@@ -275,7 +275,7 @@ async function contentsOf(folder: string): Promise<ReadonlyMap<string, Content>>
   for (const name of [...tree.others, ...tree.unnamed]) contents.set(name, { kind: 'no file', digest: '' });
   const yielder = new Yielder();
   for (const file of tree.files) {
-    const digest = await fileDigest(placeIn(folder, file.path), file, yielder);
+    const { sha256: digest } = await fileContent(placeIn(folder, file.path), file, yielder);
     contents.set(file.path, { kind: file.executable ? 'program' : 'file', digest });
   }
   return contents;

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { messageOf } from 'pith';
 import { printableLine } from '@pith/plain-text';
-import { folderTree, type FolderTree, inPieces, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
+import { beginsAsScript, folderTree, type FolderTree, inPieces, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
 import { downloadAndRun } from './download-and-run.ts';
 import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
@@ -43,7 +43,7 @@ export async function inspectSkill(directory: string): Promise<SkillInspection> 
     else {
       left -= read.length;
       const readings = readingsOf(read);
-      if (readings.text.startsWith('#!')) scripts.add(file.path);
+      if (beginsAsScript(read)) scripts.add(file.path);
       findings.push(...(await fileFindings(file, scripts.has(file.path), read.length, readings)));
       if (isSkillFile(file)) toolsets.push(...(await toolsetsOf(directory, file, readings.text)));
     }
@@ -139,8 +139,8 @@ function* treeFindings({ links, others, unnamed, files, more, entries }: FolderT
 }
 
 function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {
-  const way = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
-  return path.posix.isAbsolute(target) || way === '..' || way.startsWith('../');
+  const reached = path.posix.normalize(path.posix.join(path.posix.dirname(name), target));
+  return path.posix.isAbsolute(target) || reached === '..' || reached.startsWith('../');
 }
 
 function isSkillFile({ path: name }: TreeFile): boolean {

@@ -20,7 +20,7 @@ export interface CatalogPorts {
 /** With more skills than this, others may work between the steps. */
 const MANY = 1000;
 /** A turn waits so long for a search index that is being built: the catalog itself must not be late. */
-const PATIENCE_MS = 250;
+const WAIT_MS = 250;
 
 /** The catalog for one turn: the stable system part and, where not all skills fit or the message calls for some by its words, the part for it. */
 export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn: TurnInfo): Promise<ContextParts | null> {
@@ -34,7 +34,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   const { readable, bound } = scope;
   const suggested = [...new Set(await ports.suggested(turn))].flatMap((id) => (bound.has(id) ? [] : (readable.get(id) ?? [])));
   if (scope.readable.size > MANY) await yieldToOthers(); // each of the two steps takes long enough by itself
-  if (!catalog.complete) await ports.search.prepare(snapshot, PATIENCE_MS);
+  if (!catalog.complete) await ports.search.prepare(snapshot, WAIT_MS);
   const lines = new Set(catalog.lines.map(({ id }) => id));
   const part = catalog.complete
     ? renderTurnPart({ ranked: suggested, recent: [], searchReady: true })
@@ -64,7 +64,7 @@ async function messagePart(
   for (const text of turn.userTexts.filter((each) => each.trim() !== '').reverse()) {
     if (ranked.size >= SHOWN_BESIDE) break;
     if (readable.size > MANY) await yieldToOthers();
-    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: unlisted, weak: true, seed: turn.id, patienceMs: 0 };
+    const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: unlisted, weak: true, seed: turn.id, waitMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);

@@ -135,7 +135,7 @@ export interface Offer {
 /** The id of a turn that is shown and not sent. */
 const PREVIEW = 'preview';
 /** Less than the kernel waits for a turn's tools, and again for its context. */
-const PATIENCE_MS = 800;
+const TIMEOUT_MS = 800;
 
 /** Waits, for a preview only, until the ranker has every skill: a preview shows what a conversation gets once everything is loaded. */
 export async function readyForPreview(
@@ -147,5 +147,5 @@ export async function readyForPreview(
   const { scope, catalog } = cache.view(snapshot, turn.agent, turn.model.contextWindow);
   const text = turn.userTexts.at(-1)?.trim() ?? '';
   if (text === '' || catalog.complete || scope.settings.mode !== 'catalog') return;
-  await within(clock, PATIENCE_MS, search.waitUntilIndexed(snapshot));
+  await within(clock, TIMEOUT_MS, search.waitUntilIndexed(snapshot));
 }

@@ -101,7 +101,7 @@ export async function placeFor(
   const lines = new Set(renderCatalog(all, { budget: catalog.budget, pinned }).lines.map(({ id }) => id));
   const whose = agent === null ? {} : { agentId: agent.id };
   const finds = async (k: number, weak: boolean, among: (id: string) => boolean) => {
-    const { ranked } = await search.patiently(snapshot, text, { ...whose, k, weak, among }, signal);
+    const { ranked } = await search.rankComplete(snapshot, text, { ...whose, k, weak, among }, signal);
     return skill.state === 'offered' && ranked.some(({ id }) => id === skill.id);
   };
   const unlisted = (id: string) => readable.has(id) && !bound.has(id) && !lines.has(id);

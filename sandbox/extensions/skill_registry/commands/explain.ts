@@ -1,5 +1,5 @@
 import { type Command, type ExtensionContext, type JsonValue, messageOf, PithError } from 'pith';
-import { printable } from '@pith/plain-text';
+import { printableLine } from '@pith/plain-text';
 import { SkillExplainer } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
 import { diagnosticJson, diagnosticText } from '@pith/skill-files';
@@ -35,7 +35,7 @@ export function explain(context: ExtensionContext, registry: SkillRegistry, sear
       };
       const others = await fromOthers(context, skill, { agent, text }, signal);
       if (io.wantsJson) io.json({ ...others.json, ...report });
-      else for (const line of [...linesOf(skill, report), ...others.lines]) io.print(printable(line));
+      else for (const line of [...linesOf(skill, report), ...others.lines]) io.print(printableLine(line));
     },
   };
 }

@@ -1,10 +1,12 @@
 import path from 'node:path';
 import { Places, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
 import { type Skill, type Snapshot, summaryOf } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
+import { SKILL_UNSCANNED } from '../scan/precedence.ts';
 
 export function list(context: CommandContext): Command {
   return {
@@ -39,14 +41,16 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
   if (shown.length > 0) {
     const rows = shown.map((skill) => {
       const tokens = `${skill.tokensEstimated ? '~' : ''}${skill.tokens}`; // `~`: nobody has read the body yet
-      return [skill.id, skill.state, skill.source, tokens, skill.version ?? '', skill.reason ?? briefOf(skill)];
+      return [skill.id, skill.state, skill.source, tokens, skill.version ?? '', skill.reason ?? unscanned(skill) ?? briefOf(skill)];
     });
     if (all) for (const { id, state, source, reason } of refusedLinks(registry, snapshot)) rows.push([id, state, source, '', '', reason]);
     const titles = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
     io.print(renderTable(rows, textColumns(titles), widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
-    io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${where}/<id>/SKILL.md.` : 'No skill is offered.');
+    io.print(
+      snapshot.all.length === 0 ? `No skills were found. Write one to ${printableLine(where)}/<id>/SKILL.md.` : 'No skill is offered.',
+    );
   }
   if (!io.quiet) printWaiting(snapshot, isRestricted, io);
   // Two skills of one id both have the finding that they differ: it is said once.
@@ -64,7 +68,7 @@ function printWaiting({ all }: Snapshot, isRestricted: boolean, io: CommandIO): 
   if (first === undefined) return;
   const word = /^[\w./~-]+$/.test(first) ? first : JSON.stringify(first);
   io.print(
-    `Not trusted yet: ${[...waiting].map(([source, count]) => `${source} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'trust the sandbox first: pith trust' : `pith skills trust ${word}`}`,
+    `Not trusted yet: ${[...waiting].map(([source, count]) => `${printableLine(source)} (${count})`).join(', ')}. To look at it and decide: ${isRestricted ? 'trust the sandbox first: pith trust' : `pith skills trust ${word}`}`,
   );
 }
 
@@ -85,4 +89,10 @@ function refusedLinks({ sources }: SkillRegistry, { diagnostics }: Snapshot) {
     const stated = { state: 'invalid', tokens: 0, reason: `refused: ${message}`, diagnostics: [diagnosticJson(finding)] };
     return [{ id: idOf(file), name: idOf(file), description: '', source: source.label, path: path.join(file, 'SKILL.md'), ...stated }];
   });
+}
+
+/** What this listing, which scans nothing, cannot know of a skill; null: it is as it says. */
+function unscanned({ diagnostics }: Skill): string | null {
+  const note = diagnostics.find(({ code }) => code === SKILL_UNSCANNED);
+  return note === undefined ? null : `it ${note.message}`;
 }

@@ -8,7 +8,7 @@ import type { Snapshot } from '../skill.ts';
 import { findingsIn } from '../trust/findings-in.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
 
-/** What every registry of this extension is made of, whichever way it was started. */
+/** What every registry of this extension is made of, whoever starts it. */
 export function registryOptions(context: CommandContext): RegistryOptions {
   const { dataDirectory, clock, logger } = context;
   // What ships is not beside this extension, which may stand in the user's sandbox.

@@ -1,5 +1,5 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
-import { printable } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import { clean, diagnosticText } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
@@ -24,7 +24,7 @@ export function show(context: CommandContext): Command {
         for (const [key, value] of facts)
           io.print(`${key.padEnd(width)}  ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`);
         for (const diagnostic of skill.diagnostics) io.print(diagnosticText(diagnostic));
-        if (stale !== undefined) io.print(`note: ${stale}`);
+        if (stale !== undefined) io.print(`note: ${printableLine(stale)}`);
         io.print(`\n${printable(body)}`);
       }),
   };

@@ -3,7 +3,7 @@ import { needsPerson } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillFinding } from '../contract.ts';
-import { isProgram, realOf, type SkillTree } from '@pith/skill-files';
+import { type FolderTree, isProgram, realOf, withContents } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { findingsIn } from '../trust/findings-in.ts';
 import { folderOf } from '../trust/trust.ts';
@@ -26,7 +26,7 @@ export function trust(context: ExtensionContext): Command {
         const target = trustTarget(registry, snapshot, String(input.arguments['source']));
         if (target.source.trusted) {
           io.json({ source: target.source.label, trusted: [] });
-          io.print(`The skills of ${target.source.label} are trusted: ${trustedWithoutAsking(target.source)}.`);
+          io.print(`The skills of ${printableLine(target.source.label)} are trusted: ${trustedWithoutAsking(target.source)}.`);
           return 0;
         }
         const { looked, unread } = await lookAt(registry, target, (directory) => findingsIn(context, directory));
@@ -35,7 +35,7 @@ export function trust(context: ExtensionContext): Command {
         if (wanted) await record(registry, target, looked, context);
         const { label, directory } = target.source;
         io.json({ source: label, path: directory, trusted: wanted ? looked.map(idOf) : [], skills: looked.map(json) });
-        if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${label}.`);
+        if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${printableLine(label)}.`);
         return wanted ? 0 : 1;
       }),
   };
@@ -51,9 +51,13 @@ export function untrust(context: ExtensionContext): Command {
       withRegistry(context, async (registry, snapshot) => {
         const { source, skill } = trustTarget(registry, snapshot, String(input.arguments['source']));
         if (source.trusted)
-          throw new PithError('not_allowed', `the skills of ${source.label} are always trusted: ${trustedWithoutAsking(source)}`, {
-            cure: 'list them under skills.disabled, or leave the source out with skills.sources',
-          });
+          throw new PithError(
+            'not_allowed',
+            `the skills of ${printableLine(source.label)} are always trusted: ${trustedWithoutAsking(source)}`,
+            {
+              cure: 'list them under skills.disabled, or leave the source out with skills.sources',
+            },
+          );
         await registry.trust.store.file.change(realOf(source.directory) ?? source.directory, context.clock, (recorded) => {
           const before = recorded ?? registry.trust.sourceRecord(source);
           const skills = new Map(skill === null ? [] : before?.skills);
@@ -68,7 +72,7 @@ export function untrust(context: ExtensionContext): Command {
         });
         const what = skill === null ? source.label : `${source.label}/${skill.id}`;
         io.json({ source: source.label, untrusted: what });
-        io.print(`No longer trusted: ${what}.`);
+        io.print(`No longer trusted: ${printableLine(what)}.`);
       }),
   };
 }
@@ -76,7 +80,7 @@ export function untrust(context: ExtensionContext): Command {
 interface Looked {
   readonly skill: Skill;
   readonly trusted: TrustedTree;
-  readonly tree: SkillTree;
+  readonly tree: FolderTree;
   readonly findings: readonly SkillFinding[];
   /** False: no extension that scans is on. */
   readonly isScanned: boolean;
@@ -98,14 +102,18 @@ async function lookAt(
     const { tree, trusted } = await registry.trust.look(source, subject);
     const file = tree.tree.entries.find(({ path }) => skill.file.endsWith(`/${path}`));
     if (trusted.tree !== before.trusted.tree || tree.stats !== before.tree.stats || file === undefined || file.stamp !== skill.stamp)
-      throw new PithError('not_allowed', `skill '${skill.id}' changed while it was looked at`, { where: skill.file, cure: 'try again' });
-    looked.push({ skill, trusted, tree, findings: findings ?? [], isScanned: findings !== null });
+      throw new PithError('not_allowed', `skill '${printableLine(skill.id)}' changed while it was looked at`, {
+        where: skill.file,
+        cure: 'try again',
+      });
+    const read = await withContents(tree.tree); // a person sees too what only begins as a script
+    looked.push({ skill, trusted, tree: read, findings: findings ?? [], isScanned: findings !== null });
   }
   return { looked, unread };
 }
 
 /** What lies there, whoever scans it. */
-function contentsOf({ skill: { toolsets }, tree: { tree } }: Looked) {
+function contentsOf({ skill: { toolsets }, tree }: Looked) {
   return {
     files: tree.files.map(({ path, size }) => ({ path, size })),
     links: tree.links.map(({ path, target }) => ({ path, target })),
@@ -124,7 +132,7 @@ async function isWanted(looked: readonly Looked[], io: CommandIO): Promise<boole
   const serious = looked.filter(({ findings }) => findings.some(({ severity }) => severity === 'high'));
   if (serious.length === 0) return true;
   io.error(
-    `pith: nothing was trusted: ${serious.map(idOf).join(', ')} ${serious.length === 1 ? 'has' : 'have'} findings of severity high; run it in a terminal and look at them`,
+    `pith: nothing was trusted: ${printableLine(serious.map(idOf).join(', '))} ${serious.length === 1 ? 'has' : 'have'} findings of severity high; run it in a terminal and look at them`,
   );
   return false;
 }
@@ -146,13 +154,13 @@ async function record(registry: SkillRegistry, target: TrustTarget, looked: read
 }
 
 function print({ source, left }: TrustTarget, looked: readonly Looked[], unread: readonly string[], io: CommandIO): void {
-  io.print(`${source.label}: ${source.directory}`);
+  io.print(printableLine(`${source.label}: ${source.directory}`));
   for (const one of looked) {
     const { skill, findings } = one;
     const { files, links, scripts, toolsets } = contentsOf(one);
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     io.print(
-      `\n${skill.id}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${bytes} bytes${skill.reason === null ? '' : `; ${skill.reason}`}`,
+      `\n${printableLine(`${skill.id}: ${files.length} ${files.length === 1 ? 'file' : 'files'}, ${bytes} bytes${skill.reason === null ? '' : `; ${skill.reason}`}`)}`,
     );
     for (const path of scripts) io.print(`  script   ${printableLine(path)}`);
     for (const toolset of toolsets) io.print(`  toolset  ${printableLine(toolset)}`);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Places, type Command, type CommandContext } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { diagnosticJson, diagnosticText } from '@pith/skill-files';
 
 export function validate(context: CommandContext): Command {
@@ -23,7 +24,9 @@ export function validate(context: CommandContext): Command {
         io.json(results.map(({ path, valid, diagnostics }) => ({ path, valid, diagnostics: diagnostics.map(diagnosticJson) })));
       for (const { path, valid, diagnostics } of results) {
         for (const diagnostic of diagnostics) io.print(diagnosticText(diagnostic));
-        io.print(`${path}: ${valid ? 'valid' : 'invalid'}${valid && diagnostics.length > 0 ? `, ${diagnostics.length} to look at` : ''}`);
+        io.print(
+          `${printableLine(path)}: ${valid ? 'valid' : 'invalid'}${valid && diagnostics.length > 0 ? `, ${diagnostics.length} to look at` : ''}`,
+        );
       }
       return results.every(({ valid }) => valid) ? 0 : 1;
     },

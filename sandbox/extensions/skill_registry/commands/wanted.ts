@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { type Diagnostic, PithError } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/names.ts';
@@ -16,10 +16,13 @@ export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot
   if (absent !== null) {
     const { file, message, cure } = absent;
     const where = file === undefined ? '' : ` in ${file}`;
-    throw new PithError('skill_not_found', `'${reference}'${where} is no skill: ${message}`, { where: file, cure });
+    throw new PithError('skill_not_found', printableLine(`'${reference}'${where} is no skill: ${message}`), {
+      where: file,
+      cure: cure === undefined ? undefined : printableLine(cure),
+    });
   }
   const hint = didYouMean(reference, [...snapshot.skills.keys(), ...snapshot.aliases.keys()]);
-  throw new PithError('skill_not_found', `no skill is named '${reference}'${hint}`, { cure: 'see pith skills list --all' });
+  throw new PithError('skill_not_found', `no skill is named '${printableLine(reference)}'${hint}`, { cure: 'see pith skills list --all' });
 }
 
 /** What a person means by the argument of `skills trust`. */
@@ -40,7 +43,7 @@ export function trustTarget({ sources }: SkillRegistry, snapshot: Snapshot, refe
   if (source !== undefined) {
     const all = snapshot.all.filter((skill) => skill.source === source.label);
     if (all.length === 0)
-      throw new PithError('skill_not_found', `the source '${source.label}' has no skills`, {
+      throw new PithError('skill_not_found', `the source '${printableLine(source.label)}' has no skills`, {
         where: source.directory,
         cure: 'see pith skills list --all',
       });
@@ -51,12 +54,12 @@ export function trustTarget({ sources }: SkillRegistry, snapshot: Snapshot, refe
   const its = skill && sources.find(({ label }) => label === skill.source);
   if (skill === undefined || its === undefined) {
     const labels = sources.filter(({ trusted }) => !trusted).map(({ label }) => label);
-    throw new PithError('skill_not_found', `no source of skills is called '${reference}'${didYouMean(reference, labels)}`, {
+    throw new PithError('skill_not_found', `no source of skills is called '${printableLine(reference)}'${didYouMean(reference, labels)}`, {
       cure: 'name one as pith skills list --all shows it, or source/id for one skill',
     });
   }
   if (skill.state === 'invalid')
-    throw new PithError('not_allowed', `skill '${skill.id}' is invalid: ${skill.reason ?? ''}`, {
+    throw new PithError('not_allowed', printableLine(`skill '${skill.id}' is invalid: ${skill.reason ?? ''}`), {
       where: skill.file,
       cure: 'fix it first',
     });

@@ -55,7 +55,7 @@ async function copy(ports: ToolPorts, skill: Skill, { path: file, to }: Asked, {
       `Copied ${from} of ${printableLine(skill.id)} to ${where} (${resource.bytes.length} bytes). It may be changed there.`,
       skill,
       {
-        title: `Resource ${from} of ${skill.id} copied to ${where}`,
+        title: `Resource ${from} of ${printableLine(skill.id)} copied to ${where}`,
         path: resource.path,
         to: where,
       },

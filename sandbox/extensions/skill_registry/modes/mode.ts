@@ -9,7 +9,7 @@ export const OWN_MODES: ReadonlySet<string> = new Set(['catalog', 'single_tool',
 type Asking = Pick<ExtensionContext, 'find' | 'logger' | 'clock'>;
 
 /** A turn waits no longer for what another extension has to say: the catalog itself must not be late. */
-const PATIENCE_MS = 250;
+const TIMEOUT_MS = 250;
 
 /** How an agent meets its skills: `catalog`, `single_tool`, `none`, or the word of another extension that serves it. A mode that nothing serves now is a catalog. */
 export async function modeOf(context: Asking, agent: AgentSpec): Promise<string> {
@@ -36,7 +36,7 @@ async function answers<P extends object, T>(
   const each = find(protocol).map(async (provider): Promise<T | null> => {
     const { extensionId } = provider;
     try {
-      return await within(clock, PATIENCE_MS, ask(provider), () => null);
+      return await within(clock, TIMEOUT_MS, ask(provider), () => null);
     } catch (error) {
       logger.warn(`'${extensionId}' failed, and '${protocol.id}' goes on without it`, { error: messageOf(error) });
       return null;

@@ -1,4 +1,5 @@
 import { type AgentSpec, defineTool, type Tool, type ToolCall, toolError, toolResult, type ToolResult, type TurnEvent, z } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsSkill } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
@@ -47,7 +48,9 @@ async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal,
   const own = ports.workers.get(thread) ?? null; // null: it had come to its end before
   ports.workers.delete(thread);
   const tools = own === null ? NOTHING_MISSING : allowedTools(skill.allowedTools, [...agentTools, ...own]);
-  return end === null ? toolError('aborted', `skill '${skill.id}' was stopped before it began`) : resultOf(skill, tools, thread, end);
+  return end === null
+    ? toolError('aborted', `skill '${printableLine(skill.id)}' was stopped before it began`)
+    : resultOf(skill, tools, thread, end);
 }
 
 /** The skill as an agent: its body is bound, so that it stands in the instructions and its files can be read. */
@@ -56,7 +59,7 @@ function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[], mo
     ...agent,
     id: `skill:${skill.id}`, // no declared agent has a colon in its id
     name: skill.name,
-    description: `Carries out the skill '${skill.id}' for '${agent.id}'`,
+    description: `Carries out the skill '${printableLine(skill.id)}' for '${agent.id}'`,
     integrationMode: 'none',
     instructions: '',
     prompt: null,
@@ -76,7 +79,8 @@ function resultOf(
   { reason, text, usage, error }: End,
 ): ToolResult {
   const { id, name, directory } = skill;
-  const options = { title: `Skill ${id} run: ${reason}`, metadata: { skill_id: id, skill_name: name, directory, reason, thread } };
+  const shown = printableLine(id);
+  const options = { title: `Skill ${shown} run: ${reason}`, metadata: { skill_id: id, skill_name: name, directory, reason, thread } };
   if (reason === 'done' || reason === 'limit') {
     const without = [...missing, ...patterns];
     const stopped = error === undefined ? {} : { stopped: error.message };
@@ -84,7 +88,8 @@ function resultOf(
     return toolResult({ skill: id, reason, text, ...stopped, ...notes, usage: { ...usage } }, options);
   }
   const sofar = text === '' ? '' : `; so far it said: ${text}`;
-  if (reason === 'awaiting_approval') return toolError('awaiting_approval', `skill '${id}' waits for a person's answer${sofar}`, options);
-  if (reason === 'aborted') return toolError('aborted', `skill '${id}' was stopped${sofar}`, options);
-  return toolError(error?.code ?? 'internal', `skill '${id}' failed: ${error?.message ?? 'it gave no reason'}${sofar}`, options);
+  if (reason === 'awaiting_approval')
+    return toolError('awaiting_approval', `skill '${shown}' waits for a person's answer${sofar}`, options);
+  if (reason === 'aborted') return toolError('aborted', `skill '${shown}' was stopped${sofar}`, options);
+  return toolError(error?.code ?? 'internal', `skill '${shown}' failed: ${error?.message ?? 'it gave no reason'}${sofar}`, options);
 }

@@ -29,7 +29,7 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
   if (isToolResult(loaded)) return loaded;
   const { load, text, parts, stale } = loaded;
   const isWhole = parts === 1;
-  const title = `Skill ${skill.id} loaded`;
+  const title = `Skill ${printableLine(skill.id)} loaded`;
   if (ports.turns.activate(call.turn, load)) {
     // A turn is one run: the next one begins with none active.
     ports.turns.record(call.turn, { ...load, again: true });

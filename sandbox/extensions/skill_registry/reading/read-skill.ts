@@ -1,5 +1,5 @@
 import { type ExtensionContext, isToolResult, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
-import { nearest } from '@pith/plain-text';
+import { nearest, printableLine } from '@pith/plain-text';
 import { findReadable, type ScopeCache, type SkillScope } from '../catalog/scope.ts';
 import { findSkill } from '../scan/names.ts';
 import type { SkillsConfig } from '../config.ts';
@@ -71,7 +71,10 @@ export async function loadPart(
   const text = parts[part - 1];
   const count = parts.length;
   if (text === undefined)
-    return skillError('part_not_found', `Skill '${skill.id}' has ${count} part${count === 1 ? '' : 's'}; part ${part} does not exist.`);
+    return skillError(
+      'part_not_found',
+      `Skill '${printableLine(skill.id)}' has ${count} part${count === 1 ? '' : 's'}; part ${part} does not exist.`,
+    );
   return { load: { skillId: skill.id, state: 'loaded', how, sha256, ...(count === 1 ? {} : { part }) }, text, parts: count, stale };
 }
 
@@ -82,7 +85,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
   const { load, text, parts, stale } = loaded;
   const { sha256 } = load;
   const familiarity = ports.turns.familiarity(call.turn, load);
-  const title = `Skill ${skill.id} loaded`;
+  const title = `Skill ${printableLine(skill.id)} loaded`;
   if (familiarity === 'same') {
     ports.turns.record(call.turn, { ...load, again: true });
     return skillResult(renderPointer(skill.id, sha256, part, parts), skill, { title });
@@ -117,18 +120,22 @@ function requireSkill(snapshot: Snapshot, scope: SkillScope, given: string, sear
   if (waiting?.state === 'untrusted' && scope.allows(waiting) && !scope.denies(waiting)) return noLongerTrusted(waiting);
   const ids = [...scope.readable.keys()].sort();
   const near = nearest(name, ids, 3);
-  const shown = name.length > 80 ? `${name.slice(0, 80)}…` : name;
+  const shown = printableLine(name, 81);
   return skillError(
     'skill_not_found',
     [
       `Skill '${shown}' was not found; it may have been removed.`,
-      ...(near.length === 0 ? [] : [`Nearest: ${near.join(', ')}.`]),
-      ids.length <= 20 ? (ids.length === 0 ? 'There are no skills.' : `All skills: ${ids.join(', ')}.`) : search,
+      ...(near.length === 0 ? [] : [`Nearest: ${near.map((id) => printableLine(id)).join(', ')}.`]),
+      ids.length <= 20
+        ? ids.length === 0
+          ? 'There are no skills.'
+          : `All skills: ${ids.map((id) => printableLine(id)).join(', ')}.`
+        : search,
     ].join(' '),
   );
 }
 
-/** Of a body in one part, whichever way it is read. */
+/** Of a body in one part, whichever tool reads it. */
 export const PART_TOKENS = 16_000;
 
 /** Cuts a long text at line ends, else between characters; joined again the parts are the text. */

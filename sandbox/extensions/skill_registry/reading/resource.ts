@@ -15,7 +15,7 @@ export async function readSkillResource(
   const resource = await readResource(skill.realDirectory, path, { part, signal });
   if (resource.kind === 'refused') return noResource(skill);
   turns.record(turn, { skillId: skill.id, state: 'resource_read', path: resource.path });
-  const title = `Resource ${printableLine(resource.path)} of ${skill.id} read`;
+  const title = `Resource ${printableLine(resource.path)} of ${printableLine(skill.id)} read`;
   const options = { title, path: resource.path };
   if (resource.kind === 'binary') {
     return skillResult(
@@ -31,5 +31,8 @@ export async function readSkillResource(
 
 /** The same words for every path, so that nobody learns whether something is there. */
 export function noResource({ id }: Skill): ToolResult {
-  return skillError('resource_not_found', `That is not a readable resource of skill '${id}'. read_skill lists its resource files.`);
+  return skillError(
+    'resource_not_found',
+    `That is not a readable resource of skill '${printableLine(id)}'. read_skill lists its resource files.`,
+  );
 }

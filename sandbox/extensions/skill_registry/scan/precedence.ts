@@ -102,7 +102,7 @@ function refusalOf(candidate: Candidate, filters: Filters): { state: SkillState;
   if (filters.onlyListed && !listed) return { state: 'disabled', reason: 'it is not listed under skills.allowed' };
   const off = listed || filters.isEnabled(named) ? null : offByItself(fields);
   if (off !== null) return { state: 'disabled', reason: `${off}; to have it, write into pith.yaml  skills: { enable: [${found.id}] }` };
-  if (distrust === null) return null;
+  if (distrust === null || distrust.isUndecided === true) return null;
   return { state: 'untrusted', reason: distrust.reason, ...(distrust.isChange ? { note: notOffered(candidate, distrust) } : {}) };
 }
 
@@ -114,6 +114,14 @@ function notOffered({ source, found }: Candidate, { reason }: Distrust): Diagnos
     file: found.file,
     cure: `look at it and decide: pith skills trust ${source.label}/${found.id}`,
   };
+}
+
+/** Of a skill that the scan of a running Pith may still hold back. */
+export const SKILL_UNSCANNED = 'skill_unscanned';
+
+function notScanned({ found: { file }, distrust }: Candidate): readonly Diagnostic[] {
+  if (distrust?.isUndecided !== true) return [];
+  return [{ severity: 'info', code: SKILL_UNSCANNED, message: distrust.reason, file }];
 }
 
 /** Of a skill that waits because it is not what a person trusted, or came later. */
@@ -135,13 +143,15 @@ function addressOf({ label, directory }: Source, found: FoundSkill): string {
   return canonical(`${label}${found.directory.slice(directory.length)}`);
 }
 
-function toSkill({ source, found, fields }: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
+function toSkill(candidate: Candidate, state: SkillState, reason: string | null, extra?: Diagnostic): Skill {
+  const { source, found, fields } = candidate;
   const earlier = made.get(found);
-  const count = found.parsed.diagnostics.length + (found.good ? 1 : 0) + (extra ? 1 : 0);
+  const unscanned = notScanned(candidate);
+  const count = found.parsed.diagnostics.length + (found.good ? 1 : 0) + unscanned.length + (extra ? 1 : 0);
   const same = earlier?.state === state && earlier.reason === reason && earlier.source === source.label;
   const isReported = extra === undefined || earlier?.diagnostics.at(-1)?.message === extra.message;
   if (same && isReported && earlier.diagnostics.length === count && earlier.tokensEstimated === (found.bodyTokens === null)) return earlier;
-  const own = found.good === null ? found.parsed.diagnostics : [lastGoodUsed(found), ...found.parsed.diagnostics];
+  const own = [...(found.good === null ? [] : [lastGoodUsed(found)]), ...unscanned, ...found.parsed.diagnostics];
   const skill: Skill = {
     id: found.id,
     ...fields,
@@ -198,10 +208,12 @@ function isSameContent(a: FoundSkill, b: FoundSkill): boolean {
 
 function digestOf(found: FoundSkill): string | null {
   if (found.digest !== null) return found.digest;
-  if (sizeOf(found.stamp) > 1024 * 1024 || found.parsed.diagnostics.some(({ code }) => code === 'file_unreadable')) return null;
+  if (sizeOf(found.stamp) > 1024 * 1024 || found.parsed.diagnostics.some(({ code }) => NOT_READ.has(code))) return null;
   try {
     return (found.digest = createHash('sha256').update(readFileSync(found.file)).digest('hex'));
   } catch {
     return null; // gone meanwhile: the next scan sees it
   }
 }
+
+const NOT_READ: ReadonlySet<string> = new Set(['file_unreadable', 'file_not_regular']);

@@ -98,7 +98,7 @@ export class RankerFeed {
   }
 
   /** Never rejects. */
-  async rank(query: string, asked: RankOptions, patienceMs: number): Promise<readonly RankedSkill[] | NoAnswer> {
+  async rank(query: string, asked: RankOptions, timeoutMs: number): Promise<readonly RankedSkill[] | NoAnswer> {
     const provider = this.options.find();
     if (provider === null) return 'absent';
     const snapshot = this.complete;
@@ -119,11 +119,11 @@ export class RankerFeed {
         isDone = true;
         this.isLate = false;
       });
-    const found = await within(this.options.clock, patienceMs, answer, () => null);
+    const found = await within(this.options.clock, timeoutMs, answer, () => null);
     if (found === null) {
       this.isLate = !isDone;
       late.abort(new PithError('aborted', 'nobody waits for it any more'));
-      return this.complain(`it took longer than ${patienceMs} ms`);
+      return this.complain(`it took longer than ${timeoutMs} ms`);
     }
     if (!Array.isArray(found)) return this.complain(messageOf(found));
     this.hasComplained = false;

@@ -63,19 +63,15 @@ export class SkillSearch {
     await (signal === undefined ? settled : untilAborted(settled, signal));
   }
 
-  /** `patienceMs`: how long to wait for what is being read; 0: answer with what there is. */
-  async rank(
-    snapshot: Snapshot,
-    query: string,
-    { patienceMs, ...asked }: RankOptions & { readonly patienceMs: number },
-  ): Promise<SearchAnswer> {
-    if (patienceMs > 0) await this.prepare(snapshot, patienceMs);
+  /** `waitMs`: how long to wait for what is being read; 0: answer with what there is. */
+  async rank(snapshot: Snapshot, query: string, { waitMs, ...asked }: RankOptions & { readonly waitMs: number }): Promise<SearchAnswer> {
+    if (waitMs > 0) await this.prepare(snapshot, waitMs);
     else this.follow(snapshot);
-    return this.ask(snapshot, query, asked, Math.max(patienceMs, LEAST_MS));
+    return this.ask(snapshot, query, asked, Math.max(waitMs, LEAST_MS));
   }
 
   /** For a command: everything is sent to the ranker first. */
-  async patiently(snapshot: Snapshot, query: string, asked: RankOptions, signal?: AbortSignal): Promise<SearchAnswer> {
+  async rankComplete(snapshot: Snapshot, query: string, asked: RankOptions, signal?: AbortSignal): Promise<SearchAnswer> {
     await this.waitUntilIndexed(snapshot, signal);
     return this.ask(snapshot, query, asked, COMMAND_MS);
   }
@@ -85,7 +81,7 @@ export class SkillSearch {
     if (this.id === null || rankers.includes(this.id)) return [];
     const others = rankers.length === 0 ? 'no extension provides one' : `there is ${rankers.join(', ')}`;
     const message = `skills.ranker names '${this.id}', and no extension of that id ranks now: only ids, names and tags are searched; ${others}`;
-    // Who switches off the usual ranker means it: doctor says what that means, and no conversation begins with it.
+    // Who switches off the usual ranker means it: doctor says what follows, and no conversation begins with it.
     const severity = this.id === DEFAULT_RANKER ? 'info' : 'warning';
     return [{ severity, code: 'ranker_unknown', message, cure: `switch on '${this.id}', or correct skills.ranker` }];
   }

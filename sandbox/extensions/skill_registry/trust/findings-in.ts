@@ -3,7 +3,7 @@ import { once, within } from '@pith/promises';
 import { type SkillFinding, SkillInspector } from '../contract.ts';
 
 /** Nobody waits longer for one scan of one skill. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const MOST = 10_000;
 const LATE = Symbol('late');
 
@@ -31,7 +31,7 @@ export async function findingsIn(
   const each = await Promise.all(
     inspectors.map(async (inspector) => {
       try {
-        const answer = await within(clock, PATIENCE_MS, inspector.inspect(directory), () => LATE);
+        const answer = await within(clock, TIMEOUT_MS, inspector.inspect(directory), () => LATE);
         const { data } = findings().safeParse(answer);
         return data ?? [notScanned(inspector.extensionId, answer === LATE ? 'it took too long' : 'its answer is no list of findings')];
       } catch (error) {

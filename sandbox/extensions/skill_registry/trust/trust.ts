@@ -6,7 +6,7 @@ import {
   type Declared,
   digestCopy,
   digestTree,
-  fileDigest,
+  fileContent,
   type FoundSkill,
   isRisky,
   placeOf,
@@ -31,6 +31,8 @@ export interface Distrust {
   readonly reason: string;
   /** Its source is trusted, and the skill is another, or was not there then: the chat says so. */
   readonly isChange: boolean;
+  /** It may be used, and a process that scans may still hold it back: this one cannot, and only says so. */
+  readonly isUndecided?: true;
 }
 
 /** null for a skill that is trusted. */
@@ -76,11 +78,11 @@ export class Trust {
     const record = this.sourceRecord(source) ?? (await this.#adopted(source, scan));
     const untrusted = untrustedSource(source);
     if (record === null) return { distrustOf: () => untrusted, key: untrusted.reason };
-    const breather = new Yielder();
+    const yielder = new Yielder();
     const found = new Map<string, Distrust>();
     for (const skill of scan.skills.values()) {
       const isUsable = skill.parsed.valid || skill.good !== null;
-      const distrust = isUsable ? await this.#compare(source, record, subjectOf(skill), breather) : null;
+      const distrust = isUsable ? await this.#compare(source, record, subjectOf(skill), yielder) : null;
       if (distrust !== null) found.set(skill.directory, distrust);
     }
     return { distrustOf: ({ directory }) => found.get(directory) ?? null, key: JSON.stringify([...found]) };
@@ -91,32 +93,32 @@ export class Trust {
     if (source.trusted) return null;
     const record = this.sourceRecord(source);
     const distrust = record === null ? untrustedSource(source) : await this.#compare(source, record, skill, new Yielder());
-    return distrust?.reason ?? null;
+    return distrust === null || distrust.isUndecided === true ? null : distrust.reason;
   }
 
   /** Whether these bytes are those of a file that was found trusted: it may have been another while it was read, and be the old one again. */
   async isTrustedText(source: Source, skill: TrustSubject, file: string, sha256: string): Promise<boolean> {
     if (source.trusted) return true;
-    const breather = new Yielder();
-    const tree = await this.#treeOf(source, skill, breather);
+    const yielder = new Yielder();
+    const tree = await this.#treeOf(source, skill, yielder);
     const entry = tree.tree.files.find((one) => one.path === path.basename(file));
-    return entry !== undefined && (await fileDigest(placeOf(tree.tree.directory, entry.path), entry, breather)) === sha256;
+    return entry !== undefined && (await fileContent(placeOf(tree.tree.directory, entry.path), entry, yielder)).sha256 === sha256;
   }
 
   /** Whether a copy of a skill's files, made while they may have been swapped, holds what is trusted. Of changed texts that count without a person, whatever they are. */
   async isTrustedCopy(source: Source, skill: TrustSubject, copy: readonly CopiedFile[]): Promise<boolean> {
     if (source.trusted) return true;
-    const breather = new Yielder();
+    const yielder = new Yielder();
     const known = this.sourceRecord(source)?.skills.get(folderOf(source, skill.directory));
-    const held = await digestCopy(await this.#treeOf(source, skill, breather), copy, skill.declared, breather);
+    const held = await digestCopy(await this.#treeOf(source, skill, yielder), copy, skill.declared, yielder);
     if (known === undefined || held === null) return false;
     return held.tree === known.tree || (this.#options.mode === 'auto' && changedRisks(known.risk, held.risk) === '');
   }
 
   /** A skill as it is now, to be recorded. Rejects when its files cannot be read. */
-  async look(source: Source, skill: TrustSubject, breather = new Yielder()): Promise<Looked> {
-    const tree = await this.#treeOf(source, skill, breather);
-    const digests = await this.#digestsOf(tree, skill.declared, breather);
+  async look(source: Source, skill: TrustSubject, yielder = new Yielder()): Promise<Looked> {
+    const tree = await this.#treeOf(source, skill, yielder);
+    const digests = await this.#digestsOf(tree, skill.declared, yielder);
     return { tree, trusted: { ...digests, stats: tree.settled ? tree.stats : '' } };
   }
 
@@ -126,7 +128,7 @@ export class Trust {
     return record?.withProject === true && trustedWithProject !== true ? null : record;
   }
 
-  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, breather: Yielder): Promise<Distrust | null> {
+  async #compare(source: Source, record: TrustedSource, skill: TrustSubject, yielder: Yielder): Promise<Distrust | null> {
     const known = record.skills.get(folderOf(source, skill.directory));
     if (known?.refused === true) return { reason: 'you took its trust back', isChange: false };
     if (known === undefined && !record.whole)
@@ -135,10 +137,12 @@ export class Trust {
     const changed = (reason: string): Distrust => ({ reason, isChange: true });
     if (known === undefined && this.#options.mode === 'ask') return changed(isNew);
     try {
-      const tree = await this.#treeOf(source, skill, breather);
-      const isScanned = known?.unscanned !== true || this.#options.inspect === undefined;
-      if (known !== undefined && isScanned && tree.settled && tree.stats === known.stats) return null;
-      const looked = await this.look(source, skill, breather);
+      const tree = await this.#treeOf(source, skill, yielder);
+      const isScanned = known?.unscanned !== true;
+      const undecided = this.#options.inspect === undefined ? UNDECIDED : null; // nothing is on that scans: then nothing holds it back
+      if (known !== undefined && tree.settled && tree.stats === known.stats && (isScanned || undecided !== null))
+        return isScanned ? null : undecided;
+      const looked = await this.look(source, skill, yielder);
       const { trusted: now } = looked;
       const isSame = known?.tree === now.tree;
       if (isSame && isScanned) return null;
@@ -150,7 +154,7 @@ export class Trust {
       // What runs is a person's to look at in any case.
       const isText = (file: string) => !looked.tree.tree.entries.some((entry) => entry.path === file && isRisky(entry, now.risk !== ''));
       const why = await this.#scanned(source, skill, looked, isText);
-      if (why === 'unscanned') return null;
+      if (why === 'unscanned') return undecided;
       const reason = why === null ? null : `${text}${why}`;
       const seen = reason === null ? now : { ...(known ?? NO_TREE), flagged: { tree: now.tree, why: reason } };
       this.store.note(realOf(source.directory) ?? source.directory, folderOf(source, skill.directory), seen);
@@ -202,10 +206,10 @@ export class Trust {
     return this.sourceRecord(source);
   }
 
-  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, breather: Yielder): Promise<SkillTree> {
+  async #treeOf({ directory }: Source, { realDirectory }: TrustSubject, yielder: Yielder): Promise<SkillTree> {
     const trees = this.#trees.get(directory) ?? new Map<string, SkillTree>();
     this.#trees.set(directory, trees);
-    const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), breather);
+    const tree = await readTree(realDirectory, trees.get(realDirectory) ?? null, this.#options.clock.now(), yielder);
     trees.set(realDirectory, tree);
     return tree;
   }
@@ -217,11 +221,11 @@ export class Trust {
     for (const gone of [...trees.keys()].filter((folder) => !here.has(folder))) trees.delete(gone);
   }
 
-  #digestsOf(tree: SkillTree, declared: Declared, breather: Yielder): Promise<TreeDigests> {
+  #digestsOf(tree: SkillTree, declared: Declared, yielder: Yielder): Promise<TreeDigests> {
     const key = JSON.stringify([declared.scripts, declared.toolsets]);
     const known = this.#digests.get(tree);
     if (known?.declared === key) return known.digests;
-    const digests = digestTree(tree, declared, breather);
+    const digests = digestTree(tree, declared, yielder);
     this.#digests.set(tree, { declared: key, digests });
     digests.catch(() => this.#digests.delete(tree));
     return digests;
@@ -233,6 +237,12 @@ interface Looked {
   readonly tree: SkillTree;
   readonly trusted: TrustedTree;
 }
+
+const UNDECIDED: Distrust = {
+  reason: 'is not scanned yet: it is offered unless the scan finds something of severity high',
+  isChange: false,
+  isUndecided: true,
+};
 
 /** Stands for a skill of which nothing was trusted yet. */
 const NO_TREE: TrustedTree = { tree: '', risk: '', stats: '' };

@@ -48,13 +48,13 @@ export function scriptResult(
   { maxOutputBytes, fetch }: ScriptEnd,
 ): ToolResult {
   const { exit, stdout, stderr, truncated, stopped } = outcome;
-  const what = `Script ${printableLine(script)} of ${skill.id}`;
+  const what = `Script ${printableLine(script)} of ${printableLine(skill.id)}`;
   const metadata = { skill_id: skill.id, skill_name: skill.name, directory: skill.directory, path: script, exit };
   if (exit === 0 || truncated) {
     const mark = truncated ? `[output cut at ${maxOutputBytes} bytes: the script was ended, and the rest of its output is not known]` : '';
     const printed = `${wholeLines(stdout)}${stderr.trim() === '' ? '' : `[error output]\n${wholeLines(stderr)}`}`;
     const output = `${headAndTail(printed, HEAD, TAIL, CURE)}${wholeLines(mark)}` || '(it printed nothing)';
-    return toolResult(output, { title: lineOf(printableLine(script), skill.id, exit), metadata });
+    return toolResult(output, { title: lineOf(printableLine(script), printableLine(skill.id), exit), metadata });
   }
   const last = stderr.trimEnd().slice(-LAST_CHARACTERS);
   const said = last === '' ? 'it wrote nothing to its error output' : `the end of its error output:\n${last}`;

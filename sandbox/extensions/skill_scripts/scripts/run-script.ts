@@ -4,6 +4,7 @@ import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
 import { codeOf, messageOf, type Places, type ToolResult } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
 import type { SkillRecord } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
 import type { ScriptsConfig } from '../config.ts';
 import { scriptError, scriptResult } from './results.ts';
 import { copySkill, type Digests, findScript, passedNames, type ScriptFile, SkillTooLarge, subjectOf } from './skill-copy.ts';
@@ -66,7 +67,7 @@ export async function runScript(ports: ScriptPorts, skill: SkillRecord, call: Sc
     return await runCopy(ports, skill, call, { copy, digests, confinement });
   } catch (error) {
     if (!(error instanceof SkillTooLarge)) throw error;
-    return { result: scriptError('skill_too_large', `No script of '${skill.id}' can be run: ${error.message}.`), ran: null };
+    return { result: scriptError('skill_too_large', `No script of '${printableLine(skill.id)}' can be run: ${error.message}.`), ran: null };
   } finally {
     await rm(copy, { recursive: true, force: true });
   }
@@ -100,7 +101,7 @@ export function refusalOf({ max_args, max_arg_bytes }: ScriptPorts['settings'], 
 }
 
 function noLongerTrusted(id: string): ToolResult {
-  const message = `Skill '${id}' changed since a person trusted it; a person must look at it first: pith skills trust.`;
+  const message = `Skill '${printableLine(id)}' changed since a person trusted it; a person must look at it first: pith skills trust.`;
   return scriptError('skill_not_offered', message);
 }
 
@@ -129,13 +130,13 @@ async function runCopy(
   if (script === null)
     return refuse(
       'script_not_found',
-      `That is not a script of '${skill.id}' that can be run: scripts are plain files under scripts/. read_skill lists the files.`,
+      `That is not a script of '${printableLine(skill.id)}' that can be run: scripts are plain files under scripts/. read_skill lists the files.`,
     );
   const mustBeAsked = settings.approval === 'ask' || confinement.by === 'nothing';
   if (mustBeAsked && call.approved !== subjectOf(skill, script, { ...settings, confinedBy: confinement.by }))
     return refuse(
       'script_changed',
-      `${script.path} of '${skill.id}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to be asked again.`,
+      `${printableLine(script.path)} of '${printableLine(skill.id)}' is not what a person approved: it, another file of the skill or the settings changed since. Call again to be asked again.`,
     );
   const isConfined = confinement.by === 'bubblewrap';
   const program = await programOf(ports, skill, script, {
@@ -144,14 +145,18 @@ async function runCopy(
     isConfined,
     signal: call.signal,
   });
-  if ('why' in program) return refuse(program.code, `${script.path} of '${skill.id}' was not run: ${program.why}.`);
+  if ('why' in program)
+    return refuse(program.code, `${printableLine(script.path)} of '${printableLine(skill.id)}' was not run: ${program.why}.`);
   const run = async () => {
     const passed = passedNames(script, settings).map((name) => [name, getSecret(name)] as const);
     const env = { ...program.env, ...Object.fromEntries(passed.filter((pair): pair is [string, string] => pair[1] !== null)) };
     return confined.run({ ...program, argv: [...program.argv, ...call.args], env }, call.signal);
   };
   const outcome = await run().catch((error: unknown) =>
-    refuse(codeOf(error, 'script_failed'), `${script.path} of '${skill.id}' was not run: ${messageOf(error)}.`),
+    refuse(
+      codeOf(error, 'script_failed'),
+      `${printableLine(script.path)} of '${printableLine(skill.id)}' was not run: ${messageOf(error)}.`,
+    ),
   );
   if ('result' in outcome) return outcome;
   const ran = { path: script.path, exit: outcome.exit };

@@ -13,6 +13,7 @@ import { createConfinedPrograms } from '@pith/held-process';
 import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { type SkillLibrary, type SkillRecord, skillUsed } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
 import type { ScriptsConfig } from '../config.ts';
 import { presentScript, scriptError } from './results.ts';
 import { type Confinement, confinementOf, refusalOf, runScript, type ScriptPorts } from './run-script.ts';
@@ -71,7 +72,10 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
       if (!('skill' in found)) return scriptError(found.error.code, found.error.message);
       const { skill } = found;
       if (skill.state !== 'offered')
-        return scriptError('skill_not_offered', `Scripts of '${skill.id}' are not run: ${skill.reason ?? skill.state}.`);
+        return scriptError(
+          'skill_not_offered',
+          printableLine(`Scripts of '${printableLine(skill.id)}' are not run: ${skill.reason ?? skill.state}.`),
+        );
       if (settings.sandbox === 'none') warn(call.turn);
       const { result, ran } = await runScript(ports(), skill, {
         script,
@@ -106,7 +110,7 @@ async function fileOf(skill: SkillRecord, given: string, logger: Logger): Promis
     const digests = await copySkill(skill.realDirectory, null);
     return digests === null ? null : findScript(skill, given, digests);
   } catch (error) {
-    logger.debug(`nobody is asked about a script of '${skill.id}', which cannot be read: ${messageOf(error)}`);
+    logger.debug(`nobody is asked about a script of '${printableLine(skill.id)}', which cannot be read: ${messageOf(error)}`);
     return null;
   }
 }
@@ -119,12 +123,12 @@ function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, 
   const names = passedNames(script, settings);
   const kept = (declared?.env ?? []).filter((name) => !names.includes(name));
   const text = [
-    `runs ${path} of the skill '${skill.id}' (${skill.source}, ${skill.realDirectory})`,
-    ...(declared?.description ? [`which says: ${declared.description}`] : []),
+    printableLine(`runs ${path} of the skill '${printableLine(skill.id)}' (${skill.source}, ${skill.realDirectory})`),
+    ...(declared?.description ? [printableLine(`which says: ${declared.description}`)] : []),
     `sha256 ${sha256}`,
     ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
     ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
-    ...(kept.length === 0 ? [] : [`without ${kept.join(', ')}, which it asks for and skills.scripts.env does not list`]),
+    ...(kept.length === 0 ? [] : [`without ${printableLine(kept.join(', '))}, which it asks for and skills.scripts.env does not list`]),
     confinementLine(confinement),
     'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
   ].join('\n');

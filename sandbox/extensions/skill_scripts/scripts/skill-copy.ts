@@ -2,6 +2,7 @@ import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import {
+  beginsAsScript,
   folderTree,
   type Inside,
   openBelow,
@@ -24,6 +25,8 @@ export type Digests = ReadonlyMap<string, FileDigest>;
 export interface FileDigest {
   readonly sha256: string;
   readonly executable: boolean;
+  /** Whether it begins with `#!`. */
+  readonly shebang: boolean;
 }
 
 /** The skill has more files, or larger ones, than are ever copied. */
@@ -79,7 +82,7 @@ async function take(file: Inside, name: string, reading: Reading): Promise<void>
   const after = await file.handle.stat();
   if (!isOwnFile(after) || !(await stillInside(file))) return;
   const executable = (before.mode & 0o111) !== 0;
-  reading.digests.set(name, { sha256: createHash('sha256').update(bytes).digest('hex'), executable });
+  reading.digests.set(name, { sha256: createHash('sha256').update(bytes).digest('hex'), executable, shebang: beginsAsScript(bytes) });
   if (reading.to === null) return;
   const copy = path.join(reading.to, name);
   await writeFile(copy, bytes, { flag: 'wx' });

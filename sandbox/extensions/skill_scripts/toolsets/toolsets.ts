@@ -4,6 +4,7 @@ import { isBelow } from '@pith/safe-files';
 import { placeOfModule } from './module-place.ts';
 import { toolsetLoaded, type ToolsetLoaded } from '../contract.ts';
 import { type SkillLibrary, type SkillRecord, TOOLSET } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
 import { hasToolset, keepOutcome, skillsWithToolsets } from './skill-toolset.ts';
 
 /** A toolset for which nobody has asked for so long is closed; its process has ended long before. */
@@ -41,17 +42,18 @@ export class Toolsets {
     const id = extensionId.slice(TOOLSET.length);
     const skill = (await this.#library.records()).skills.find((each) => each.id === id);
     if (skill === undefined || !hasToolset(skill))
-      return [{ severity: 'error', code: 'provider_unavailable', message: `the skill '${id}' has no tools at the moment` }];
+      return [{ severity: 'error', code: 'provider_unavailable', message: `the skill '${printableLine(id)}' has no tools at the moment` }];
     const { clock } = this.#context;
     this.#open.set(id, clock.now());
     this.#sweep(clock.now());
     try {
-      const { tools, findings } = await this.#opened(skill);
+      const { tools, findings: found } = await this.#opened(skill);
+      const findings = found.map((each) => ({ ...each, message: printableLine(each.message) })); // names of the skill stand in it
       this.#publish({ toolsetId: id, tools, problems: findings.map(({ message }) => message) });
       return findings;
     } catch (error) {
       const cure = error instanceof PithError ? error.cure : undefined;
-      const message = messageOf(error);
+      const message = printableLine(messageOf(error));
       if (!this.#waiting.has(id)) this.#publish({ toolsetId: id, tools: [], problems: [message] });
       return [{ severity: 'error', code: codeOf(error, 'provider_unavailable'), message, ...(cure === undefined ? {} : { cure }) }];
     }
@@ -95,8 +97,8 @@ export class Toolsets {
     { why, cure: install }: { readonly why: string; readonly cure: string },
   ): PithError {
     const code = 'sandbox_unavailable';
-    const message = `the toolset of skill '${id}' cannot run: this system has no sandbox, and you have not allowed it to run without one (digest ${digest}): ${why}`;
-    const cure = `${install}; or allow it once: pith skills allow ${id}`;
+    const message = `the toolset of skill '${printableLine(id)}' cannot run: this system has no sandbox, and you have not allowed it to run without one (digest ${digest}): ${why}`;
+    const cure = `${install}; or allow it once: pith skills allow ${printableLine(id)}`;
     this.#waiting.set(id, { digest, diagnostic: { severity: 'warning', code, message, file: realDirectory, cure } });
     return new PithError(code, message, { cure });
   }

@@ -9,6 +9,7 @@ import {
   type Remote,
 } from 'pith';
 import { RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { clean } from '@pith/skill-files';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
@@ -91,7 +92,7 @@ export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, le
 
 function unknownRanker(named: string, rankers: readonly Remote<RankerProvider>[]): PithError {
   const names = [LEXICAL, FUSED, ...rankers.map(({ extensionId }) => extensionId)].join(', ');
-  return new PithError('not_found', `there is no ranker '${named}'`, { cure: `use one of ${names}` });
+  return new PithError('not_found', `there is no ranker '${printableLine(String(named))}'`, { cure: `use one of ${names}` });
 }
 
 interface Report {
@@ -110,7 +111,9 @@ async function askedOf({ arguments: given, options }: CommandInput, library: Rem
   const skills = await Promise.all(ids.map((id) => library.named(id)));
   const hidden = skills.find((skill) => !isOffered(skill));
   if (hidden === undefined) return skills;
-  throw new PithError('skill_not_offered', `skill '${hidden.id}' is ${hidden.state}: nothing finds it`, { where: hidden.file });
+  throw new PithError('skill_not_offered', `skill '${printableLine(hidden.id)}' is ${hidden.state}: nothing finds it`, {
+    where: hidden.file,
+  });
 }
 
 async function collect(skills: readonly SkillRecord[], library: Remote<SkillLibrary>, learned: (id: string) => readonly string[]) {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { type Command, type CommandIO, type ExtensionContext, PithError, type Remote } from 'pith';
 import type { SkillLibrary } from 'pith/skill_registry';
+import { printableLine } from '@pith/plain-text';
 import { needsPerson } from '@pith/command-line';
 import { stateFolder } from '@pith/safe-files';
 import { LearnedExamples } from './learned-examples.ts';
@@ -42,14 +43,14 @@ function formerFiles(dataDirectory: string): readonly (() => void)[] {
 async function agreed(io: CommandIO, what: string, id: string | null): Promise<boolean> {
   if (!io.interactive)
     throw new PithError('confirmation_needed', `${what} would be removed, and nobody can be asked`, { cure: 'add --yes' });
-  return (await io.ask(`Remove ${what} of ${id ?? 'all skills'}?`, { choices: ['yes', 'no'] })) === 'yes';
+  return (await io.ask(`Remove ${what} of ${id === null ? 'all skills' : printableLine(id)}?`, { choices: ['yes', 'no'] })) === 'yes';
 }
 
 function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | null): void {
   const rows = [...gone].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   io.json({ forgotten: rows.map(([skill, examples]) => ({ id: skill, examples })) });
   const total = rows.reduce((sum, [, examples]) => sum + examples, 0);
-  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${id}'.`);
+  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${printableLine(id)}'.`);
   else io.print(`Removed ${textsOf(total)}: ${rows.map(([skill, examples]) => `${skill} (${examples})`).join(', ')}.`);
 }
 
