@@ -8,7 +8,7 @@ import { ChangeRefused, codeOf, type Words } from './refused.ts';
 /** A process that holds a lock renews its time every second. After five seconds without that the lock is given up. */
 const HEARTBEAT_MS = 1000;
 const STALE_MS = 5000;
-const PATIENCE_MS = 30_000;
+const WAIT_MS = 30_000;
 const LOOK_EVERY_MS = 25;
 
 /** What only one process may do at a time. */
@@ -29,7 +29,7 @@ export async function exclusively<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const lock = path.join(folder.make(), name);
-  const until = clock.now() + PATIENCE_MS;
+  const until = clock.now() + WAIT_MS;
   while (!(await take(lock))) {
     if (clock.now() > until) throw new ChangeRefused({ cure: 'try again when it has ended', ...busy }, { where: lock });
     if (!(await takeAwayStale(lock, clock))) await clock.sleep(LOOK_EVERY_MS, signal);

@@ -2,4 +2,4 @@ export { exclusively, type Exclusion } from './exclusive.ts';
 export { FolderChanges, type FolderChangesOptions, type Staged } from './folder-changes.ts';
 export type { FolderChange } from './journaled.ts';
 export type { EntriesFile } from './entries.ts';
-export type { Refusals, Words } from './refused.ts';
+export { ChangeRefused, type Refusals, type Words } from './refused.ts';

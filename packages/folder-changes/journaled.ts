@@ -112,8 +112,8 @@ function changesIn<Entry>({ journals, directory, root, entries, refusals }: Oper
   const name = journalOf(directory);
   const bytes = journals.read(name, LARGEST_JOURNAL);
   try {
-    const journal = JSON.parse(String(bytes)) as { readonly root: unknown; readonly changes: unknown };
-    if (journal.root !== root) return null;
+    const journal = JSON.parse(String(bytes)) as { readonly root?: unknown; readonly skills?: unknown; readonly changes: unknown };
+    if ((journal.root ?? journal.skills) !== root) return null; // `skills`: as journals before this package named it
     if (!Array.isArray(journal.changes)) throw new TypeError('it has no changes');
     return journal.changes.map((change) => recordedIn(change, entries));
   } catch (error) {

@@ -173,6 +173,26 @@ describe('a command that is killed (S83)', () => {
     expect(box.skills()).toEqual(['.staging', 'letters']);
   });
 
+  it('S83: a journal as earlier versions wrote it is undone, too', async () => {
+    const box = await installSandbox(FILES);
+    await leftovers(box, { journal: true, oldMoved: true, newMoved: false });
+    const installs = stateFolder(dataOf(box), 'installs');
+    const { root, changes } = JSON.parse(String(installs.read('abc.json'))) as { root: string; changes: unknown };
+    installs.writeNow('abc.json', JSON.stringify({ skills: root, changes }));
+    expect((await box.run('list', '')).error).toBe('');
+    expect(bodyOf(path.join(box.sandbox, 'skills/letters/SKILL.md'))).toBe('Old.\n');
+  });
+
+  it('S83: a journal that cannot be read loses nothing, and a list says the cure', async () => {
+    const box = await installSandbox(FILES);
+    await leftovers(box, { journal: true, oldMoved: true, newMoved: false });
+    stateFolder(dataOf(box), 'installs').writeNow('abc.json', '{');
+    const { text } = await box.run('list', '', { all: true });
+    expect(text).toContain(`${path.join(box.sandbox, 'skills')}`);
+    expect(text).toContain('move the file away');
+    expect(readFileSync(path.join(box.sandbox, 'skills/.staging/abc/old/0/SKILL.md'), 'utf8')).toContain('Old.');
+  });
+
   it('T6: what had begun and is confirmed in another data folder is left as it is', async () => {
     const box = await installSandbox(FILES);
     await leftovers(box, { journal: false, oldMoved: true, newMoved: false });
