@@ -124,7 +124,7 @@ async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, h
 /** Pith's own packages: part of what ships, and one built file each for all others. */
 function ownPackage(wanted: string, { bundlePackages, packageRoot }: ImportRules): OnResolveResult {
   const name = wanted.slice(OWN_PACKAGES.length);
-  if (bundlePackages) return { path: path.join(packageRoot, 'packages', name, 'index.ts') };
+  if (bundlePackages) return { path: realPathOf(path.join(packageRoot, 'packages', name, 'index.ts')) };
   const file = path.join(packageRoot, 'dist/packages', `${name}.js`);
   if (/^[\w-]+$/.test(name) && existsSync(file)) return { path: pathToFileURL(file).href, external: true };
   return { errors: [{ text: `Pith has no package '${wanted}'` }] };
