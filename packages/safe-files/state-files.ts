@@ -192,11 +192,9 @@ class CheckedFolder implements StateFolder {
 
   database(name: string): string {
     const file = this.#replaceable(name);
-    fs.closeSync(openFile(file, O_WRONLY | O_APPEND | O_CREAT) as number);
-    for (const beside of ['-wal', '-shm', '-journal']) {
-      const descriptor = openFile(`${file}${beside}`, O_RDONLY);
-      if (descriptor !== null) fs.closeSync(descriptor);
-    }
+    for (const beside of ['-wal', '-shm', '-journal']) isThere(`${file}${beside}`);
+    // Open as a database it is not opened once more: who closes any descriptor of a file gives up all locks that the process has on it.
+    if (!isThere(file)) fs.closeSync(openFile(file, O_WRONLY | O_APPEND | O_CREAT) as number);
     return file;
   }
 
@@ -251,6 +249,13 @@ function isFolder(folder: string): boolean {
 }
 
 /** null when there is none and none is to be made. */
+/** False where nothing is there, or what others may read: `openFile` makes it one's own. Throws as that does. */
+function isThere(file: string): boolean {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (found !== undefined) requireOwnFile(file, found);
+  return found !== undefined && (found.mode & OTHERS) === 0;
+}
+
 function openFile(file: string, flags: number): number | null {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
   if (found) requireOwnFile(file, found); // to open a device can itself do something

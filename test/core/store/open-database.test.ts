@@ -1,7 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../../core/store/index.ts';
+import { stateFolder } from '@pith/safe-files';
+import { checkDatabase, openDatabase } from '../../../core/store/index.ts';
 import { folderWith } from '../../places.ts';
 
 type SqlValue = Parameters<ReturnType<typeof open>['run']>[1];
@@ -24,6 +26,23 @@ describe('openDatabase', () => {
     expect(database.get('PRAGMA journal_mode')).toMatchObject({ journal_mode: 'wal' });
     expect(database.get('PRAGMA synchronous')).toMatchObject({ synchronous: 2 });
     expect(database.get('PRAGMA foreign_keys')).toMatchObject({ foreign_keys: 1 });
+  });
+
+  it('T6 T8: a database that is open here keeps its log when it is looked at again, whatever another process does', () => {
+    const folder = folderWith();
+    const file = stateFolder(folder).database('pith.db');
+    const database = open(file);
+    database.exec('CREATE TABLE t (a INTEGER)');
+    stateFolder(folder).database('pith.db');
+    expect(checkDatabase(file, () => 0)).toEqual([]);
+    database.run('INSERT INTO t VALUES (1)');
+    const log = statSync(`${file}-wal`).ino;
+    const other =
+      "const { DatabaseSync } = require('@photostructure/sqlite'); const it = new DatabaseSync(process.argv[1]); it.prepare('SELECT 1 FROM t').get(); it.close();";
+    execFileSync(process.execPath, ['-e', other, file]);
+    expect(statSync(`${file}-wal`).ino).toBe(log);
+    database.run('INSERT INTO t VALUES (2)');
+    expect(open(file).get('SELECT count(*) AS n FROM t')).toMatchObject({ n: 2 });
   });
 
   it('B12: a long wait within a long wait lasts until the outer one ends', () => {
