@@ -8,6 +8,8 @@ import { ChangeRefused, codeOf, type Words } from './refused.ts';
 /** A process that holds a lock renews its time every second. After five seconds without that the lock is given up. */
 const HEARTBEAT_MS = 1000;
 const STALE_MS = 5000;
+/** Clocks of machines that share a folder differ by less. */
+const AHEAD_MS = 60_000;
 const WAIT_MS = 30_000;
 const LOOK_EVERY_MS = 25;
 
@@ -63,9 +65,12 @@ export function keepFresh(folder: string, clock: Timing): () => void {
   };
 }
 
-/** Whether nobody keeps it fresh. False where there is none. */
+/** Whether nobody keeps it fresh, as the time of its last change says; one far ahead says nothing of a living process. False where there is none. */
 export async function isStale(folder: string, clock: Timing): Promise<boolean> {
-  return clock.now() - ((await statOf(folder))?.mtimeMs ?? Infinity) > STALE_MS;
+  const found = await statOf(folder);
+  if (found === null) return false;
+  const age = clock.now() - found.mtimeMs;
+  return age > STALE_MS || age < -AHEAD_MS;
 }
 
 /** A folder is made by one only. */

@@ -67,7 +67,9 @@ export class FolderChanges<Entry> {
       remove: async () => {
         end();
         // With a journal it holds what could not be put back: the next start tries again.
-        if (!journals.has(journalOf(directory))) await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+        // What cannot be removed now is swept by the next one: the change itself is made.
+        if (!journals.has(journalOf(directory)))
+          await rm(directory, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
         await rmdir(path.dirname(directory)).catch(() => undefined); // others are at work, or it is gone
       },
     };
@@ -98,7 +100,14 @@ export class FolderChanges<Entry> {
     };
     if (!names.some((name) => sweeps || isJournaled(name))) return;
     const work = async () => {
-      for (const name of names) if (await isDone(name)) staging.remove(name);
+      for (const name of names) {
+        if (!(await isDone(name))) continue;
+        try {
+          staging.remove(name);
+        } catch {
+          // It was read-only before it was moved there: it harms nobody, and the next one tries again.
+        }
+      }
     };
     await this.#alone(root, work, signal);
     await rmdir(staging.path).catch(() => undefined); // others are at work

@@ -72,6 +72,7 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
   await journals.write(journalOf(directory), JSON.stringify({ root, changes: recorded }));
   try {
     await apply(operation, recorded);
+    requireOwn(operation);
     journals.remove(journalOf(directory));
   } catch (error) {
     await undo(operation, recorded).catch(() => undefined); // the journal stays, and the next start tries again
@@ -141,6 +142,7 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
   }
   const now = await readEntries(entries, refusals);
   for (const { id, entry } of changes) setEntry(now, id, entry);
+  requireOwn(operation);
   if (now.size > 0 || (await exists(entries.file, refusals.failed))) await writeEntries(entries, now);
 }
 
@@ -174,6 +176,11 @@ async function undo<Entry>(operation: Operation<Entry>, changes: readonly Record
   for (const { id, before } of changed) setEntry(now, id, before);
   if (changed.some(({ entry, before }) => !isDeepStrictEqual(entry, before))) await writeEntries(entries, now);
   journals.remove(journalOf(directory));
+}
+
+/** Throws where another process has undone it: it held this one, which was suspended for long, for dead. */
+function requireOwn<Entry>({ journals, directory, entries, refusals }: Operation<Entry>): void {
+  if (!journals.has(journalOf(directory))) throw new ChangeRefused(refusals.takenOver, { where: entries.file });
 }
 
 function setEntry<Entry>(entries: Map<string, Entry>, id: string, entry: Entry | null): void {

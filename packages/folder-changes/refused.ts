@@ -19,6 +19,8 @@ export interface Refusals {
   damaged(why: string): Words;
   /** What a process that was killed wrote down cannot be understood. */
   journal: Words;
+  /** This process was held up for so long that another undid what it had begun. */
+  takenOver: Words;
   /** Another process does not let go. */
   busy: Words;
   /** The code of everything else. */

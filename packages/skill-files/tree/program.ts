@@ -30,7 +30,7 @@ function partsOf(path: string): readonly [string, ...string[]] {
   return [hidden ? `.${first}` : first, ...rest];
 }
 
-const FOLDERS = ['scripts/', 'toolsets/'];
+const FOLDERS = ['scripts/', 'toolsets/', '.husky/', '.git/', '.github/', '.vscode/', '.claude/', '.circleci/'];
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/u));
@@ -48,6 +48,9 @@ const NAMES = words(`
   cmakelists.txt pom.xml build.xml build.bazel .npmrc .envrc .bashrc .bash_profile .profile .zshrc .zshenv .zprofile
   .gitmodules .pre-commit-config.yaml .pre-commit-config.yml .gitlab-ci.yml docker-compose.yml docker-compose.yaml
   compose.yml compose.yaml .mcp.json hooks.json tasks.json launch.json crontab
+  requirements.txt constraints.txt pipfile lefthook.yml lefthook.yaml .lintstagedrc .yarnrc .yarnrc.yml pnpm-workspace.yaml
+  package-lock.json pnpm-lock.yaml yarn.lock go.mod mise.toml .mise.toml .tool-versions turbo.json wrangler.toml
+  playbook.yml playbook.yaml .eslintrc.json .babelrc .prettierrc settings.json
 `);
 
 const ENDINGS = words(`
@@ -61,5 +64,5 @@ const ENDINGS = words(`
   el elc lisp lsp cl scm rkt ss vim nix mk mak mkfile just ninja cmake bzl bazel dockerfile
   so dll dylib ko sys node wasm wat elf run app appimage deb rpm apk dmg pkg snap flatpak
   scpt scptd applescript jxa workflow desktop service timer socket plist mobileconfig terminal
-  docm dotm xlsm xltm xlam pptm
+  tf tfvars hcl docm dotm xlsm xltm xlam pptm
 `);

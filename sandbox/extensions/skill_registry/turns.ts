@@ -93,8 +93,12 @@ export class SkillTurns {
   familiarity(turn: TurnInfo, load: SkillLoad): Familiarity {
     const digest = digestOf(load, turn);
     const held = turn.held.filter((each) => each.key === load.skillId && compactionsIn(each.digest) === turn.compactions);
-    if (held.some((each) => each.digest === digest)) return 'same';
-    return held.some((each) => !each.digest.startsWith(load.sha256)) ? 'changed' : 'new';
+    const version = (each: string) => each.slice(0, load.sha256.length);
+    const latest = held.at(-1)?.digest ?? '';
+    // What was read last is what counts: an earlier text that is back again is a change.
+    if (held.some((each) => each.digest === digest) && version(latest) === load.sha256) return 'same';
+    if (latest !== '' && version(latest) !== load.sha256) return 'changed';
+    return 'new';
   }
 
   /** Whether the tool `skill` loaded it in this turn, and no compaction has come since; from now on it has. */

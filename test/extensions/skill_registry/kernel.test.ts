@@ -182,6 +182,17 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(await resultOf('read_skill', { skill_id: 'alpha' })).toContain('BODY-TWO');
   });
 
+  it('S43 gives an earlier text again that is back, because the latest in the thread is another', async () => {
+    const write = (body: string) => pith.write('skills/alpha/SKILL.md', skillText({ name: 'alpha', body: `${body}\n` }));
+    await start(skill('alpha', { body: 'BODY-ONE\n' }));
+    await resultOf('read_skill', { skill_id: 'alpha' });
+    await write('BODY-TWO');
+    expect(await resultOf('read_skill', { skill_id: 'alpha' })).toContain('BODY-TWO');
+    await write('BODY-ONE');
+    expect(await resultOf('read_skill', { skill_id: 'alpha' })).toMatch(/note: this skill has changed[^]*BODY-ONE/);
+    expect(await resultOf('read_skill', { skill_id: 'alpha' })).toMatch(/^Skill `alpha` is already loaded above/);
+  });
+
   it('S44 S45 reads text, describes binaries, and refuses everything else with the same words', async () => {
     await start({
       ...skill('alpha'),

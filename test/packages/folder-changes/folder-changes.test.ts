@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { FolderChange, Staged } from '@pith/folder-changes';
@@ -69,4 +69,30 @@ it('S83: a file of entries that is damaged, or a link, stops everything and is n
   symlinkSync(path.join(root, 'elsewhere'), path.join(linked, 'lock.json'));
   await expect(changesIn(linked).entries()).rejects.toThrow('a link stands in its place');
   expect(existsSync(path.join(root, 'folders/one'))).toBe(false);
+});
+
+it('S83: a change that another process undid meanwhile writes nothing more and says so', async () => {
+  const root = folderWith({ 'folders/one/text.md': 'old' });
+  const changes = changesIn(root);
+  const staged = await changes.stage();
+  const journals = path.join(root, 'journals');
+  const watching = setInterval(() => {
+    // As who takes it over does when it has put everything back.
+    const names = existsSync(journals) ? readdirSync(journals) : [];
+    for (const name of names.filter((one) => !one.startsWith('.'))) rmSync(path.join(journals, name));
+  }, 0);
+  const changed = staged.change(Array.from({ length: 40 }, (_, at) => change(staged, `skill-${at}`)));
+  await expect(changed).rejects.toThrow('another process undid it');
+  clearInterval(watching);
+  expect(entriesIn(root)).toEqual({});
+});
+
+it('S83: a lock whose time lies far ahead is taken over, and one that cannot be swept stops nobody', async () => {
+  const root = folderWith({ 'folders/.busy/keep': '', 'folders/.staging/left/done/0/file': 'x' });
+  const ahead = new Date(Date.now() + 3_600_000);
+  utimesSync(path.join(root, 'folders/.busy'), ahead, ahead);
+  const staged = await changesIn(root).stage();
+  await staged.change([change(staged, 'one')]);
+  await staged.remove();
+  expect(text(root, 'one')).toBe('new');
 });

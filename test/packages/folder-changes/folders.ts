@@ -26,6 +26,7 @@ export function changesIn(root: string): FolderChanges<Entry> {
       editedMeanwhile: named('edited_meanwhile'),
       damaged: named('damaged'),
       journal: { code: 'journal_damaged', message: 'the journal cannot be read' },
+      takenOver: { code: 'taken_over', message: 'another process undid it' },
       busy: { code: 'busy', message: 'another process is at work' },
       failed: 'failed',
     },

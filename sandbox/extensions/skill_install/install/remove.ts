@@ -36,13 +36,14 @@ export async function removeSkill(
   const folder = path.relative(realOf(target.skills)!, inReal(skill));
   const entry = folder === skill.id ? ((await installedIn(context, target)).get(skill.id) ?? null) : null;
   const report = (removed: boolean) => ({ id: skill.id, removed, source: target.source, path: skill.directory, installed: entry !== null });
-  if (!yes && !(await agreed(skill, entry, target, io))) {
+  const seen = await digestAt(skill);
+  if (!yes && !(await agreed(skill, entry, seen, { target, io }))) {
     io.print('Nothing was removed.');
     io.json(report(false));
     return 1;
   }
   const remove = async ({ change }: Staging): Promise<number> => {
-    await change([{ folder, id: entry === null ? '' : skill.id, from: null, entry: null }]);
+    await change([{ folder, id: entry === null ? '' : skill.id, from: null, entry: null, ...(seen === null ? {} : { expects: seen }) }]);
     io.print(`Removed ${printableLine(skill.id)} from ${target.label}.`);
     io.json(report(true));
     return 0;
@@ -87,9 +88,19 @@ function inReal({ directory }: SkillRecord): string {
   return path.join(realOf(path.dirname(directory)) ?? path.dirname(directory), path.basename(directory));
 }
 
-async function agreed(skill: SkillRecord, entry: Installed | null, target: SkillPlace, io: CommandIO): Promise<boolean> {
+/** What a person is asked about: what is written there afterwards is not removed. null for a link, which alone goes, and for what cannot be read. */
+async function digestAt({ directory }: SkillRecord): Promise<string | null> {
+  return (await lstat(directory)).isSymbolicLink() ? null : treeDigest(directory).catch(() => null);
+}
+
+async function agreed(
+  skill: SkillRecord,
+  entry: Installed | null,
+  seen: string | null,
+  { target, io }: { readonly target: SkillPlace; readonly io: CommandIO },
+): Promise<boolean> {
   const link = (await lstat(skill.directory)).isSymbolicLink();
-  const edited = entry !== null && !link && (await treeDigest(skill.directory)) !== entry.digest;
+  const edited = entry !== null && !link && seen !== entry.digest;
   const lost = link
     ? 'It is a link; what it leads to stays.'
     : entry === null

@@ -67,6 +67,11 @@ function refusalsOf(label: string): Refusals {
       message: 'an installation was interrupted, and its journal cannot be read',
       cure: 'move the file away; what it had moved stays in .staging of the skills folder',
     },
+    takenOver: {
+      code: 'install_failed',
+      message: 'this command was held up, and another process undid what it had begun',
+      cure: 'run it again',
+    },
     busy: { code: 'install_busy', message: 'another process is installing skills' },
     failed: 'install_failed',
   };
