@@ -6,6 +6,7 @@ import { renderCatalog } from '../../../sandbox/extensions/skill_registry/catalo
 import { listResult } from '../../../sandbox/extensions/skill_registry/reading/list.ts';
 import { scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
 import type { Skill } from '../../../sandbox/extensions/skill_registry/skill.ts';
+import { leastCpu } from '../../waiting.ts';
 import { agentOf, skillOf, snapshotOf } from './skill-values.ts';
 
 const SHARED = path.resolve(import.meta.dirname, '../../../../shared');
@@ -99,17 +100,12 @@ describe('R11 the richest form that has room for all', () => {
   });
 
   it.each([2000, 20_000])(
-    'R11 the catalog of 10,000 skills holds the event loop for less than 50 ms, also where all are pinned (budget %i)',
-    (budget) => {
+    'R11 10,000 skills hold the event loop for less than 50 ms, also where all are pinned (budget %i)',
+    async (budget) => {
       const skills = made(10_000);
       const pinned = skills.map(({ id }) => id);
       for (const options of [{ budget }, { budget, pinned }]) {
-        const taken = Array.from({ length: 5 }, () => {
-          const began = performance.now();
-          renderCatalog(skills, options);
-          return performance.now() - began;
-        });
-        expect(Math.min(...taken)).toBeLessThan(50); // others use this machine, too: the best of five
+        expect(await leastCpu(() => renderCatalog(skills, options), 50)).toBeLessThan(50);
       }
     },
   );
