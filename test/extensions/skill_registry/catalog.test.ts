@@ -161,6 +161,15 @@ describe('the part for one message', () => {
     expect(text.match(/skill-00003/g)).toHaveLength(1);
   });
 
+  it('R11 R12 has whole descriptions for a few skills, and short lines for what the system part lists', () => {
+    const description = `Fills forms ${'of all kinds '.repeat(10)}for people. Use when a form is empty.`;
+    const ranked = [skillOf('forms', { description })];
+    expect(renderTurnPart({ ranked, recent: [], searchReady: true }).text).toContain(`• \`forms\` — ${description}`);
+    expect(renderTurnPart({ ranked, recent: [], searchReady: true, listed: true }).text).toMatch(
+      / — Fills forms .{1,50}… Use when a form is empty\.$/,
+    );
+  });
+
   it('R12 stays within 400 tokens with ids of any length, and says nothing where nothing fits', () => {
     const skills = Array.from({ length: 12 }, (_, at) => skillOf(`${at}${'技能'.repeat(60)}`, { description: '🎉'.repeat(200) }));
     const text = renderTurnPart({ ranked: skills, recent: skills.slice(0, 3), searchReady: false }).text!;

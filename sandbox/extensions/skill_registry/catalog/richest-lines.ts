@@ -47,3 +47,7 @@ function linesWithin(skills: readonly Skill[], room: number, limit: number): Lin
 export function costOf(line: string): number {
   return estimateTokens(line) + 1; // its newline
 }
+
+export function sumOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + costOf(line), 0);
+}

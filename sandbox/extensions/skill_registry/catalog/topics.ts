@@ -11,6 +11,8 @@ export interface Topics {
   readonly other: readonly string[];
 }
 
+/** What skills of no topic are called. */
+export const OTHER = 'other';
 /** A topic of fewer skills says no more than their names would. */
 const FEWEST = 3;
 
@@ -58,7 +60,7 @@ function wordsOf({ id, tags }: Skill, named: Map<string, string>): readonly stri
   for (const tag of tags) {
     let name = named.get(tag);
     if (name === undefined) named.set(tag, (name = headingOf(tag).toLowerCase()));
-    if (name !== '' && !found.includes(name)) found.push(name);
+    if (name !== '' && name !== OTHER && !found.includes(name)) found.push(name);
   }
   for (const word of id.toLowerCase().split(NO_WORD)) if (word.length > 1 && !GENERAL.has(word) && !found.includes(word)) found.push(word);
   return found;

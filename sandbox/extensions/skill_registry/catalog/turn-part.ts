@@ -1,6 +1,6 @@
 import type { Skill } from '../skill.ts';
 import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
-import { costOf, richestLines } from './richest-lines.ts';
+import { richestLines, sumOf } from './richest-lines.ts';
 
 export interface TurnPartInput {
   /** Skills for the user's last texts, best first. */
@@ -9,6 +9,8 @@ export interface TurnPartInput {
   readonly recent: readonly Skill[];
   /** False while the search index is behind the files. */
   readonly searchReady: boolean;
+  /** Whether the system part has a line for each of them already: then a short one is enough. */
+  readonly listed?: boolean;
 }
 
 export interface TurnPart {
@@ -19,16 +21,18 @@ export interface TurnPart {
 }
 
 const BUDGET = 400;
+/** Characters of a line for what has one in the system part. */
+const LISTED = 80;
 /** So many skills are suggested with a message, and `skills eval` counts a skill as found among so many. */
 export const SHOWN_BESIDE = 12;
 
 /** The suggestions that go with the user's message when the catalog does not fit: at most 400 tokens. */
-export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): TurnPart {
+export function renderTurnPart({ ranked, recent, searchReady, listed = false }: TurnPartInput): TurnPart {
   const loaded = recent.slice(0, 4);
   const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN_BESIDE - loaded.length);
   if (shown.length + loaded.length === 0) return { text: searchReady ? null : lines([], [], false).join('\n'), shown: [] };
   const frame = lines([], loaded, searchReady);
-  const found = richestLines(shown, BUDGET - frame.reduce((sum, line) => sum + costOf(line), 0));
+  const found = richestLines(shown, BUDGET - sumOf(frame), listed ? LISTED : undefined);
   if (found === null) return fewest(shown, loaded, searchReady);
   return { text: lines(found.lines, loaded, searchReady).join('\n'), shown: idsOf(loaded, shown) };
 }
