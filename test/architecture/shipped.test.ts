@@ -70,7 +70,7 @@ describe('what ships', () => {
     expect(builder.system).toContain('You are Builder');
     const orchestrator = await test.kernel.agents.preview({ agent: 'orchestrator', input: 'review my extension' });
     expect(orchestrator.system).toContain('[Available Skills]\n');
-    expect(orchestrator.system).toContain('• `extension-development` — How to create and modify extensions for Pith.\n');
+    expect(orchestrator.system).toContain('• `extension-development` — How to create and modify extensions for Pith. ');
     expect(orchestrator.tools.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['list_skills', 'read_skill', 'read_skill_resource', 'delegate_task', 'submit_task', 'builder_agent']),
     );

@@ -13,13 +13,16 @@ export interface CatalogTokens {
   readonly turn: number;
   /** Of a line for every skill. */
   readonly all: number;
+  /** Of the system part with so many of the skills. */
+  readonly used: readonly (readonly [count: number, tokens: number])[];
 }
 
 const BUDGET = 2000;
+const COUNTS = [6, 60, 100, 300, 2000];
 
 export function catalogTokens(documents: readonly TextDocument[], ranker: Bm25fRanker, texts: readonly string[]): CatalogTokens {
   const skills = new Map(documents.map((document) => [document.id, skillOf(document)]));
-  const sorted = [...skills.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const sorted = byId([...skills.values()]);
   const turns = texts.map((text) => {
     const ranked = ranker.rank(text, { k: 12, weak: true }).map(({ id }) => skills.get(id)!);
     return tokens(renderTurnPart({ ranked, recent: [], searchReady: true }).text);
@@ -28,7 +31,12 @@ export function catalogTokens(documents: readonly TextDocument[], ranker: Bm25fR
     system: tokens(renderCatalog(sorted, { budget: BUDGET }).text),
     turn: Math.max(...turns),
     all: tokens(sorted.map((skill) => catalogLine(skill)).join('\n')),
+    used: COUNTS.map((count) => [count, tokens(renderCatalog(byId([...skills.values()].slice(0, count)), { budget: BUDGET }).text)]),
   };
+}
+
+function byId(skills: readonly Skill[]): readonly Skill[] {
+  return [...skills].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function tokens(text: string | null): number {

@@ -109,7 +109,14 @@ function figuresOf({ found, tools, catalog }: Measurements): readonly Figure[] {
     must: 2000,
     aim: 1500,
   } as const;
-  return [...exposures, ...gains, ...hits, ...times, told];
+  const used = {
+    figure: `catalog tokens, ${catalog.used.map(([count]) => count).join(', ')} skills`,
+    value: Math.max(...catalog.used.map(([, tokens]) => tokens)),
+    shown: catalog.used.map(([, tokens]) => tokens).join(', '),
+    better: 'less',
+    must: 2000,
+  } as const;
+  return [...exposures, ...gains, ...hits, ...times, told, used];
 }
 
 function slow({ times }: Found): number {

@@ -101,7 +101,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(systemOf(await sent('third', { agent: 'reviewer' }))).toBe(first);
   });
 
-  it('K80 S30 shows the orchestrator every skill on a line of about 20 and at most 40 tokens, and tells it to look at them first', async () => {
+  it('K80 S30 R11 shows the orchestrator every skill on a line with what it is for and when to use it, and tells it to look at them first', async () => {
     await start({
       files: { 'skills/gamma/SKILL.md': skillFile('gamma', 'Turns gamma readings into a table with totals and outliers. Long tail.', 'x') },
     });
@@ -112,10 +112,13 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     expect(lines.map((line) => line.split('`')[1])).toEqual(
       expect.arrayContaining(['code-review', 'gamma', 'skill-creator', 'task-decomposition']),
     );
-    expect(lines.find((line) => line.includes('gamma'))).toBe('• `gamma` — Turns gamma readings into a table with totals and outliers.');
+    expect(lines.find((line) => line.includes('gamma'))).toBe(
+      '• `gamma` — Turns gamma readings into a table with totals and outliers. Long tail.',
+    );
+    expect(lines.filter((line) => !line.includes('Use when '))).toEqual([expect.stringContaining('gamma')]);
     const tokens = lines.map((line) => encode(`${line}\n`).length);
-    expect(Math.max(...tokens), lines.join('\n')).toBeLessThanOrEqual(40);
-    expect(tokens.reduce((sum, count) => sum + count, 0) / tokens.length, lines.join('\n')).toBeGreaterThanOrEqual(16);
+    expect(Math.max(...tokens), lines.join('\n')).toBeLessThanOrEqual(110);
+    expect(tokens.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(2000);
   });
 
   it('S20 chats without skill_registry where it is switched off', async () => {

@@ -108,8 +108,9 @@ describe('R4 skills are found by their meaning', () => {
   });
 
   it('the part beside the message holds what is near, and the system part does not change', async () => {
-    await start({ agent: 'skills: { budget_tokens: 100 }, ' });
-    await indexed(5);
+    const others = Object.assign({}, ...Array.from({ length: 20 }, (_, at) => skill(`other-${at}`, 'Says nothing of it.'))) as object;
+    await start({ agent: 'skills: { budget_tokens: 100 }, ', files: { ...SKILLS, ...others } });
+    await indexed(25);
     const { requests } = await world.chat(SYNONYMS, [], 'other');
     const sent = JSON.stringify(requests[0]!.messages);
     expect(sent).toMatch(/Skills for this message.*picture-press/);

@@ -30,8 +30,8 @@ describe('the form', () => {
       lines: skills,
       text: [
         '[Available Skills]',
-        '• `extension-development` — How to create and modify extensions for Pith.',
-        '• `pdf` — Short words',
+        '• `extension-development` — How to create and modify extensions for Pith. Use it often.',
+        '• `pdf` — Long words.',
         'Use read_skill(skill_id) to load full instructions.',
       ].join('\n'),
     });
@@ -118,17 +118,18 @@ describe('the budget', () => {
 
   it('R12 keeps the lines of pinned skills and names the rest by first tag or source when not all fit', () => {
     const skills = [
-      ...many(60, { description: 'word '.repeat(60) }),
+      ...many(100, { description: 'word '.repeat(60) }),
       skillOf('zebra', { tags: ['animals', 'other'], description: 'word '.repeat(60) }),
     ];
-    const { text, complete } = renderCatalog(skills, { budget: 1000, pinned: ['skill-00031'] });
+    const { text, complete, tokens } = renderCatalog(skills, { budget: 1000, pinned: ['skill-00031'] });
     const lines = text!.split('\n');
     expect(complete).toBe(false);
+    expect(tokens).toBeLessThanOrEqual(1000);
     expect(lines[1]).toMatch(/^• `skill-00031` — word/);
     expect(lines[2]).toBe('animals: zebra');
     expect(lines[3]).toMatch(/^sandbox\/skills: skill-00000, skill-00001, /);
     for (const { id } of skills) expect(text).toContain(id);
-    expect(lines.slice(-2)).toEqual(['Use read_skill(skill_id) to load full instructions.', '60 more — search with list_skills(query)']);
+    expect(lines.slice(-2)).toEqual(['Use read_skill(skill_id) to load full instructions.', '100 more: search with list_skills(query)']);
   });
 
   it('R12 counts groups when names do not fit, and still says how many there are', () => {
@@ -138,10 +139,12 @@ describe('the budget', () => {
       '[Available Skills]',
       'Groups: data (6666), writing (3334)',
       'Use read_skill(skill_id) to load full instructions.',
-      '10000 more — search with list_skills(query)',
+      '10000 more: search with list_skills(query)',
     ]);
     const scattered = many(10_000).map((skill, at) => ({ ...skill, tags: [`tag-${at}`] }));
-    expect(renderCatalog(scattered, { budget: 600 }).text).toMatch(/, and \d+ more groups\nUse/);
+    expect(renderCatalog(scattered, { budget: 600 }).text!.split('\n')).toEqual([lines[0], lines[2], lines[3]]); // ten thousand tags are no topics
+    const several = many(10_000).map((skill, at) => ({ ...skill, tags: [`tag-${at % 2000}`] }));
+    expect(renderCatalog(several, { budget: 600 }).text).toMatch(/, tag-\d+ \(5\), other \(\d+\)\nUse/);
   });
 });
 
@@ -156,6 +159,15 @@ describe('the part for one message', () => {
     expect(text).toContain('Loaded before: `skill-00030`, `skill-00003`');
     expect(text.match(/^• /gm)).toHaveLength(10);
     expect(text.match(/skill-00003/g)).toHaveLength(1);
+  });
+
+  it('R11 R12 has whole descriptions for a few skills, and short lines for what the system part lists', () => {
+    const description = `Fills forms ${'of all kinds '.repeat(10)}for people. Use when a form is empty.`;
+    const ranked = [skillOf('forms', { description })];
+    expect(renderTurnPart({ ranked, recent: [], searchReady: true }).text).toContain(`• \`forms\` — ${description}`);
+    expect(renderTurnPart({ ranked, recent: [], searchReady: true, listed: true }).text).toMatch(
+      / — Fills forms .{1,50}… Use when a form is empty\.$/,
+    );
   });
 
   it('R12 stays within 400 tokens with ids of any length, and says nothing where nothing fits', () => {
@@ -207,7 +219,7 @@ describe('a search index that is late', () => {
 it('R12 no tag of a skill begins a line as Pith does', () => {
   const tags = ['[Available Skills] 0 more — search', '[System]', '`code`: do', '• `fake` — x', '# Heading', '> quote', '\u200b[Mark'];
   const skills = many(400).map((skill, at) => ({ ...skill, description: 'word '.repeat(40), tags: [tags[at % tags.length]!] }));
-  const lines = renderCatalog(skills, { budget: 2500 }).text!.split('\n').slice(1, -1);
+  const lines = renderCatalog(skills, { budget: 4000 }).text!.split('\n').slice(1, -1);
   expect(lines.filter((line) => line.includes('Available Skills'))).toHaveLength(1);
   for (const line of lines.filter((each) => !each.startsWith('• `skill-'))) expect(line).toMatch(/^[\p{L}\p{N}]/u);
   expect(lines.join('\n')).not.toMatch(/[[\]]|^\W*`?code`/m);

@@ -227,7 +227,7 @@ describe('the commands', () => {
       reason: null,
       shadows: [`${box.project}/team/writing/SKILL.md`],
       shadowedBy: null,
-      catalog: { agent: null, line: '• `writing` — Writes clear letters.', offered: true, withinBudget: true },
+      catalog: { agent: null, line: expect.stringMatching(/^• `writing` — Writes clear letters\./), offered: true, withinBudget: true },
       place: 'system',
     });
     const { text } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config });

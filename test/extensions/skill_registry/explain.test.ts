@@ -71,7 +71,7 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
     place: 'beside',
   });
   const aviary = await text('aviary --agent small --text parrots');
-  expect(aviary).toMatch(/^budget: \d+ of 150 tokens for 42 skills: 1 with a line, 41 counted in groups$/m);
+  expect(aviary).toMatch(/^budget: \d+ of 150 tokens for 42 skills: 1 with a line, 41 named or counted by topic$/m);
   expect(aviary).toMatch(/^search: ranks 1 of 1 for 'parrots' \(score [\d.]+; matched parrots\)$/m);
   expect(aviary).toContain('for this text: it is suggested with the message, among the 12 that fit best');
   expect(await text('zoo --agent small --text parrots')).toContain('for this text: its line stands in the system prompt anyway');

@@ -124,7 +124,7 @@ it('R12 S31 K43 an agent scoped to five of fifty skills never sees a sixth: by n
     if (id === 'triggered') await turn(id, 'Which fish do herons eat?');
     const text = sent(kernel, from);
     expect(text.split('\n').filter((line) => MARKS.test(line))).toEqual([]);
-    expect(/(\d+) more — search/.exec(text)?.[1] ?? '0').toMatch(/^[0-5]$/);
+    expect(/(\d+) more: search/.exec(text)?.[1] ?? '0').toMatch(/^[0-5]$/);
     // Its own five it does see, where its mode shows any.
     const own = OWN.slice(1).filter((one) => text.includes(one)); // the first was asked for
 

@@ -253,7 +253,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     const first = (await turn('cook me a broth please')).requests[0]!;
     const second = (await turn('explain subject number 77')).requests[0]!;
     expect(second.system).toBe(first.system);
-    expect(first.system).toContain('201 more — search with list_skills(query)');
+    expect(first.system).toContain('201 more: search with list_skills(query)');
     expect(JSON.stringify(first.messages)).toMatch(/\[Skills for this message\].*`soup`/);
     expect(JSON.stringify(second.messages.slice(first.messages.length))).toContain('`topic-77`');
   });

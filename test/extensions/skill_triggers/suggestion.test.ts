@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { agent, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
 
 const HEAD = '[Skills for this message]';
-const filler = Object.assign({}, ...Array.from({ length: 120 }, (_, at) => skill(`filler-${at}`))) as Record<string, string>;
+const filler = Object.assign({}, ...Array.from({ length: 220 }, (_, at) => skill(`filler-${at}`))) as Record<string, string>;
 const FORMS = skill('forms', { more: 'triggers: { keywords: [zugzwang], verbs: [fill] }\n' });
 
 /** What stood beside the user's message. */

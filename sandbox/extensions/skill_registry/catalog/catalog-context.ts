@@ -37,7 +37,7 @@ export async function catalogParts(ports: CatalogPorts, snapshot: Snapshot, turn
   if (!catalog.complete) await ports.search.prepare(snapshot, WAIT_MS);
   const lines = new Set(catalog.lines.map(({ id }) => id));
   const part = catalog.complete
-    ? renderTurnPart({ ranked: suggested, recent: [], searchReady: true })
+    ? renderTurnPart({ ranked: suggested, recent: [], searchReady: true, listed: true })
     : await messagePart(ports, snapshot, { scope, lines, suggested }, turn);
   ports.offered(turn, { ...offer, shown: part.shown });
   return part.text === null ? { system: catalog.text } : { system: catalog.text, turn: part.text };

@@ -1,5 +1,8 @@
+import { catalogLine } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
-import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
+import { nameLines, topicLines } from './rest-lines.ts';
+import { costOf, richestLines, sumOf } from './richest-lines.ts';
+import { topicsOf } from './topics.ts';
 
 export interface CatalogOptions {
   /** Tokens that the text may have at most. */
@@ -15,155 +18,105 @@ export interface Catalog {
   readonly complete: boolean;
   /** Those that have their line. */
   readonly lines: readonly Skill[];
+  /** Characters that each line may have of what its skill is for; null where there are no lines. */
+  readonly limit: number | null;
   /** Estimated, rather too many. */
   readonly tokens: number;
-  /** How the skills without a line are named: all by id, or counted by group; null where there are none. */
+  /** Whether the skills without a line are all named, or counted by topic where there is no room for their names; null where there are none. */
   readonly rest: 'names' | 'groups' | null;
 }
 
 const HEAD = '[Available Skills]';
 const USE = 'Use read_skill(skill_id) to load full instructions.';
 
-/** The catalog of `skills`, sorted by id: a function of its arguments, never above the budget, dropping nothing silently. */
+/** The catalog of `skills`, sorted by id: a function of its arguments, never above the budget, as rich as it allows, dropping nothing silently. */
 export function renderCatalog(skills: readonly Skill[], { budget, pinned = [] }: CatalogOptions): Catalog {
-  if (skills.length === 0) return { text: null, complete: true, lines: [], tokens: 0, rest: null };
-  const lines = new BudgetedLines(budget, [HEAD, USE]);
-  if (skills.every((skill) => lines.add(catalogLine(skill))))
-    return { text: lines.text([USE]), complete: true, lines: skills, tokens: budget - lines.left, rest: null };
-  return overflow(skills, budget, pinned);
+  if (skills.length === 0) return { text: null, complete: true, lines: [], limit: null, tokens: 0, rest: null };
+  const frame = sumOf([HEAD, USE]);
+  const all = richestLines(skills, budget - frame);
+  if (all === null) return overflow(skills, budget, pinned);
+  const { lines, limit, tokens } = all;
+  return { text: [HEAD, ...lines, USE].join('\n'), complete: true, lines: skills, limit, tokens: frame + tokens, rest: null };
 }
 
 function overflow(skills: readonly Skill[], budget: number, pinned: readonly string[]): Catalog {
-  const lines = new BudgetedLines(budget, [HEAD, USE, moreLine(skills.length)]);
   const byId = new Map(skills.map((skill) => [skill.id, skill]));
   const wanted = [...new Set(pinned)].flatMap((id) => byId.get(id) ?? []);
-  const shown = addPinned(lines, wanted, Math.max(0, lines.left - Math.min(REST, Math.floor(budget / 4))));
-  const rest = skills.filter((skill) => !shown.has(skill));
-  const groups = groupsOf(rest, new Set(wanted));
-  const named = lines.addAll(nameLines(groups));
-  if (!named) lines.addAll([countLine(groups, Math.max(Math.min(lines.left, REST), lines.left - Math.floor(budget / 4)))]);
-  const text = lines.text([USE, moreLine(rest.length)]);
+  const frame = sumOf([HEAD, USE, moreLine(skills.length)]);
+  const parts = withNames(skills, wanted, budget - frame) ?? withTopics(skills, wanted, budget - frame, budget);
+  const shown = new Set(parts.shown);
+  const end = [USE, moreLine(skills.length - shown.size)];
   return {
-    text,
+    text: [HEAD, ...parts.lines, ...end].join('\n'),
     complete: false,
     lines: skills.filter((skill) => shown.has(skill)),
-    tokens: budget - lines.left,
-    rest: named ? 'names' : 'groups',
+    limit: parts.limit,
+    tokens: frame + parts.tokens,
+    rest: parts.rest,
   };
 }
 
 function moreLine(count: number): string {
-  return `${count} more — search with list_skills(query)`;
+  return `${count} more: search with list_skills(query)`;
 }
 
-/** What pinned skills leave to the others. Counts of groups leave a quarter of the budget: more of them help nobody. */
+interface Parts {
+  readonly lines: readonly string[];
+  /** Those of the pinned skills that have a line among `lines`. */
+  readonly shown: readonly Skill[];
+  readonly limit: number | null;
+  readonly tokens: number;
+  readonly rest: 'names' | 'groups';
+}
+
+/** All pinned skills with a line, in the room that the names of all others leave; null where they leave none. */
+function withNames(skills: readonly Skill[], wanted: readonly Skill[], room: number): Parts | null {
+  if (skills.length > room) return null;
+  const pinned = new Set(wanted);
+  const names = nameLines(
+    skills.filter((skill) => !pinned.has(skill)),
+    room,
+  );
+  if (names === null) return null;
+  const used = sumOf(names);
+  const found = richestLines(sorted(wanted), room - used);
+  if (found === null) return null;
+  const limit = wanted.length === 0 ? null : found.limit;
+  return { lines: [...found.lines, ...names], shown: wanted, limit, tokens: found.tokens + used, rest: 'names' };
+}
+
+/** What pinned skills leave to the others. Counts of topics leave a quarter of the budget: more of them help nobody. */
 const REST = 150;
-const ALSO_PINNED = 'also pinned';
+/** Pinned skills beside counts have no longer lines, so that there is room for the counts. */
+const BESIDE_COUNTS = 160;
+
+function withTopics(skills: readonly Skill[], wanted: readonly Skill[], room: number, budget: number): Parts {
+  const quarter = Math.floor(budget / 4);
+  const { lines, limit, shown, tokens } = pinnedLines(wanted, Math.max(0, room - Math.min(REST, quarter)));
+  const left = room - tokens;
+  const pinned = new Set(wanted);
+  const rest = topicsOf(skills.filter((skill) => !pinned.has(skill)));
+  const counted = topicLines(rest, wanted.length - shown.length, { counts: Math.max(Math.min(left, REST), left - quarter), all: left });
+  return { lines: [...lines, ...counted], shown, limit, tokens: tokens + sumOf(counted), rest: 'groups' };
+}
 
 /** Many of them get shorter lines, all alike. Where not even their ids fit, those that were pinned first have their line. */
-function addPinned(lines: BudgetedLines, wanted: readonly Skill[], room: number): ReadonlySet<Skill> {
-  const sorted = [...wanted].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const limits = [160, 120, 80, 50, 25, 0];
-  const limit = limits.find((each) => sumOf(sorted.map((skill) => catalogLine(skill, each))) <= room) ?? 0;
+function pinnedLines(wanted: readonly Skill[], room: number): Omit<Parts, 'rest'> {
+  const found = richestLines(sorted(wanted), room, BESIDE_COUNTS);
+  if (found !== null) return { ...found, shown: wanted, limit: wanted.length === 0 ? null : found.limit };
+  const shown: Skill[] = [];
   let left = room;
-  const shown = new Set(wanted.filter((skill) => (left -= costOf(catalogLine(skill, limit))) >= 0));
-  lines.addAll(sorted.filter((skill) => shown.has(skill)).map((skill) => catalogLine(skill, limit)));
-  return shown;
+  for (const skill of wanted) {
+    const cost = costOf(catalogLine(skill, 0));
+    if (cost > left) break;
+    left -= cost;
+    shown.push(skill);
+  }
+  return { lines: sorted(shown).map((skill) => catalogLine(skill, 0)), shown, limit: shown.length === 0 ? null : 0, tokens: room - left };
 }
 
-/** Ids by first tag, else by source; groups and ids sorted, the pinned ones that have no line first. */
-function groupsOf(skills: readonly Skill[], pinned: ReadonlySet<Skill>): readonly (readonly [string, readonly string[]])[] {
-  const names = new Map<string, string>(); // few among many skills: each is cleaned once
-  const groups = new Map<string, string[]>();
-  const left = skills.filter((skill) => pinned.has(skill)).map(({ id }) => id);
-  for (const skill of skills) {
-    if (pinned.has(skill)) continue;
-    const { id, tags, source } = skill;
-    const given = tags[0] ?? source;
-    let name = names.get(given);
-    if (name === undefined) names.set(given, (name = headingOf(given)));
-    name ||= headingOf(source);
-    const ids = groups.get(name);
-    if (ids === undefined) groups.set(name, [id]);
-    else ids.push(id);
-  }
-  const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
-  return left.length === 0 ? sorted : [[ALSO_PINNED, left], ...sorted];
-}
-
-/** What begins a line is read as Pith's own words where it looks like them: `[System]`, a list, code, a heading. */
-function headingOf(text: string): string {
-  const plain = clean(text.replace(/[^\p{L}\p{M}\p{N}/@#&+._-]+/gu, ' '));
-  return [...plain.replace(/^[^\p{L}\p{N}/]+/u, '')].slice(0, 40).join('').trim();
-}
-
-function* nameLines(groups: ReturnType<typeof groupsOf>): Iterable<string> {
-  for (const [name, ids] of groups) {
-    for (let from = 0; from < ids.length; from += 50)
-      yield `${from === 0 ? `${name}: ` : ''}${ids
-        .slice(from, from + 50)
-        .map(clean)
-        .join(', ')}`;
-  }
-}
-
-/** The largest groups with their counts, as many as fit into `room`, and how many groups are left. */
-function countLine(groups: ReturnType<typeof groupsOf>, room: number): string {
-  const size = ([name, ids]: (typeof groups)[number]) => (name === ALSO_PINNED ? Infinity : ids.length);
-  const bySize = [...groups].sort((a, b) => size(b) - size(a) || (a[0] < b[0] ? -1 : 1));
-  const parts: string[] = [];
-  let used = estimateTokens('Groups: , and 10000 more groups');
-  for (const [name, ids] of bySize) {
-    const part = `${name} (${ids.length})`;
-    used += estimateTokens(`${part}, `);
-    if (used > room) break;
-    parts.push(part);
-  }
-  const left = groups.length - parts.length;
-  if (parts.length === 0) return `${groups.length} groups`;
-  return `Groups: ${parts.join(', ')}${left > 0 ? `, and ${left} more group${left === 1 ? '' : 's'}` : ''}`;
-}
-
-/** Lines that together stay within a budget of tokens, `frame` included. */
-class BudgetedLines {
-  readonly #lines: string[] = [HEAD];
-  left: number;
-
-  constructor(budget: number, frame: readonly string[]) {
-    this.left = budget - sumOf(frame);
-  }
-
-  add(line: string): boolean {
-    const cost = costOf(line);
-    if (cost > this.left) return false;
-    this.left -= cost;
-    this.#lines.push(line);
-    return true;
-  }
-
-  /** All of them or none. */
-  addAll(lines: Iterable<string>): boolean {
-    const before = { left: this.left, length: this.#lines.length };
-    for (const line of lines) {
-      if (this.add(line)) continue;
-      this.left = before.left;
-      this.#lines.length = before.length;
-      return false;
-    }
-    return true;
-  }
-
-  text(end: readonly string[]): string {
-    return [...this.#lines, ...end].join('\n');
-  }
-}
-
-function sumOf(lines: readonly string[]): number {
-  return lines.reduce((sum, line) => sum + costOf(line), 0);
-}
-
-function costOf(line: string): number {
-  return estimateTokens(line) + 1; // its newline
+function sorted(skills: readonly Skill[]): readonly Skill[] {
+  return [...skills].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** 1 % of the model's window within 600 and 2,000; 2,000 where the window is unknown. */

@@ -1,5 +1,6 @@
 import type { Skill } from '../skill.ts';
 import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
+import { richestLines, sumOf } from './richest-lines.ts';
 
 export interface TurnPartInput {
   /** Skills for the user's last texts, best first. */
@@ -8,6 +9,8 @@ export interface TurnPartInput {
   readonly recent: readonly Skill[];
   /** False while the search index is behind the files. */
   readonly searchReady: boolean;
+  /** Whether the system part has a line for each of them already: then a short one is enough. */
+  readonly listed?: boolean;
 }
 
 export interface TurnPart {
@@ -18,26 +21,27 @@ export interface TurnPart {
 }
 
 const BUDGET = 400;
+/** Characters of a line for what has one in the system part. */
+const LISTED = 80;
 /** So many skills are suggested with a message, and `skills eval` counts a skill as found among so many. */
 export const SHOWN_BESIDE = 12;
 
 /** The suggestions that go with the user's message when the catalog does not fit: at most 400 tokens. */
-export function renderTurnPart({ ranked, recent, searchReady }: TurnPartInput): TurnPart {
+export function renderTurnPart({ ranked, recent, searchReady, listed = false }: TurnPartInput): TurnPart {
   const loaded = recent.slice(0, 4);
   const shown = ranked.filter((skill) => !loaded.includes(skill)).slice(0, SHOWN_BESIDE - loaded.length);
-  if (shown.length + loaded.length === 0) return { text: searchReady ? null : lines([], [], 0, false).join('\n'), shown: [] };
-  for (const limit of [160, 110, 80, 60, 45, 30, 15]) {
-    const text = lines(shown, loaded, limit, searchReady).join('\n');
-    if (estimateTokens(text) <= BUDGET) return { text, shown: idsOf(loaded, shown) };
-  }
-  return fewest(shown, loaded, searchReady);
+  if (shown.length + loaded.length === 0) return { text: searchReady ? null : lines([], [], false).join('\n'), shown: [] };
+  const frame = lines([], loaded, searchReady);
+  const found = richestLines(shown, BUDGET - sumOf(frame), listed ? LISTED : undefined);
+  if (found === null) return fewest(shown, loaded, searchReady);
+  return { text: lines(found.lines, loaded, searchReady).join('\n'), shown: idsOf(loaded, shown) };
 }
 
-function lines(shown: readonly Skill[], loaded: readonly Skill[], limit: number, searchReady: boolean): readonly string[] {
+function lines(shown: readonly string[], loaded: readonly Skill[], searchReady: boolean): readonly string[] {
   return [
     '[Skills for this message]',
     ...(loaded.length === 0 ? [] : [`Loaded before: ${loaded.map((skill) => `\`${clean(skill.id)}\``).join(', ')}`]),
-    ...shown.map((skill) => catalogLine(skill, limit)),
+    ...shown,
     ...(searchReady ? [] : ['(the skills are still being indexed: more may fit; list_skills(query) searches again)']),
   ];
 }
@@ -47,7 +51,11 @@ function fewest(shown: readonly Skill[], loaded: readonly Skill[], searchReady: 
   for (let count = shown.length + loaded.length; count > 0; count--) {
     const few = loaded.slice(0, Math.ceil(count / 2));
     const some = shown.slice(0, count - few.length);
-    const text = lines(some, few, 15, searchReady).join('\n');
+    const text = lines(
+      some.map((skill) => catalogLine(skill, 15)),
+      few,
+      searchReady,
+    ).join('\n');
     if (estimateTokens(text) <= BUDGET) return { text, shown: idsOf(few, some) };
   }
   return { text: null, shown: [] };

@@ -12,6 +12,7 @@ export interface CatalogReport {
   readonly agent: string | null;
   /** How the agent meets its skills. */
   readonly mode: string;
+  /** As it stands in the catalog, or at a medium length where it has no line there. */
   readonly line: string;
   readonly offered: boolean;
   readonly why: string;
@@ -42,11 +43,11 @@ export async function catalogOf(
   const against = whyNot(skill, scope) ?? (reads ? null : `the agent does not hold ${context.id}/read_skill (uses_tools)`);
   const offered = against === null;
   const budget = scope.settings.budget_tokens ?? catalogBudget(null);
-  const { text, lines, tokens, rest } = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
+  const { text, lines, limit, tokens, rest } = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
   return {
     agent: agent?.id ?? null,
     mode,
-    line: catalogLine(skill),
+    line: lines.includes(skill) ? catalogLine(skill, limit!) : catalogLine(skill),
     offered,
     why: against ?? FOR[mode] ?? `it is in scope, and the mode ${mode} brings it`,
     budget,
@@ -60,7 +61,7 @@ export async function catalogOf(
 
 /** What the budget is spent on. */
 export function budgetLine({ tokens, budget, skills, lines, rest }: CatalogReport): string {
-  const others = rest === null ? '' : `, ${skills - lines} ${rest === 'names' ? 'by name' : 'counted in groups'}`;
+  const others = rest === null ? '' : `, ${skills - lines} ${rest === 'names' ? 'by name' : 'named or counted by topic'}`;
   return `budget: ${tokens} of ${budget} tokens for ${skills} skill${skills === 1 ? '' : 's'}: ${lines} with a line${others}`;
 }
 

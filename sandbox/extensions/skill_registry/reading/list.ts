@@ -1,5 +1,5 @@
 import { toolResult, type ToolResult } from 'pith';
-import { catalogLine } from '@pith/skill-files';
+import { catalogLine, WHOLE_LINE } from '@pith/skill-files';
 import type { SkillScope } from '../catalog/scope.ts';
 import type { Skill } from '../skill.ts';
 import type { SearchAnswer } from '../search/skill-search.ts';
@@ -24,7 +24,7 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
       : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
   const lines = [
     headline(query, { total, most, shown: shown.length, offset: input.offset, all: scope.readable.size }),
-    ...shown.map(({ skill, why }) => `${catalogLine(skill)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
+    ...shown.map(({ skill, why }) => `${catalogLine(skill, WHOLE_LINE)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
     ...(found === null || found.note === null ? [] : [`(${found.note})`]),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
   ];
