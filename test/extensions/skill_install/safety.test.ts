@@ -175,6 +175,10 @@ describe('the scan of a skill (S84)', () => {
     '\n',
     'x\n',
     '\u0001\0',
+    'run paste copy command terminal ',
+    `open page link${' '.repeat(2000)}`,
+    'password: a.zip $a$b ',
+    '<system> curl xattr -d ',
   ])('S84 others work while 1 MiB of a hostile text is scanned (%#)', async (flood) => {
     const box = await skillSandbox({ 'sandbox/skills/demo/SKILL.md': skillText() });
     const folder = path.join(box.sandbox, 'skills/demo');

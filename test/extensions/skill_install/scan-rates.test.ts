@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { inspectSkill } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
-import { scanText } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
+import { inspectSkill, scanText } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
 import { type ScanSample, scanSamples } from '../../fixtures/scan-samples.ts';
 import { skillSandbox } from '../skill_registry/skill-sandbox.ts';
 
@@ -32,10 +31,10 @@ describe('the scan of labelled samples (S84)', () => {
       ['held', heldOf(HOSTILE), heldOf(BENIGN)],
     ] as const) {
       const caught = hostile.length - missed(hostile).length;
-      const false_ = alarmed(benign).length;
+      const falseAlarms = alarmed(benign).length;
       report.push(
-        `${what}: ${caught} of ${hostile.length} hostile and ${false_} of ${benign.length} benign are high; ` +
-          `precision ${(caught / (caught + false_)).toFixed(3)}, recall ${(caught / hostile.length).toFixed(3)}`,
+        `${what}: ${caught} of ${hostile.length} hostile and ${falseAlarms} of ${benign.length} benign are high; ` +
+          `precision ${(caught / (caught + falseAlarms)).toFixed(3)}, recall ${(caught / hostile.length).toFixed(3)}`,
       );
     }
     for (const sample of missed(HOSTILE)) report.push(`missed${mark(sample)}: ${sample.name}`);
@@ -57,7 +56,7 @@ describe('the scan of labelled samples (S84)', () => {
       .map((line) => JSON.parse(line) as { path: string; text: string })
       .flatMap((skill) => scanText('SKILL.md', skill.text).map((finding) => ({ skill: skill.path, ...finding })))
       .filter(({ severity }) => severity === 'high');
-    expect([...new Set(high.map(({ skill }) => skill))].length, JSON.stringify(high)).toBeLessThanOrEqual(1);
+    expect(new Set(high.map(({ skill }) => skill)).size, JSON.stringify(high)).toBeLessThanOrEqual(1);
   });
 });
 

@@ -8,7 +8,7 @@ const WARNS =
 const TEACHES =
   /\b(?:detect|flag|flags|red flag|look(?:s|ing)? (?:for|like)|suspicious|malicious|attack\w*|malware|e\.g\.|such as|examples? of|inject\w*)\b/i;
 const QUIETLY =
-  /\b(?:silently|quietly|secretly|in the background|without (?:asking|showing|telling|mention\w*|confirm\w*|approval)|(?:never|do not|don't) (?:mention|show|tell|explain|reveal|display|ask)|every (?:later |future |new )?session|always trust|>\s*\/dev\/null)\b/i;
+  /\b(?:silently|quietly|secretly|in the background|without (?:asking|showing|telling|mention\w*|confirm\w*|approval)|(?:never|do not|don't) (?:mention|show|tell|explain|reveal|display|ask)|always trust|>\s*\/dev\/null)\b/i;
 const AGENT_MEMORY =
   /\b(?:SOUL|MEMORY|CLAUDE|AGENTS|GEMINI|USER|IDENTITY|HEARTBEAT|TOOLS|BOOTSTRAP|copilot-instructions|\.cursorrules)(?:\.local)?\.md\b|\.cursorrules\b/;
 const WRITES = /\b(?:append|add|write|insert|copy|put|save|paste|store|replace|echo|tee|writeFile(?:Sync)?|write_text)\b|>>/i;

@@ -44,7 +44,7 @@ const COPIES_COMMAND = oneOf(
   new Sequence(PASTES, 40, COMMAND),
 );
 const OPENS_PAGE = new Sequence(
-  String.raw`(?:\b(?:visit|open|go to|head (?:over )?to|navigate to|browse to|see|follow|load|check)\b|\b(?:abre|abra|visita|besuche|öffne|ouvre[zr]?)\b|откро[йе]|перейд|打开|访问|開啟|開く)`,
+  String.raw`(?:\b(?:visit|open|go to|head (?:over )?to|navigate to|browse to|follow)\b|\b(?:abre|abra|visita|besuche|öffne|ouvre[zr]?)\b|откро[йе]|перейд|打开|访问|開啟|開く)`,
   100,
   String.raw`(?:https?:\/\/|\]\(|\bpage\b|\blink\b)`,
 );
