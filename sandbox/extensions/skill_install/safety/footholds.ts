@@ -1,8 +1,8 @@
 import { type NearbyRule, oneOf, type Sign } from './nearby.ts';
 import { Sequence } from './sequence.ts';
+import { warning } from './warning.ts';
 
-const WARNS =
-  /\b(?:never|do not|don't|don\u2019t|must not|should not|avoid|detect|flag|flags|red flag|look(?:s|ing)? (?:for|like)|suspicious|malicious|attack\w*|attacker|malware|block|deny|e\.g\.|such as|example of|contains)\b/i;
+const WARNS = warning('detects?|flags?|looks? (?:for|like)|looking for|malware|deny');
 
 /** In what orders to be quiet, `never` is no warning. */
 const TEACHES =

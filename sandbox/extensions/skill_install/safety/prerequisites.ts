@@ -1,6 +1,7 @@
 import { PASTE_SITES } from './hosts.ts';
 import { type NearbyRule, oneOf, type Sign } from './nearby.ts';
 import { Sequence } from './sequence.ts';
+import { warning } from './warning.ts';
 
 const ARCHIVE =
   /\.(?:zip|rar|7z|tgz|tar\.gz|dmg|iso|msi|pkg)\b|\b(?:archives?|unzip|unpack|extract|decompress|winrar|7-?zip)\b|解压|解壓|压缩|распак|архив|descompr|descomprim|extra[ei]|entpack|archiv|décompress|extrai|展開|解凍|압축/i;
@@ -13,8 +14,8 @@ const PASSWORD = new RegExp(
 );
 const RUN =
   /\b(?:run|execute|launch|start|open|double-?click|install)\b|运行|执行|執行|双击|запуст|открой|ejecut|inici[ae]|exécut|lance[zr]|ausführ|starte[n]?\b|execut[ea]|実行|실행/i;
-const WARNS =
-  /\b(?:never|do not|don't|don\u2019t|must not|should not|avoid|refuse|red flag|hides|malicious|suspicious|attack\w*|malware|incident|ctf|unless|不要)\b|不要|请勿/i;
+const WARNS = warning('hides|malware|incident|ctf');
+const FORBIDS_CHINESE = /不要|请勿/;
 
 /** Archives that a command opens with a password that is written there. */
 const OPENS_PACKED = oneOf(
@@ -65,5 +66,5 @@ export const prerequisites: readonly NearbyRule[] = [
 ];
 
 function rule(code: string, message: string, lines: number, ...signs: readonly Sign[]): NearbyRule {
-  return { severity: 'high', code, message, lines, signs, unless: WARNS };
+  return { severity: 'high', code, message, lines, signs, unless: oneOf(WARNS, FORBIDS_CHINESE) };
 }

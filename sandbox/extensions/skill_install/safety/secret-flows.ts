@@ -2,6 +2,7 @@ import { CREDENTIALS } from './credentials.ts';
 import { CATCHERS } from './hosts.ts';
 import { type NearbyRule, oneOf, type Sign } from './nearby.ts';
 import { Sequence } from './sequence.ts';
+import { warning } from './warning.ts';
 
 /** Where agents keep logins and settings of a person; skills and commands in there are no secrets. */
 const AGENT = String.raw`(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|homedir\(\)|Path\.home\(\)|\bhome\b|/home/\w+|/Users/\w+|/root)[\w"'\s,)/\\+(-]{0,12}\.(?:claude|codex|openclaw|clawdbot|moltbot|pith|gemini|cursor|copilot|hermes|opencode|continue|aider)\b(?![\\/](?:skills|commands|agents|plugins|hooks|output-styles)\b)`;
@@ -22,8 +23,7 @@ const SENDS = oneOf(
   /requests\.(?:post|put)|httpx\.(?:post|put)/i,
   new Sequence(String.raw`\b(?:POST|upload|exfiltrate)\b`, 120, String.raw`https?:\/\/`),
 );
-const WARNS =
-  /\b(?:never|do not|don't|must not|should not|avoid|leave out|exclude|ignore|detect|flag|flags|red flag|suspicious|malicious|attack\w*|theft|stealing|steals|leak|leaks|block|deny|e\.g\.|such as|example)\b/i;
+const WARNS = warning('exclude|detects?|flags?|theft|stealing|steals|leaks?|deny');
 
 /** Secrets of a person, of the environment or of an agent, in one text with a place that takes whatever is sent to it. */
 export const secretFlows: readonly NearbyRule[] = [
