@@ -1,5 +1,6 @@
 import { excerpt, paced, type Scanner, type ScanSeverity } from './scan-finding.ts';
 import { Sequence } from './sequence.ts';
+import { installsFromVendor } from './vendor.ts';
 
 interface Rule {
   readonly pattern: Sequence;
@@ -7,7 +8,8 @@ interface Rule {
   readonly message: string;
 }
 
-const FETCH = String.raw`\b(?:curl|wget|aria2c|lwp-request|iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b`;
+/** A name may stand behind the escape of a line's end. */
+const FETCH = String.raw`(?:\b|(?<=\\[nrt]))(?:curl|wget|aria2c|lwp-request|iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b`;
 /** What may stand before the program's name. */
 const BEFORE = String.raw`(?:(?:sudo|doas|env|exec|nohup|command|time|xargs)\s+(?:-\S+\s+|\w+=\S*\s+){0,6}){0,3}(?:/[\w./-]{0,40}/)?`;
 const SHELL = String.raw`(?:ba|z|da|k|fi|c|tc)?sh\b(?!\.\w)`;
@@ -44,6 +46,14 @@ const RULES: readonly Rule[] = [
   rule(
     'high',
     DOWNLOADED,
+    String.raw`\b(?:eval|instance_eval|class_eval|exec|system|assert)\b\s*\(?`,
+    60,
+    String.raw`\b(?:URI\.open|Net::HTTP\.get|URI\.parse|LWP::Simple|file_get_contents\s*\(\s*['"]https?:|open\s*\(\s*['"]https?:)`,
+  ),
+  rule('high', DOWNLOADED, String.raw`\b(?:python[\d.]*|node|perl|ruby)\s+-\w*[ce]\b`, 20, `\\$\\(\\s*${FETCH}`),
+  rule(
+    'high',
+    DOWNLOADED,
     String.raw`\bfetch\s*\(`,
     200,
     String.raw`\.then\s*\(\s*`,
@@ -51,6 +61,15 @@ const RULES: readonly Rule[] = [
     String.raw`(?:=>|\breturn\b)\s*(?:eval|Function|new Function)\s*\(`,
   ),
   rule('high', DECODED, String.raw`\bbase(?:64|32)\s+(?:-d|-D|--decode)\b`, 200, RUNS),
+  rule(
+    'high',
+    DECODED,
+    String.raw`\b(?:run|_?ex|_?exec\w*|_?eval\w*|f|fn|func|go|call|do|_+\w*)\s*\(\s*`,
+    20,
+    String.raw`\b(?:b64decode|a85decode|unhexlify|marshal\.loads)\s*\(`,
+  ),
+  rule('high', DECODED, String.raw`getattr\s*\(\s*(?:__builtins__|builtins|os|__import__)\b`, 40, String.raw`['"]\s*\+\s*['"]`),
+  rule('high', DECODED, String.raw`\bprintf\s+['"]?(?:\\x[0-9a-f]{2}|\\[0-7]{3}){6,}`, 400, RUNS),
   rule('high', DECODED, String.raw`\b(?:xxd\s+-r|gunzip|zcat|uudecode)\b`, 120, RUNS),
   rule('high', DECODED, String.raw`\bopenssl\s+(?:enc|base64)\s`, 80, String.raw`-d\b`, 120, RUNS),
   rule(
@@ -92,14 +111,15 @@ const RUN_FILE = new RegExp(
 );
 
 /** Downloads and decoded texts that go straight into an interpreter, or into a file that a later line runs. */
-export const downloadAndRun: Scanner = function* ({ lines }) {
+export const downloadAndRun: Scanner = function* ({ kind, lines }) {
+  let vendors = 0;
   const saved = new Map<string, number>();
   for (const one of paced(lines)) {
     if (one === null) {
       yield null;
       continue;
     }
-    const { number, text } = one;
+    const { number, plain: text } = one;
     for (const name of saved.size === 0 ? [] : namesIn(text, RUN_FILE)) {
       const line = saved.get(name);
       if (line === undefined) continue;
@@ -109,7 +129,18 @@ export const downloadAndRun: Scanner = function* ({ lines }) {
     if (!WORTH_A_LOOK.test(text)) continue;
     const broken = brokenRule(text);
     if (broken !== null) {
-      yield { severity: broken.severity, code: 'download_and_run', line: number, message: `${broken.message}: ${excerpt(broken.found)}` };
+      const about = { code: 'download_and_run', line: number } as const;
+      if (broken.message === DOWNLOADED && kind === 'prose' && isTold(text, broken.found)) {
+        yield { ...about, severity: 'medium', message: `speaks of a download that is run at once: ${excerpt(broken.found)}` };
+      } else if (
+        broken.message === DOWNLOADED &&
+        kind === 'prose' &&
+        vendors < MOST_VENDORS &&
+        ++vendors > 0 &&
+        installsFromVendor(one, lines)
+      ) {
+        yield { ...about, severity: 'medium', message: `the installer of a vendor is run at once, unseen: ${excerpt(broken.found)}` };
+      } else yield { ...about, severity: broken.severity, message: `${broken.message}: ${excerpt(broken.found)}` };
       continue;
     }
     for (const [download] of text.matchAll(SAVES))
@@ -118,8 +149,15 @@ export const downloadAndRun: Scanner = function* ({ lines }) {
   }
 };
 
+/** Lines of one file that may be a vendor's; each is compared with the text. */
+const MOST_VENDORS = 10;
 /** Downloads of one file that are remembered. */
 const MOST_SAVED = 100;
+
+/** Whether a line speaks about such a command, which leaves its address out: `curl … | sh`. */
+function isTold(text: string, found: string): boolean {
+  return !text.includes('://') && /^[\w-]{1,20}(?:\s-\w{1,10})?\s{0,4}(?:\.{3}|\u2026|<\w{1,20}>|URL)?[\s\\]{0,4}\|/i.test(found);
+}
 
 /** The last parts of the paths that a pattern finds. */
 function* namesIn(text: string, pattern: RegExp): Iterable<string> {
@@ -130,7 +168,7 @@ function* namesIn(text: string, pattern: RegExp): Iterable<string> {
 }
 
 const WORTH_A_LOOK =
-  /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|Buffer\.from|powershell|pwsh/i;
+  /curl|wget|aria2c|lwp-request|iwr|irm|invoke-|download|urlopen|requests\.get|httpx\.get|urllib|fetch|base64|base32|b64decode|a85decode|atob|xxd|openssl|gunzip|zcat|uudecode|unhexlify|fromhex|codecs|marshal|zlib|getattr|printf|URI|Net::HTTP|file_get_contents|LWP|https?:|Buffer\.from|powershell|pwsh/i;
 
 function rule(severity: ScanSeverity, message: string, ...parts: readonly (string | number)[]): Rule {
   return { pattern: new Sequence(...parts), severity, message };

@@ -12,17 +12,22 @@ const NEUTRAL = wordsOf(`
   google.dev googleapis.com gstatic.com microsoft.com apple.com amazon.com cloudflare.com jsdelivr.net unpkg.com openai.com
   anthropic.com claude.com huggingface.co astral.sh typescriptlang.org react.dev creativecommons.org
 `);
-const SHORT = wordsOf(`
+/** Where long addresses get short ones. */
+export const SHORTENERS = wordsOf(`
   bit.ly tinyurl.com t.co goo.gl is.gd ow.ly buff.ly cutt.ly rb.gy shorturl.at tiny.cc s.id t.ly rebrand.ly
 `);
-const PASTED = wordsOf(`
-  pastebin.com paste.ee hastebin.com ghostbin.com rentry.co dpaste.com dpaste.org ix.io sprunge.us termbin.com controlc.com
+/** Where anybody puts texts and files. */
+export const PASTE_SITES = wordsOf(`
+  pastebin.com paste.ee hastebin.com ghostbin.com rentry.co rentry.org glot.io telegra.ph justpaste.it privatebin.net
+  pastes.io paste.rs p.ip.fi write.as cl1p.net dpaste.com dpaste.org ix.io sprunge.us termbin.com controlc.com
   0x0.st transfer.sh file.io gofile.io anonfiles.com catbox.moe temp.sh bashupload.com
 `);
-const CAUGHT = wordsOf(`
+/** Where whatever is sent is received for anybody. */
+export const CATCHERS = wordsOf(`
   webhook.site requestbin.com requestbin.net pipedream.net hookbin.com beeceptor.com interact.sh oast.fun oast.pro oast.site
   burpcollaborator.net oastify.com canarytokens.com ngrok.io ngrok.app ngrok-free.app trycloudflare.com loca.lt serveo.net
-  localhost.run requestcatcher.com
+  localhost.run requestcatcher.com oast.live oast.me oast.online interactsh.com ngrok.dev ngrok-free.dev webhook-test.com
+  typedwebhook.tools mockbin.org postb.in pipedream.com dnslog.cn ceye.io tunnelmole.net
 `);
 
 interface Known {
@@ -32,11 +37,14 @@ interface Known {
 
 const KNOWN: ReadonlyMap<string, Known> = new Map([
   ...known(NEUTRAL, null, ''),
-  ...known(SHORT, 'medium', 'a shortened address, which hides where it leads'),
-  ...known(PASTED, 'medium', 'a place where anybody puts texts and files'),
-  ...known(CAUGHT, 'medium', 'a place that receives what is sent to it for anybody'),
+  ...known(SHORTENERS, 'medium', 'a shortened address, which hides where it leads'),
+  ...known(PASTE_SITES, 'medium', 'a place where anybody puts texts and files'),
+  ...known(CATCHERS, 'medium', 'a place that receives what is sent to it for anybody'),
 ]);
 const MESSAGING = /discord(?:app)?\.com\/api\/webhooks\/|api\.telegram\.org\/bot|hooks\.slack\.com\/services\/[A-Z0-9]{6}/i;
+
+/** A name that looks like an address, and is never asked. */
+const NAMESPACE = /\bxmlns(?::[\w-]{1,40})?\s{0,4}=\s{0,4}["'][^"']{0,200}["']/gi;
 
 /** Addresses that are not those that everybody knows, each host once a file. */
 export const unknownHosts: Scanner = function* ({ lines }) {
@@ -46,8 +54,9 @@ export const unknownHosts: Scanner = function* ({ lines }) {
       yield null;
       continue;
     }
-    const { number, text } = one;
-    if (!text.includes('://')) continue;
+    const { number, text: written } = one;
+    if (!written.includes('://')) continue;
+    const text = written.includes('xmlns') ? written.replace(NAMESPACE, '') : written;
     if (MESSAGING.test(text) && !seen.has('messaging')) {
       seen.add('messaging');
       yield { severity: 'medium', code: 'unknown_host', line: number, message: 'names an address that posts messages to a conversation' };
@@ -75,6 +84,11 @@ function hitFor(host: string): Omit<Hit, 'line'> | null {
   if (/^xn--|\.xn--|[^\x20-\x7e]/.test(host)) return about('medium', 'a host whose letters may look like others');
   if (host.endsWith('.onion')) return about('medium', 'a hidden host');
   return about('low', 'a host that is not among the well-known ones');
+}
+
+/** Whether everybody who writes skills knows that host. */
+export function isWellKnown(host: string): boolean {
+  return hitFor(host.toLowerCase()) === null;
 }
 
 function isLocal(address: string): boolean {

@@ -5,21 +5,18 @@ import { open } from 'node:fs/promises';
 import { messageOf } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { beginsAsScript, folderTree, type FolderTree, inPieces, isProgram, parseSkillFile, type TreeFile } from '@pith/skill-files';
+import { credentialPaths } from './credentials.ts';
 import { downloadAndRun } from './download-and-run.ts';
 import { encodedText } from './encoded-text.ts';
 import { hiddenCharacters } from './hidden-characters.ts';
 import { unknownHosts } from './hosts.ts';
 import { instructions } from './instructions.ts';
-import {
-  bySeverity,
-  excerpt,
-  paced,
-  type ScanFinding,
-  type ScannedLine,
-  type ScannedText,
-  type Scanner,
-  type SkillInspection,
-} from './scan-finding.ts';
+import { footholds } from './footholds.ts';
+import { nearby } from './nearby.ts';
+import { plainLine } from './plain-line.ts';
+import { prerequisites } from './prerequisites.ts';
+import { secretFlows } from './secret-flows.ts';
+import { bySeverity, type ScanFinding, type ScannedLine, type ScannedText, type Scanner, type SkillInspection } from './scan-finding.ts';
 
 /** Of one file; what follows is reported as not looked at. */
 const FILE_LIMIT = 1024 * 1024;
@@ -203,6 +200,7 @@ function visible(bytes: Buffer): string {
 
 /** A line is looked at in pieces of this length, so that no pattern meets an endless one. */
 const PIECE = 4096;
+const PIECES_AT_ONCE = 8;
 /** What a pattern may span over the border of two pieces. */
 const OVERLAP = 512;
 /** So many lines that go on are joined at most. */
@@ -225,16 +223,20 @@ function* scannedText(path: string, text: string): Generator<void, ScannedText> 
 
 /** Lines as they are written, between two pauses. */
 const LINES_AT_ONCE = 5000;
+/** Characters between two pauses. */
+const CHARACTERS_AT_ONCE = 32 * 1024;
 
 /** With null now and then, so that others may work. */
 function* linesOf(text: string): Iterable<ScannedLine | null> {
   const raw = rawLines(text);
   let paused = 0;
+  let length = 0;
   let number = 1;
   for (let next = raw.next(); !next.done;) {
     const first = number;
-    if (first - paused >= LINES_AT_ONCE) {
+    if (first - paused >= LINES_AT_ONCE || length >= CHARACTERS_AT_ONCE) {
       paused = first;
+      length = 0;
       yield null;
     }
     let line = next.value;
@@ -245,11 +247,20 @@ function* linesOf(text: string): Iterable<ScannedLine | null> {
       next = raw.next();
       number += 1;
     }
+    length += line.length;
     if (line.length <= PIECE) {
-      if (line !== '') yield { number: first, text: line };
-    } else
-      for (let start = 0; start < line.length; start += PIECE - OVERLAP) yield { number: first, text: line.slice(start, start + PIECE) };
+      if (line !== '') yield asRead(first, line);
+      continue;
+    }
+    for (let start = 0, pieces = 1; start < line.length; start += PIECE - OVERLAP, pieces++) {
+      yield asRead(first, line.slice(start, start + PIECE));
+      if (pieces % PIECES_AT_ONCE === 0) yield null;
+    }
   }
+}
+
+function asRead(number: number, text: string): ScannedLine {
+  return { number, text, plain: plainLine(text) };
 }
 
 function* rawLines(text: string): Generator<string, void> {
@@ -268,59 +279,12 @@ function goesOn(line: string): boolean {
   return end.endsWith('\\') || (end.endsWith('|') && !end.trimStart().startsWith('|'));
 }
 
-/** Where keys, tokens and passwords of a person lie. */
-const PATHS = new RegExp(
-  [
-    String.raw`(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|homedir\(\)|Path\.home\(\)|/home/\w+|/Users/\w+|/root)[\w"'\s,)/\\+(-]{0,12}\.(?:ssh|aws|azure|kube|gnupg|docker/config|config/gcloud|config/gh|netrc|npmrc|pypirc|git-credentials|password-store|pgpass)\b`,
-    String.raw`(?<![\w])\.(?:ssh/(?:id_\w+|authorized_keys|config|\*)|aws/credentials|kube/config|docker/config\.json|git-credentials|netrc|pgpass|gnupg/)`,
-    String.raw`\bid_(?:rsa|dsa|ecdsa|ed25519)\b(?!\.pub)`,
-    String.raw`/etc/shadow\b`,
-    String.raw`\bLogin(?: |\\ )Data\b|\bkey4\.db\b|\blogins\.json\b|\bcookies\.sqlite\b|(?:Chrome|Chromium|Brave-Browser|BraveSoftware|Edge)[\\/ \w]{0,40}[\\/](?:User Data|Default)\b`,
-    String.raw`\bLibrary/Keychains\b|\bdump-keychain\b|\bfind-(?:generic|internet)-password\b|\blogin\.keychain\b`,
-    String.raw`\bwallet\.dat\b|\.electrum\b|\bMetaMask\b`,
-    String.raw`169\.254\.169\.254|metadata\.google\.internal`,
-  ].join('|'),
-  'i',
-);
-/** A project's own secrets: everybody names them, few send them away. */
-const DOTENV =
-  /(?<![\w$.*])\.env(?:\.(?:local|production|prod|development|staging))?(?![\w.-]{0,60}(?:example|sample|template|\())(?![\w(])/i;
-const READS =
-  /\b(?:cat|less|more|head|tail|cp|scp|rsync|tar|zip|base64|xxd|curl|wget|nc|ncat|type|Get-Content|Copy-Item|strings|sqlite3)\b|\bopen\s*\(|\bread(?:_text|_bytes|File(?:Sync)?)?\s*\(|createReadStream|\bread\b[^.\n]{0,40}\b(?:contents?|file|it)\b|dump-keychain|find-(?:generic|internet)-password/i;
-const SENDS =
-  /\b(?:curl|wget|nc|ncat|netcat|scp|rsync|ftp|sftp|telnet|Invoke-WebRequest|Invoke-RestMethod|iwr|irm)\b|requests\.(?:post|put)|httpx\.(?:post|put)|\bfetch\s*\(|urlopen|\b(?:upload|send|post|exfiltrate)\b/i;
-const GUARDS =
-  /\b(?:never|do not|don't|must not|should not|avoid|ensure|git-?ignore|detect|flag|suspicious|malicious|attack|misaligned|disguise|such as|e\.g\.|theft|stealing|leak)\b/i;
-
-/** Where a text leaves to. */
-const TARGET = /https?:\/\/|\b(?:nc|ncat|netcat|scp|rsync)\b|@\S{0,40}\.env\b/i;
-const COMMENT = /^\s*(?:#|\/\/|\*|--|;|REM\b)/i;
-const PUBLIC_KEY = /(?<!\S)\S*\.pub\b/g;
-
-/** Places where credentials lie: one that is read or sent away is worse than one that is named. */
-const credentialPaths: Scanner = function* ({ kind, lines }) {
-  for (const one of paced(lines)) {
-    if (one === null) {
-      yield null;
-      continue;
-    }
-    const { number, text: line } = one;
-    const text = line.includes('.pub') ? line.replace(PUBLIC_KEY, '') : line;
-    const path = PATHS.exec(text);
-    const project = path === null ? DOTENV.exec(text) : null;
-    const found = path ?? project;
-    if (found === null) continue;
-    const warns = kind === 'prose' && GUARDS.test(text);
-    const sent = !warns && SENDS.test(text) && (path !== null || TARGET.test(text));
-    if (path === null && !sent) continue; // a project's `.env` is reported only where it leaves the machine
-    const used = sent || (!warns && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
-    yield {
-      severity: used ? 'high' : 'medium',
-      code: 'credential_path',
-      line: number,
-      message: `${sent ? 'reads and sends away' : used ? 'reads' : 'names'} a place where credentials lie: ${excerpt(found[0], 60)}`,
-    };
-  }
-};
-
-const SCANNERS: readonly Scanner[] = [downloadAndRun, credentialPaths, encodedText, hiddenCharacters, unknownHosts, instructions];
+const SCANNERS: readonly Scanner[] = [
+  downloadAndRun,
+  credentialPaths,
+  nearby([...prerequisites, ...secretFlows, ...footholds]),
+  encodedText,
+  hiddenCharacters,
+  unknownHosts,
+  instructions,
+];

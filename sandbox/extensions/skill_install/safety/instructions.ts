@@ -8,6 +8,19 @@ interface Rule {
   readonly message: string;
 }
 
+/** The same in other languages: German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean. */
+const OTHER_LANGUAGES = [
+  String.raw`\b(?:ignorier(?:e|en)|missachte|vergiss|umgehe)\s+(?:Sie\s+)?(?:(?:alle|sämtliche|die|deine|Ihre)\s+){0,3}(?:bisherigen|vorherigen|vorigen|früheren|obigen|vorangehenden)\s+(?:Anweisungen|Regeln|Vorgaben|Befehle)`,
+  String.raw`\b(?:ignore[zr]?|oublie[zr]?|outrepasse[zr]?)\s+(?:(?:toutes|tous|les|tes|vos|ces)\s+){0,3}(?:instructions|règles|consignes|directives)\s+(?:précédentes|antérieures|ci-dessus|de sécurité|du système)`,
+  String.raw`\b(?:ignor[ae]|olvid[ae]|omite|desatiend[ae])\s+(?:(?:todas|todos|las|los|tus|sus)\s+){0,3}(?:instrucciones|reglas|directrices|indicaciones)\s+(?:anteriores|previas|precedentes|de seguridad|del sistema)`,
+  String.raw`\b(?:ignor[ae]|esque[cç]a|desconsidere)\s+(?:(?:todas|todos|as|os|suas|seus)\s+){0,3}(?:instruções|regras|diretrizes|orientações)\s+(?:anteriores|prévias|acima|de segurança|do sistema)`,
+  String.raw`\b(?:ignora|dimentica)\s+(?:(?:tutte|tutti|le|i|tue|gli)\s+){0,3}(?:istruzioni|regole|direttive)\s+(?:precedenti|di sicurezza|del sistema)`,
+  String.raw`(?:игнорируй(?:те)?|забудь(?:те)?|проигнорируй(?:те)?)\s+(?:(?:все|всё|свои|любые)\s+){0,3}(?:предыдущие|прежние|системные|прошлые)\s+(?:инструкции|указания|правила|команды)`,
+  String.raw`(?:忽略|无视|忘记|無視)(?:掉)?(?:所有|全部|一切|你)?(?:的)?(?:之前|以前|先前|以上|上述|前面|系统|安全)(?:的)?(?:所有|全部)?(?:的)?(?:指令|指示|规则|規則|提示|限制)`,
+  String.raw`(?:これまで|以前|上記|前)の(?:すべての|全ての)?(?:指示|命令|ルール|規則)(?:を|は)(?:すべて)?(?:無視|忘れ)`,
+  String.raw`(?:이전|위)의?\s*(?:모든\s*)?(?:지시|명령|규칙)(?:사항)?(?:을|를)\s*무시`,
+].join('|');
+
 const RULES: readonly Rule[] = [
   rule(
     'ignores_rules',
@@ -24,6 +37,13 @@ const RULES: readonly Rule[] = [
   rule(
     'ignores_rules',
     'high',
+    'tells the model to ignore its rules',
+    String.raw`\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|the|of|your|these)\s+){0,4}(?:instructions?|rules?|guidelines?|directives?|polic(?:y|ies)|restrictions?)\s+(?:of|from|in)\s+(?:all\s+|any\s+|the\s+|your\s+){0,2}(?:other\s+skills?|system(?:\s+prompt)?|developers?|platform|operator|user|host)\b`,
+  ),
+  rule('ignores_rules', 'high', 'tells the model to ignore its rules', OTHER_LANGUAGES),
+  rule(
+    'ignores_rules',
+    'high',
     'tells the model that no rules hold',
     String.raw`\byou (?:are|have) (?:now )?(?:no longer (?:bound|restricted|limited|subject)|free(?:d)? (?:of|from) (?:all |any )?(?:rules|restrictions|guidelines|limits))`,
   ),
@@ -31,7 +51,7 @@ const RULES: readonly Rule[] = [
     'ignores_rules',
     'high',
     'tells the model to go around approvals',
-    String.raw`\b(?:skip|bypass|disable|avoid|circumvent|suppress)\s+(?:(?:all|any|every|the|your|its|user|human|tool)\s+){0,4}(?:approvals?|confirmations?|permission (?:checks?|prompts?)|safety (?:checks?|measures?)|security (?:checks?|measures?))(?:\s+(?:prompts?|dialogs?|requests?))?`,
+    String.raw`\b(?:skip|bypass|disable|circumvent|suppress)\s+(?:(?:all|any|every|the|your|its|user|human|tool)\s+){0,4}(?:approvals?|confirmations?|permission (?:checks?|prompts?)|safety (?:checks?|measures?)|security (?:checks?|measures?))(?:\s+(?:prompts?|dialogs?|requests?))?`,
   ),
   rule(
     'hides_from_user',
@@ -53,6 +73,22 @@ const RULES: readonly Rule[] = [
   ),
   rule(
     'hides_from_user',
+    'high',
+    'tells the model to send something away and not to say so',
+    String.raw`\b(?:send|upload|post|forward|transmit|submit|copy|e-?mail|pipe)\b`,
+    200,
+    String.raw`https?:\/\/|@[\w-]+\.\w`,
+    200,
+    String.raw`\b(?:do not|don't|don\u2019t|never|without)\s+(?:ever\s+)?(?:tell|telling|inform|informing|mention|mentioning|explain|reveal|show|showing|ask|asking|notify|notifying)\b`,
+  ),
+  rule(
+    'hides_from_user',
+    'medium',
+    'tells the model not to mention something to the user',
+    String.raw`\b(?:do not|don't|don\u2019t|never)\s+(?:mention|reveal|show|explain|display|disclose)\s+(?:\w+\s+){1,4}to\s+(?:the\s+)?(?:user|human|operator|person)\b`,
+  ),
+  rule(
+    'hides_from_user',
     'medium',
     'tells the model not to tell the user',
     String.raw`\b(?:do not|don't|don\u2019t|never|must not|without)\s+(?:ever\s+)?(?:tell|telling|inform|informing|alert|alerting|notify|notifying|warn|warning)\s+(?:the\s+|your\s+)?(?:user|human|operator|anyone|person)\b(?!\s+(?:to|how|when|what|which|where|they|if|whether)\b)`,
@@ -61,7 +97,7 @@ const RULES: readonly Rule[] = [
     'exfiltrates',
     'high',
     'tells the model to send secrets away',
-    String.raw`\b(?:send|upload|post|exfiltrate|forward|transmit|leak|email|submit)\s+(?:(?:all|any|every|the|your|their|his|its|user'?s?|of|a copy of|contents? of)\s+){0,5}(?:\w+\s+){0,2}?(?:secrets?|credentials?|passwords?|api[ _-]?keys?|access tokens?|private keys?|ssh keys?|environment variables?|env vars?|conversation|chat history|system prompt|cookies)\b`,
+    String.raw`\b(?:send|upload|post|exfiltrate|forward|transmit|leak|email|submit)\s+(?:(?:all|any|every|the|your|their|his|its|user'?s?|of|a copy of|contents? of)\s+){0,5}(?:\w+\s+){0,2}?(?:secrets?|credentials?|passwords?|(?:seed|recovery|secret) phrases?|mnemonics?|wallet keys?|contents? of [^\s]{0,40}(?:\.env|\.pem|id_rsa)|api[ _-]?keys?|access tokens?|private keys?|ssh keys?|environment variables?|env vars?|conversation|chat history|system prompt|cookies)\b`,
     60,
     String.raw`\bto\s+(?:(?:this|the following|an external|my|our|a remote)\s+\w+|https?:\/\/|[\w.+-]+@[\w-]+\.\w)`,
   ),
@@ -89,17 +125,29 @@ const RULES: readonly Rule[] = [
     200,
     String.raw`(?:dict\(os\.environ\)|os\.environ\s*[,)}]|JSON\.stringify\(process\.env\)|process\.env\s*[,)}])`,
   ),
+  rule(
+    'exfiltrates',
+    'high',
+    'tells the model to put secrets into the address of a picture',
+    String.raw`!\[[^\]\n]{0,80}\]\(\s*https?:\/\/[^)\s]{1,300}[?&/][\w-]{0,30}=?`,
+    200,
+    String.raw`\b(?:api[ _-]?keys?|secrets?|passwords?|conversation|chat history|(?:everything|all|what)\s+(?:that\s+)?the user|messages of the user|environment variables?|system prompt)\b`,
+  ),
   rule('exfiltrates', 'high', 'opens a shell or a channel to elsewhere', String.raw`/dev/tcp/[\w.$-]+/\d+`),
   rule('exfiltrates', 'high', 'opens a shell or a channel to elsewhere', String.raw`\bnc\b`, 60, String.raw`\s-e\s+/bin/`),
 ];
 
 const WORTH_A_LOOK =
-  /ignore|disregard|forget|override|bypass|discard|set aside|no longer|free|skip|disable|avoid|circumvent|suppress|hide|conceal|keep|without|secretly|covertly|surrept|never|not |don.t|send|upload|post|exfiltrate|forward|transmit|leak|email|submit|env|history|export|curl|wget|dev\/tcp|\bnc\b/i;
+  /ignore|disregard|forget|override|bypass|discard|set aside|no longer|free|skip|disable|avoid|circumvent|suppress|hide|conceal|keep|without|secretly|covertly|surrept|never|not |don.t|send|upload|post|exfiltrate|forward|transmit|leak|email|submit|env|history|export|curl|wget|!\[|ignorier|missacht|vergiss|umgehe|oubli|outrepass|ignor|olvid|omite|desatiend|esque|desconsidere|dimentica|игнор|забуд|忽略|无视|忘记|無視|忘れ|무시|copy|mail|pipe|dev\/tcp|\bnc\b/i;
 /** A line that warns of such texts speaks about them. */
 const WARNS =
-  /\b(?:detect|flag|flags|e\.g\.|for example|such as|look for|injection|inject|malicious|attack\w*|suspicious|red flag|examples? of|pattern|phrases?|reject|refuse|report|like)\b|["\u201c'\u0060]\s*$/i;
+  /\b(?:detect|flag|flags|e\.g\.|for example|such as|look for|injection|inject|malicious|attack\w*|suspicious|red flag|examples? of|pattern|phrases?|reject|refuse|report|like)\b/i;
+const QUOTED = /["\u201c'\u0060]\s*$/;
 const NEGATED =
   /\b(?:never|do not|don't|don\u2019t|must not|should not|cannot|can't|not|avoid|refuse to|rather than|instead of|tries to|attempts? to|trying to)\s+(?:\w+\s+){0,2}$/i;
+
+/** A row or an entry that says what an option of a program does. */
+const OPTION = /^\s*(?:[|*+-]\s{0,4})?(?:\*\*)?\u0060?(?:\w[\w-]{0,30}\s){0,3}-{1,2}[a-z][\w-]*/i;
 
 /** Sentences that turn a model against its rules or its user. What is quoted in a warning counts less. */
 export const instructions: Scanner = function* ({ lines }) {
@@ -110,17 +158,20 @@ export const instructions: Scanner = function* ({ lines }) {
       continue;
     }
     const { number } = one;
-    const own = plain(one.text);
+    const own = one.plain;
     const next = lines[++at];
     if (!WORTH_A_LOOK.test(own)) continue;
     // A sentence may go on in the next line; one that begins there is found there.
-    const text = next?.number === number + 1 ? `${own} ${plain(next.text.slice(0, NEXT)).trimStart()}` : own;
+    const text = next?.number === number + 1 ? `${own} ${next.plain.slice(0, NEXT).trimStart()}` : own;
     for (const { code, severity, pattern, message } of RULES) {
       const match = pattern.find(text);
       if (match === null || match.index >= own.length) continue;
       const before = text.slice(Math.max(0, match.index - 120), match.index);
       if (code !== 'exfiltrates' && NEGATED.test(before)) continue;
-      const quoted = /["\u201c\u0060'*][^"\u201c\u201d\u0060]{0,40}$/.test(before) && WARNS.test(before);
+      if (code === 'ignores_rules' && OPTION.test(own)) continue;
+      const quoted =
+        /["\u201c\u0060'*][^"\u201c\u201d\u0060]{0,40}$/.test(before) &&
+        (WARNS.test(before) || (code !== 'exfiltrates' && QUOTED.test(before)));
       yield {
         severity: quoted && severity === 'high' ? 'medium' : severity,
         code,
@@ -134,12 +185,6 @@ export const instructions: Scanner = function* ({ lines }) {
 
 /** So much of the next line is read with a line. */
 const NEXT = 160;
-
-/** Without what makes the same words look like others to a program. */
-function plain(line: string): string {
-  // oxlint-disable-next-line no-control-regex
-  return /^[\x00-\x7f]*$/.test(line) ? line : line.normalize('NFKC').replace(/[\p{Cf}\u00ad]/gu, '');
-}
 
 function rule(code: string, severity: ScanSeverity, message: string, ...parts: readonly (string | number)[]): Rule {
   return { code, severity, pattern: new Sequence(...parts), message };

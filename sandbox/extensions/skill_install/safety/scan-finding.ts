@@ -34,6 +34,8 @@ export interface ScannedLine {
   /** From 1. */
   readonly number: number;
   readonly text: string;
+  /** As a person reads it, see `plainLine`. */
+  readonly plain: string;
 }
 
 /** Yields null where it has looked at much, so that others may work. */

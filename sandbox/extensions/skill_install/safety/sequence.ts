@@ -14,8 +14,13 @@ export class Sequence {
 
   /** Parts ignore case; none matches the empty text. */
   constructor(...parts: readonly (string | number)[]) {
-    this.#parts = parts.filter((part) => typeof part === 'string').map((part) => new RegExp(part, 'gi'));
+    this.#parts = parts.filter((part) => typeof part === 'string').map((part) => new RegExp(part, 'gim'));
     this.#gaps = parts.filter((part) => typeof part === 'number');
+  }
+
+  /** Whether they stand somewhere. */
+  test(text: string): boolean {
+    return this.find(text) !== null;
   }
 
   /** The first place where all stand, each as near to the one before as may be. */
