@@ -38,7 +38,8 @@ export function judge(
   const skill = here.find((each) => isOf(each, one, root)) ?? null;
   const outcome = outcomeOf(run, listed, skill);
   const always = [...harm(one, run, hasRun), ...(listed === null ? [failure(run, outcome)] : losses(one, here, root))];
-  const facts = skill === null ? [] : factsOf(one, skill);
+  const isMeantToLoad = one.strict === 'loads' || one.lenient === 'loads';
+  const facts = skill === null || !isMeantToLoad ? [] : factsOf(one, skill);
   const mark = (verdict: Verdict): Mark => {
     if (always.length > 0) return 'wrong';
     if (verdict === 'open') return 'open';

@@ -1,4 +1,5 @@
 import { renderTable, textColumns } from '@pith/command-line';
+import { printableLine } from '@pith/plain-text';
 import { AREAS, type Case, type Verdict } from './case.ts';
 import type { Mark, Result } from './judge.ts';
 
@@ -83,7 +84,7 @@ function scoreText({ right, judged }: Score): string {
 }
 
 function whatIsWrong({ case: one, strict, lenient, notes }: Result): readonly string[] {
-  if (strict === 'not run') return [`  ${one.id} was not run: ${notes.join('; ')}.`];
+  if (strict === 'not run') return [`  ${one.id} was not run: ${printableLine(notes.join('; '))}.`];
   if (strict !== 'wrong' && lenient !== 'wrong') return [];
-  return [`  ${one.id}: ${notes.map((note) => `${note}. `).join('')}${one.why}`];
+  return [`  ${one.id}: ${notes.map((note) => `${printableLine(note)}. `).join('')}${one.why}`];
 }

@@ -7,7 +7,7 @@ export const SPECIAL_FILES = casesOf('links and special files', [
     'link-file-inside',
     'open/loads',
     'SKILL.md is a link within the folder of skills',
-    '301 of 8,902 skills are. It leads to a text of the same source.',
+    'It leads to a text of the same source. Of 8,902 real skills 301 are such links.',
     { files: { 'skills/shared/text.md': goodSkill('demo'), 'skills/demo/SKILL.md': { link: 'skills/shared/text.md' } } },
   ],
   [
