@@ -19,6 +19,7 @@ import { listRecipes, renderRecipe, showRecipe } from '../../sandbox/extensions/
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
 import { installCommands } from '../../sandbox/extensions/skill_install/commands.ts';
 import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
+import lintCommands from '../../sandbox/extensions/skill_lint/commands.ts';
 import SkillLint from '../../sandbox/extensions/skill_lint/main.ts';
 import { evaluate } from '../../sandbox/extensions/skill_search/evaluation/command.ts';
 import { forget } from '../../sandbox/extensions/skill_search/learning/forget.ts';
@@ -37,6 +38,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...installCommands({} as never),
     allow({} as never),
     ...new SkillLint({} as never).getCommands(),
+    ...lintCommands(),
     stats({} as never, {} as never),
     search({} as never, {} as never),
     evaluate({} as never, {} as never),

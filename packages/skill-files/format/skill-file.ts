@@ -97,7 +97,8 @@ export function parseHead(
   }
   if (file.mode === 'lint' || hasText(fields.get('description'))) return checked(withSafeguards(fields), file, found, split.bodyOffset);
   const { title, paragraph } = opening(text.slice(split.bodyOffset));
-  if (missing && paragraph === null) return invalid(file, [{ ...missing, code: 'frontmatter_and_text_missing' }]);
+  if (missing && (paragraph === null || paragraph.includes('\0')))
+    return invalid(file, [{ ...missing, code: 'frontmatter_and_text_missing' }]);
   if (paragraph === null) return checked(withSafeguards(fields), file, found, split.bodyOffset);
   const at = fields.get('description') ?? { line: 1, column: 1 };
   fields.set('description', { value: paragraph, line: at.line, column: at.column });

@@ -102,6 +102,12 @@ describe('the format', () => {
     expect([display.valid, display.fields.name]).toEqual([true, 'Brainstorming Ideas']);
   });
 
+  it('S5 a picture that is named SKILL.md is no text that says what it is for', async () => {
+    const picture = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
+    const { valid, diagnostics } = await parseSkillFile(picture, { id: 'demo', file: '/demo/SKILL.md', mode: 'load' });
+    expect([valid, diagnostics.at(-1)?.code]).toEqual([false, 'frontmatter_and_text_missing']);
+  });
+
   const repairs: readonly [title: string, text: string, code: string, at: [number, number], fields: object][] = [
     [
       'an unquoted colon and quotes',

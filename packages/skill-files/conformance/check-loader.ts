@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Case } from './case.ts';
+import { inTemporaryFolder, NotHere, writeCase } from './fixture.ts';
+import { judge, notRun, type Reading, type Result } from './judge.ts';
+import { MARK } from './mark.ts';
+import { runLoader, type LoaderCommand } from './run-loader.ts';
+
+export interface LoaderCheck extends LoaderCommand, Reading {
+  readonly cases: readonly Case[];
+  /** How many run at a time. */
+  readonly jobs: number;
+}
+
+/** Runs a loader on each case, in a root of its own below one temporary folder, and judges what it says. Results are in the order of the cases. */
+export function checkLoader(check: LoaderCheck, signal?: AbortSignal): Promise<readonly Result[]> {
+  return inTemporaryFolder(async (folder) => {
+    const results: Result[] = [];
+    const waiting = [...check.cases.entries()];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [at, one] = next;
+        results[at] = await resultOf(one, path.join(folder, one.id), check, signal);
+      }
+    };
+    const workers = await Promise.allSettled(Array.from({ length: Math.max(1, check.jobs) }, work));
+    for (const worker of workers) if (worker.status === 'rejected') throw worker.reason;
+    return results;
+  });
+}
+
+async function resultOf(one: Case, root: string, check: LoaderCheck, signal: AbortSignal | undefined): Promise<Result> {
+  await mkdir(root);
+  try {
+    await writeCase(one, root);
+  } catch (error) {
+    if (error instanceof NotHere) return notRun(one, error.message);
+    throw error;
+  }
+  const run = await runLoader(check, root, signal);
+  return judge(one, run, { root, hasRun: existsSync(path.join(root, MARK)) }, check);
+}

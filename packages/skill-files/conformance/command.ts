@@ -1,0 +1,132 @@
+import path from 'node:path';
+import { type CommandOption, optionUsage, parseCommandInput, renderTable, textColumns, widthOf } from '@pith/command-line';
+import type { Case } from './case.ts';
+import { conformanceCases } from './cases.ts';
+import { checkLoader } from './check-loader.ts';
+import { type KeyMap, TOLD, type Told } from './listing.ts';
+import { casesText, reportJson, reportText, scoreOf } from './report.ts';
+
+/** The words after the command's own, for whoever offers it. */
+export const CONFORMANCE_INPUT = {
+  arguments: [
+    {
+      name: 'command',
+      description: 'after --: what lists skills as JSON; {dir} stands for the folder of skills, {root} for the one above it',
+      variadic: true,
+    },
+  ],
+  options: [
+    {
+      name: 'map',
+      type: 'string',
+      description: `under which keys it tells what, such as id=slug,description=meta.text (${TOLD.join(', ')})`,
+    },
+    { name: 'key', type: 'string', description: 'the key that holds the list of skills' },
+    { name: 'cwd', type: 'string', description: 'the folder in which it runs, such as {root} (default: this one)' },
+    { name: 'case', type: 'string', description: 'only this case, or those of this area', multiple: true },
+    { name: 'timeout', type: 'number', description: 'seconds for each case', default: 10 },
+    { name: 'jobs', type: 'number', description: 'how many cases run at a time', default: 2 },
+    { name: 'strict', type: 'boolean', description: 'exit with 1 where a verdict of the specification is not met, too' },
+    { name: 'cases', type: 'boolean', description: 'print the cases and their verdicts, and run nothing' },
+  ] satisfies CommandOption[],
+};
+
+/** Where the command speaks. */
+export interface ConformanceIO {
+  print(text: string): void;
+  json(value: unknown): void;
+  readonly wantsJson: boolean;
+  readonly interactive: boolean;
+  readonly columns: number;
+  readonly workingDirectory: string;
+}
+
+/** What was typed cannot be done; `cure` says what can. */
+export class ConformanceMisused extends Error {
+  readonly code = 'usage';
+  readonly cure: string;
+
+  constructor(message: string, cure: string) {
+    super(message);
+    this.cure = cure;
+  }
+}
+
+type Input = ReturnType<typeof parseCommandInput>;
+
+/** Checks a loader as it was typed. Gives the exit code: 1 where a lenient verdict was not met (`--strict`: or one of the specification). */
+export async function runConformance(input: Input, io: ConformanceIO, signal?: AbortSignal): Promise<number> {
+  const { options } = input;
+  const cases = chosen([options['case'] ?? []].flat().map(String));
+  if (options['cases'] === true) {
+    io.print(casesText(cases, widthOf(io)));
+    return 0;
+  }
+  const argv = [input.arguments['command'] ?? []].flat();
+  if (argv.length === 0)
+    throw new ConformanceMisused('no command of a loader was given', 'write it after --, such as: -- node my-loader.mjs {dir}');
+  const results = await checkLoader(
+    {
+      argv,
+      cwd: path.resolve(io.workingDirectory, textOf(options['cwd']) ?? '.'),
+      timeoutMs: above('timeout', options['timeout']) * 1000,
+      jobs: above('jobs', options['jobs']),
+      map: keyMap(textOf(options['map']) ?? ''),
+      key: textOf(options['key']),
+      cases,
+    },
+    signal,
+  );
+  if (io.wantsJson) io.json(reportJson(results));
+  else io.print(reportText(results, widthOf(io)));
+  const modes = options['strict'] === true ? (['lenient', 'strict'] as const) : (['lenient'] as const);
+  return modes.every((mode) => scoreOf(results, mode).right === scoreOf(results, mode).judged) ? 0 : 1;
+}
+
+/** The words of a command line of its own. */
+export function conformanceInput(words: readonly string[]): Input {
+  return parseCommandInput(ALONE, words);
+}
+
+/** What a person may write there. */
+export function conformanceUsage(): string {
+  const rows = [
+    ...ALONE.options.map((option) => [`  ${optionUsage(option)}`, option.description]),
+    ...ALONE.arguments.map(({ name, description }) => [`  ${name}`, description]),
+  ];
+  return `Usage: ${ALONE.path} [options] -- <command…>\n\n${renderTable(rows, textColumns(['Options', '']), 0)}`;
+}
+
+const ALONE = {
+  path: 'skill-conformance',
+  arguments: CONFORMANCE_INPUT.arguments,
+  options: [
+    ...CONFORMANCE_INPUT.options,
+    { name: 'json', type: 'boolean', description: 'print the report as JSON' } satisfies CommandOption,
+  ],
+};
+
+function chosen(names: readonly string[]): readonly Case[] {
+  const cases = conformanceCases();
+  const unknown = names.find((name) => !cases.some(({ id, area }) => id === name || area === name));
+  if (unknown !== undefined) throw new ConformanceMisused(`no case and no area is named '${unknown}'`, '--cases prints them all');
+  return names.length === 0 ? cases : cases.filter(({ id, area }) => names.includes(id) || names.includes(area));
+}
+
+function keyMap(text: string): KeyMap {
+  const pairs = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.split('=').map((word) => word.trim())]));
+  for (const [told = '', key = '', ...rest] of pairs) {
+    if (!TOLD.includes(told as Told) || key === '' || rest.length > 0)
+      throw new ConformanceMisused(`--map has '${[told, key, ...rest].join('=')}'`, `write pairs such as id=slug, of ${TOLD.join(', ')}`);
+  }
+  return Object.fromEntries(pairs) as KeyMap;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function above(name: string, value: unknown): number {
+  if (typeof value === 'number' && value > 0) return value;
+  throw new ConformanceMisused(`--${name} is ${String(value)}`, 'write a number above 0');
+}

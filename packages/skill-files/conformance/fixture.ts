@@ -1,0 +1,66 @@
+import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { endOf, startProcess } from '@pith/held-process';
+import type { Case, Entry } from './case.ts';
+
+/** Why a case cannot be told on this machine; thrown while its files are written. */
+export class NotHere extends Error {}
+
+/** Writes the files of a case below `root`, which is there and empty. Throws `NotHere` where the file system has no such thing. */
+export async function writeCase({ files }: Pick<Case, 'files'>, root: string): Promise<void> {
+  await mkdir(path.join(root, 'skills'), { recursive: true });
+  for (const [name, entry] of Object.entries(files)) {
+    const file = path.join(root, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeEntry(entry, file, root);
+  }
+  for (const [name, entry] of Object.entries(files)) {
+    if (typeof entry === 'string' && entry !== 'fifo' && (await readFile(path.join(root, name), 'utf8')) !== inRoot(entry, root))
+      throw new NotHere('the file system takes two names for one');
+  }
+}
+
+/** Runs `use` with a new temporary folder, by its real path, of which nothing is left afterwards. */
+export async function inTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'skill-conformance-')));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function writeEntry(entry: Entry, file: string, root: string): Promise<void> {
+  if (entry === 'fifo') await makeFifo(file);
+  else if (typeof entry === 'string') await writeFile(file, inRoot(entry, root));
+  else if (entry instanceof Uint8Array) await writeFile(file, entry);
+  else if ('link' in entry) await symlink(path.relative(path.dirname(file), path.join(root, entry.link)), file).catch(noLinks);
+  else {
+    await writeFile(file, entry.unreadable);
+    await chmod(file, 0);
+    const isRead = await readFile(file).then(
+      () => true,
+      () => false,
+    );
+    if (isRead) throw new NotHere('this user may read every file');
+  }
+}
+
+function inRoot(text: string, root: string): string {
+  return text.replaceAll('{root}', () => root);
+}
+
+async function makeFifo(file: string): Promise<void> {
+  try {
+    await endOf(await startProcess(['mkfifo', file], { stdio: 'ignore' }));
+    if ((await lstat(file)).isFIFO()) return;
+  } catch {
+    // There is no such program, or it made none: the same for who asks.
+  }
+  throw new NotHere('the system has no mkfifo');
+}
+
+function noLinks(error: unknown): never {
+  throw new NotHere(`links cannot be made here: ${error instanceof Error ? error.message : String(error)}`);
+}

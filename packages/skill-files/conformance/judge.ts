@@ -1,0 +1,142 @@
+import path from 'node:path';
+import { isInside } from '@pith/safe-files';
+import type { Case, Verdict } from './case.ts';
+import { listingOf, type KeyMap, type ListedSkill } from './listing.ts';
+import type { LoaderRun } from './run-loader.ts';
+
+export type Outcome = 'loaded' | 'refused' | 'crashed' | 'hung' | 'flooded' | 'no list' | 'not run';
+export type Mark = 'right' | 'wrong' | 'open' | 'not run';
+
+/** What a loader made of one case. */
+export interface Result {
+  readonly case: Case;
+  readonly outcome: Outcome;
+  /** As it told the skill; null where it did not load it. */
+  readonly skill: ListedSkill | null;
+  readonly strict: Mark;
+  readonly lenient: Mark;
+  /** What is wrong, or why it was not run, as sentences without their end. */
+  readonly notes: readonly string[];
+  readonly ms: number;
+}
+
+/** How the listing is read. */
+export interface Reading {
+  readonly map: KeyMap;
+  readonly key: string | null;
+}
+
+/** Holds one run to the case. `hasRun`: whether something of the skill was run. */
+export function judge(
+  one: Case,
+  run: LoaderRun,
+  { root, hasRun }: { readonly root: string; readonly hasRun: boolean },
+  reading: Reading,
+): Result {
+  const listed = run.end === 'ended' ? listingOf(run.stdout, reading.map, reading.key) : null;
+  const here = (listed ?? []).filter((skill) => isBelow(skill, root));
+  const skill = here.find((each) => isOf(each, one, root)) ?? null;
+  const outcome = outcomeOf(run, listed, skill);
+  const always = [...harm(one, run, hasRun), ...(listed === null ? [failure(run, outcome)] : losses(one, here, root))];
+  const isMeantToLoad = one.strict === 'loads' || one.lenient === 'loads';
+  const facts = skill === null || !isMeantToLoad ? [] : factsOf(one, skill);
+  const mark = (verdict: Verdict): Mark => {
+    if (always.length > 0) return 'wrong';
+    if (verdict === 'open') return 'open';
+    if ((verdict === 'loads') !== (skill !== null)) return 'wrong';
+    return verdict === 'loads' && facts.length > 0 ? 'wrong' : 'right';
+  };
+  return { case: one, outcome, skill, strict: mark(one.strict), lenient: mark(one.lenient), notes: [...always, ...facts], ms: run.ms };
+}
+
+/** A case that this machine cannot have. */
+export function notRun(one: Case, why: string): Result {
+  return { case: one, outcome: 'not run', skill: null, strict: 'not run', lenient: 'not run', notes: [why], ms: 0 };
+}
+
+function outcomeOf(run: LoaderRun, listed: readonly ListedSkill[] | null, skill: ListedSkill | null): Outcome {
+  if (run.end !== 'ended') return run.end;
+  if (listed !== null) return skill === null ? 'refused' : 'loaded';
+  return run.code === 0 ? 'no list' : 'crashed';
+}
+
+function failure(run: LoaderRun, outcome: Outcome): string {
+  if (outcome === 'hung') return 'it did not end in time';
+  if (outcome === 'flooded') return 'it printed without end';
+  const said = run.stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+  const how =
+    outcome === 'crashed' ? `it ended with ${run.signal ?? run.code} and listed nothing` : 'what it printed is no list of skills in JSON';
+  return said === '' ? how : `${how}: ${said}`;
+}
+
+/** Wrong whatever the verdicts are. */
+function harm(one: Case, run: LoaderRun, hasRun: boolean): readonly string[] {
+  return [
+    ...(hasRun ? ['it ran what stands in the skill'] : []),
+    ...one.never.filter((text) => run.stdout.includes(text)).map((text) => `it shows '${text}'`),
+  ];
+}
+
+/** Of the other skills of the root. */
+function losses(one: Case, here: readonly ListedSkill[], root: string): readonly string[] {
+  const places = new Set(here.map((skill) => (skill.path === undefined ? null : placeOf(skill.path, root))));
+  const unplaced = here.filter((skill) => skill.path === undefined);
+  const lost = one.neighbours.filter((name) => !places.has(name) && !unplaced.some((skill) => isNamed(skill, [name])));
+  const named = lost.length > 3 ? `${lost.length} good skills` : `the good ${lost.length === 1 ? 'skill' : 'skills'} ${lost.join(', ')}`;
+  return [
+    ...(lost.length === 0 ? [] : [`it lost ${named} beside it`]),
+    ...(one.most !== undefined && here.length > one.most ? [`it lists ${here.length} skills where there is ${one.most}`] : []),
+  ];
+}
+
+function factsOf(one: Case, skill: ListedSkill): readonly string[] {
+  const { id, name, description, version, body } = skill;
+  const known = id ?? name;
+  return [
+    ...(known === undefined || isNamed({ name: known }, one.names)
+      ? []
+      : [`it is known as '${known.slice(0, 80)}', not as '${one.names[0]!.slice(0, 80)}'`]),
+    ...(description === undefined || one.descriptions.length === 0 || one.descriptions.some((right) => isSameText(description, right))
+      ? []
+      : [`its description is '${description.slice(0, 80)}', not '${one.descriptions[0]!.slice(0, 80)}'`]),
+    ...(version === undefined || one.version === undefined || version === one.version
+      ? []
+      : [`its version is '${version}', not '${one.version}'`]),
+    ...(body === undefined || one.body === undefined || body.includes(one.body) ? [] : ['its body is not what stands in the file']),
+  ];
+}
+
+/** What other folders hold is not of this case. A relative path may be relative to anything: it is taken for one of this root. */
+function isBelow({ path: at }: ListedSkill, root: string): boolean {
+  return at === undefined || !path.isAbsolute(at) || isInside(at, root);
+}
+
+function isOf(skill: ListedSkill, { folder, names }: Case, root: string): boolean {
+  return skill.path === undefined ? isNamed(skill, [folder, ...names]) : placeOf(skill.path, root) === folder.normalize('NFC');
+}
+
+/** The folder of a skill, below `skills`, of the path of that or of its SKILL.md. */
+function placeOf(at: string, root: string): string {
+  const below = path.isAbsolute(at) ? path.relative(path.join(root, 'skills'), at) : at.replace(/^(?:\.\/)?(?:skills\/)?/, '');
+  return below.replace(/\/(?:[^/]+\.md)?$/i, '').normalize('NFC');
+}
+
+function isNamed({ id, name }: Pick<ListedSkill, 'id' | 'name'>, names: readonly string[]): boolean {
+  const wanted = new Set(names.map((each) => each.trim().normalize('NFKC')));
+  return [id, name].some((each) => each !== undefined && wanted.has(each.trim().normalize('NFKC')));
+}
+
+/** White space may be other; a list may cut a long text. */
+function isSameText(told: string, right: string): boolean {
+  const [given, whole] = [told, right].map((text) => text.replace(/\s+/g, ' ').trim()) as [string, string];
+  const cut = given.replace(/(?:…|\.\.\.)$/, '').trimEnd();
+  return (
+    given === whole ||
+    (cut.length >= LEAST_SHOWN && cut !== given && whole.startsWith(cut)) ||
+    (whole.length > LONGEST && given.length >= LONGEST && whole.startsWith(given))
+  );
+}
+
+const LEAST_SHOWN = 20;
+/** Of a description, in the specification. */
+const LONGEST = 1024;

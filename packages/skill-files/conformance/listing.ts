@@ -1,0 +1,90 @@
+/** One skill as a loader tells it. What it does not tell is undefined. */
+export interface ListedSkill {
+  readonly id?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly version?: string;
+  readonly body?: string;
+  /** Of its SKILL.md or its folder. */
+  readonly path?: string;
+}
+
+export const TOLD = ['id', 'name', 'description', 'version', 'body', 'path', 'state'] as const;
+export type Told = (typeof TOLD)[number];
+/** Under which keys a loader tells what, `a.b` within each other; for what is not named, common keys are tried. */
+export type KeyMap = Readonly<Partial<Record<Told, string>>>;
+
+const COMMON: Readonly<Record<Told, readonly string[]>> = {
+  id: ['id', 'slug', 'key', 'skillId', 'skill_id'],
+  name: ['name', 'displayName', 'display_name', 'title', 'metadata.name', 'frontmatter.name', 'properties.name'],
+  description: ['description', 'desc', 'summary', 'metadata.description', 'frontmatter.description', 'properties.description'],
+  version: ['version', 'metadata.version', 'frontmatter.version', 'properties.metadata.version', 'metadata.metadata.version'],
+  body: ['body', 'content', 'instructions', 'text'],
+  path: ['path', 'filePath', 'file_path', 'file', 'location', 'skillFile', 'directory', 'dir', 'baseDir', 'dirPath', 'folder', 'root'],
+  state: ['state', 'status', 'valid', 'loaded', 'ok'],
+};
+const LISTS = ['skills', 'items', 'results', 'data', 'entries', 'available', 'available_skills'];
+/** States of skills that are listed and cannot be used. */
+const NOT_LOADED = new Set(['false', 'invalid', 'error', 'failed', 'broken', 'refused', 'rejected', 'skipped']);
+
+/** The skills that were loaded; null where the text is no listing. `key`: which key holds the list. */
+export function listingOf(stdout: string, map: KeyMap = {}, key: string | null = null): readonly ListedSkill[] | null {
+  const listed = skillsIn(jsonIn(stdout), key);
+  if (listed === null) return null;
+  return listed.flatMap((one): ListedSkill | [] => {
+    if (typeof one === 'string') return { name: one };
+    const told = (what: Told) => textAt(one, map[what] === undefined ? COMMON[what] : [map[what]]);
+    if (NOT_LOADED.has(told('state')?.toLowerCase() ?? '')) return [];
+    const [id, name, description, version, body, path] = [
+      told('id'),
+      told('name'),
+      told('description'),
+      told('version'),
+      told('body'),
+      told('path'),
+    ];
+    return { id, name, description, version, body, path };
+  });
+}
+
+/** Other programs print a line before it, such as a notice of a new version. */
+function jsonIn(stdout: string): unknown {
+  const start = stdout.search(/^\s*[[{]/m);
+  for (const text of [stdout, start === -1 ? '' : stdout.slice(start)]) {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      // The next may be JSON; if none is, that is the answer.
+    }
+  }
+  return null;
+}
+
+function skillsIn(value: unknown, key: string | null): readonly unknown[] | null {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const name of key === null ? LISTS : [key]) {
+    const held = at(value, name);
+    if (Array.isArray(held)) return held;
+    // A map from names to skills is a list as well.
+    if (typeof held === 'object' && held !== null) return Object.entries(held).map(([id, one]) => (isMap(one) ? { id, ...one } : { id }));
+  }
+  return null;
+}
+
+function textAt(value: unknown, keys: readonly string[]): string | undefined {
+  for (const key of keys) {
+    const found = at(value, key);
+    if (typeof found === 'string') return found;
+    if (found !== undefined && found !== null) return typeof found === 'object' ? JSON.stringify(found) : String(found as number | boolean);
+  }
+  return undefined;
+}
+
+function at(value: unknown, key: string): unknown {
+  return key.split('.').reduce<unknown>((held, part) => (isMap(held) && Object.hasOwn(held, part) ? held[part] : undefined), value);
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,78 @@
+import type { Readable } from 'node:stream';
+import { endOf, startProcess } from '@pith/held-process';
+import { elapsed, systemClock } from '@pith/promises';
+
+/** How a loader is started, for each case anew. */
+export interface LoaderCommand {
+  /** `{dir}` stands for the folder of skills, `{root}` for the one above it; without either, the folder of skills is appended. */
+  readonly argv: readonly string[];
+  /** Where it runs, with the same words; relative to where the person is. */
+  readonly cwd: string;
+  readonly timeoutMs: number;
+}
+
+/** What one run came to. */
+export interface LoaderRun {
+  readonly end: 'ended' | 'hung' | 'flooded';
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  /** The last of what it said. */
+  readonly stderr: string;
+  readonly ms: number;
+}
+
+const MOST_PRINTED = 16 * 1024 * 1024;
+const LAST_WORDS = 2000;
+
+/** Runs the loader once on one root. It and all that it started are ended with their time. Rejects where the program cannot be started, or on abort. */
+export async function runLoader(command: LoaderCommand, root: string, signal?: AbortSignal): Promise<LoaderRun> {
+  signal?.throwIfAborted();
+  const started = elapsed();
+  const child = await startProcess(wordsFor(command.argv, root), {
+    cwd: placed(command.cwd, root),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32', // a group of its own, which can be ended as one
+  });
+  const kill = () => endGroup(child.pid);
+  signal?.addEventListener('abort', kill, { once: true });
+  let end: LoaderRun['end'] = 'ended';
+  const cancel = systemClock.after(command.timeoutMs, () => {
+    end = 'hung';
+    kill();
+  });
+  const stdout: Buffer[] = [];
+  let stderr = '';
+  let printed = 0;
+  (child.stdout as Readable).on('data', (chunk: Buffer) => {
+    printed += chunk.length;
+    if (printed <= MOST_PRINTED) return void stdout.push(chunk);
+    end = 'flooded';
+    kill();
+  });
+  (child.stderr as Readable).setEncoding('utf8').on('data', (text: string) => void (stderr = (stderr + text).slice(-LAST_WORDS)));
+  const { code, signal: by } = await endOf(child);
+  cancel();
+  signal?.removeEventListener('abort', kill);
+  endGroup(child.pid);
+  signal?.throwIfAborted();
+  return { end, code, signal: by, stdout: Buffer.concat(stdout).toString('utf8'), stderr, ms: Math.round(elapsed() - started) };
+}
+
+function wordsFor(argv: readonly string[], root: string): readonly string[] {
+  const isNamed = argv.some((word) => word.includes('{dir}') || word.includes('{root}'));
+  return (isNamed ? argv : [...argv, '{dir}']).map((word) => placed(word, root));
+}
+
+function placed(word: string, root: string): string {
+  return word.replaceAll('{dir}', () => `${root}/skills`).replaceAll('{root}', () => root);
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch {
+    // It has ended, and all that it started.
+  }
+}

@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type Case, checkLoader, conformanceCases, conformanceInput, type Result, runConformance } from '@pith/skill-files';
+import { folderWith } from '../../places.ts';
+import { until } from '../../waiting.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const PITH = path.join(ROOT, 'bin/pith');
+const BIN = path.join(ROOT, 'packages/skill-files/bin/skill-conformance.mjs');
+const cases = conformanceCases();
+
+interface Loader {
+  readonly only?: readonly string[];
+  readonly timeoutMs?: number;
+  readonly map?: Readonly<Record<string, string>>;
+  readonly key?: string;
+}
+
+/** Runs a small program on the cases of those ids. `skills` is its list of folders, each with the text of its SKILL.md. */
+function checked(program: string, { only = ['file-plain'], timeoutMs = 10_000, map = {}, key }: Loader = {}): Promise<readonly Result[]> {
+  const folder = folderWith({
+    'loader.mjs': `import fs from 'node:fs';
+import path from 'node:path';
+const dir = process.argv[2];
+const skills = fs.readdirSync(dir).sort().map((id) => ({ id, path: path.join(dir, id), get text() { return fs.readFileSync(path.join(dir, id, 'SKILL.md'), 'utf8'); } }));
+const descriptionOf = (text) => /^description: (.*)$/m.exec(text)?.[1] ?? null;
+${program}`,
+  });
+  const argv = [process.execPath, path.join(folder, 'loader.mjs')];
+  const chosen = cases.filter(({ id }) => only.includes(id));
+  expect(chosen).toHaveLength(only.length);
+  return checkLoader({ argv, cwd: folder, timeoutMs, map, key: key ?? null, cases: chosen, jobs: 1 });
+}
+
+const marks = (results: readonly Result[]) =>
+  results.map(({ case: { id }, outcome, strict, lenient }) => ({ id, outcome, strict, lenient }));
+
+/** A process that has ended and that nobody has waited for is not alive. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    const state = `/proc/${pid}/stat`;
+    return !existsSync(state) || !readFileSync(state, 'utf8').includes(') Z ');
+  } catch {
+    return false; // there is none of that number
+  }
+}
+
+describe('the table of odd skills', () => {
+  it('S4 has at least 60 cases, each with an id of its own, files, and a reason that is a sentence', () => {
+    expect(cases.length).toBeGreaterThanOrEqual(60);
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+    expect(cases.filter(({ files }) => Object.keys(files).length === 0)).toEqual([]);
+    expect(cases.filter(({ why }) => !/^[\p{Lu}_].*\.$/su.test(why)).map(({ id }) => id)).toEqual([]);
+    expect(
+      cases.filter(
+        ({ never, strict, lenient, neighbours }) => never.length + neighbours.length === 0 && strict === 'open' && lenient === 'open',
+      ),
+    ).toEqual([]);
+  });
+
+  it('S1 S4 S5 our own loader does what lenient loading does with each of them', async () => {
+    const argv = [process.execPath, PITH, 'skills', 'list', '--all', '--json', '--sandbox', '{root}', '--trust'];
+    const results = await checkLoader({ argv, cwd: ROOT, timeoutMs: 30_000, map: {}, key: null, cases, jobs: 2 });
+    const wrong = results.filter(({ lenient }) => lenient === 'wrong');
+    expect(wrong.map(({ case: { id }, outcome, notes }) => ({ id, outcome, notes }))).toEqual([]);
+    expect(results.filter(({ lenient }) => lenient === 'right').length).toBeGreaterThan(100);
+  }, 240_000);
+
+  it('S4 our own validator differs from the specification in what the page says, and in nothing else', async () => {
+    const argv = [process.execPath, PITH, 'skills', 'validate', '{dir}', '--json'];
+    const judged = cases.filter(({ strict }: Case) => strict !== 'open');
+    const results = await checkLoader({ argv, cwd: ROOT, timeoutMs: 30_000, map: {}, key: null, cases: judged, jobs: 2 });
+    expect(results.filter(({ strict }) => strict === 'wrong').map(({ case: { id } }) => id)).toEqual([
+      'file-mixed-case',
+      'yaml-duplicate-key',
+      'value-version',
+      'hostile-yaml-function',
+      'hostile-yaml-python',
+    ]);
+  }, 240_000);
+});
+
+describe('a loader that is bad', () => {
+  it('S5 that crashes is wrong whatever the verdict is, and its last words are told', async () => {
+    const [result] = await checked("throw new Error('no such thing')", { only: ['front-none'] });
+    expect(result).toMatchObject({ outcome: 'crashed', strict: 'wrong', lenient: 'wrong' });
+    expect(result?.notes.join()).toContain('it ended with 1 and listed nothing');
+  });
+
+  it('S5 that hangs is ended with all that it started', async () => {
+    const file = path.join(folderWith(), 'pid');
+    const program = `const { spawn } = await import('node:child_process');
+const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+fs.writeFileSync(${JSON.stringify(file)}, String(child.pid));
+setInterval(() => {}, 1000);`;
+    const [result] = await checked(program, { timeoutMs: 1500 });
+    expect(result).toMatchObject({ outcome: 'hung', strict: 'wrong', lenient: 'wrong', notes: ['it did not end in time'] });
+    await until(() => !isAlive(Number(readFileSync(file, 'utf8'))));
+  });
+
+  it('S5 that prints nonsense, or without end, lists nothing', async () => {
+    expect(marks(await checked("process.stdout.write('All is well.')"))).toMatchObject([{ outcome: 'no list', lenient: 'wrong' }]);
+    const flood =
+      "const text = 'x'.repeat(1 << 20); const more = () => { while (process.stdout.write(text)); }; process.stdout.on('drain', more); more();";
+    expect(marks(await checked(flood))).toMatchObject([{ outcome: 'flooded', lenient: 'wrong' }]);
+  });
+
+  it('S5 that loses the good skills beside a bad one is wrong', async () => {
+    const first = 'process.stdout.write(JSON.stringify(skills.slice(0, 1).map(({ id, path }) => ({ id, path }))))';
+    const [result] = await checked(first, { only: ['front-list'] });
+    expect(result).toMatchObject({ outcome: 'loaded', lenient: 'wrong', notes: ['it lost the good skill good beside it'] });
+  });
+
+  it('S5 that runs frontmatter, or shows a text from outside, is caught', async () => {
+    const eager = `for (const { text } of skills) { const [, code] = /^---js\\n([^]*?)\\n---/.exec(text) ?? []; if (code) (0, eval)('((require) => (' + code + '))')((await import('node:module')).createRequire(import.meta.url)); }
+process.stdout.write(JSON.stringify(skills.map(({ id, path, text }) => ({ id, path, description: descriptionOf(text) ?? text }))))`;
+    const results = await checked(eager, { only: ['hostile-js-frontmatter', 'link-file-outside'] });
+    expect(results.map(({ notes }) => notes.join('; '))).toEqual([
+      "it shows 'token-of-somebody-else-5d1f'",
+      'it ran what stands in the skill',
+    ]);
+    expect(results.map(({ strict }) => strict)).toEqual(['wrong', 'wrong']);
+  });
+
+  it('S4 that tells another description, id or version than the file has is told so', async () => {
+    const wrong =
+      "process.stdout.write(JSON.stringify(skills.map(({ path }) => ({ id: 'other', path, description: 'Other.', version: 1 }))))";
+    const [result] = await checked(wrong, { only: ['value-version'] });
+    expect(result).toMatchObject({ outcome: 'loaded', lenient: 'wrong' });
+    expect(result?.notes.map((note) => note.slice(0, 14))).toEqual(['it is known as', 'its descriptio', 'its version is']);
+  });
+});
+
+describe('what a loader may print', () => {
+  it.each([
+    ['a list of names', 'skills.map(({ id }) => id)', {}],
+    ['a list under a key', '{ version: 1, skills: skills.map(({ id }) => ({ name: id })) }', {}],
+    [
+      'a map from names to skills',
+      '{ skills: Object.fromEntries(skills.map(({ id, text }) => [id, { description: descriptionOf(text) }])) }',
+      {},
+    ],
+    [
+      'files within the root',
+      'skills.map(({ id, path, text }) => ({ name: id, location: path + "/SKILL.md", description: descriptionOf(text) }))',
+      {},
+    ],
+    [
+      'other keys',
+      '{ found: { all: skills.map(({ id, text }) => ({ slug: "x", s: id, meta: { text: descriptionOf(text) } })) } }',
+      { key: 'found.all', map: { id: 's', description: 'meta.text' } },
+    ],
+    ['a description that is cut', 'skills.map(({ id, text }) => ({ id, description: descriptionOf(text).slice(0, 30) + "…" }))', {}],
+  ])('S4 %s', async (_, expression, reading) => {
+    const program = `process.stdout.write('A newer version is there.\\n' + JSON.stringify(${expression}))`;
+    expect(marks(await checked(program, reading))).toEqual([{ id: 'file-plain', outcome: 'loaded', strict: 'right', lenient: 'right' }]);
+  });
+
+  it('S4 skills of other folders, and those that are listed as invalid, do not count', async () => {
+    const elsewhere =
+      "process.stdout.write(JSON.stringify([{ name: 'demo', path: '/somewhere/demo' }, { id: 'demo', path: skills[0].path, state: 'invalid' }]))";
+    expect(marks(await checked(elsewhere))).toMatchObject([{ outcome: 'refused', lenient: 'wrong' }]);
+  });
+});
+
+describe('the command', () => {
+  const list = "const fs = require('fs'); console.log(JSON.stringify(fs.readdirSync(process.argv[1])))";
+
+  it('S4 says what a loader makes of each case, as text and as JSON, and exits with 1 where one is wrong', async () => {
+    const words = ['--case', 'file name', '--', process.execPath, '-e', list];
+    const text = await promisify(execFile)(process.execPath, [BIN, ...words]).catch((error: { code: number; stdout: string }) => error);
+    expect(text).toMatchObject({ code: 1 });
+    expect(text.stdout).toMatch(/^file-missing +a folder with a README\.md only +loaded +WRONG \(refuses\) +WRONG \(refuses\)$/m);
+    const json = await promisify(execFile)(process.execPath, [PITH, 'skills', 'conformance', '--json', ...words]).catch(
+      (error: { code: number; stdout: string }) => error,
+    );
+    expect(json).toMatchObject({ code: 1 });
+    const report = JSON.parse(json.stdout) as { totals: { cases: number; lenient: { right: number; judged: number } } };
+    expect(report.totals).toMatchObject({ cases: 8, lenient: { judged: 8 } });
+  }, 60_000);
+
+  it('S4 says what it cannot do with what was typed', async () => {
+    const io = { print: () => undefined, json: () => undefined, wantsJson: false, interactive: false, columns: 0, workingDirectory: ROOT };
+    const typed = (...words: string[]) => runConformance(conformanceInput(words), io);
+    await expect(typed()).rejects.toMatchObject({ message: 'no command of a loader was given', cure: expect.stringContaining('after --') });
+    await expect(typed('--case', 'nothing', '--', 'true')).rejects.toMatchObject({ cure: '--cases prints them all' });
+    await expect(typed('--map', 'colour=x', '--', 'true')).rejects.toMatchObject({ message: "--map has 'colour=x'" });
+    await expect(typed('--timeout', '0', '--', 'true')).rejects.toMatchObject({ message: '--timeout is 0' });
+    await expect(typed('--case', 'file-plain', '--', '/no/such/loader')).rejects.toMatchObject({ code: 'process_not_started' });
+    expect(await typed('--cases')).toBe(0);
+  });
+});
