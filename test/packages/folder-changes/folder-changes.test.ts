@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { FolderChange, Staged } from '@pith/folder-changes';
 import { treeDigest } from '@pith/skill-files';
 import { folderWith, writeFiles } from '../../places.ts';
+import { until } from '../../waiting.ts';
 import { changesIn, type Entry, entriesIn } from './folders.ts';
 
 const change = (staged: Staged<Entry>, id: string, more: Partial<FolderChange<Entry>> = {}): FolderChange<Entry> => {
@@ -76,14 +77,20 @@ it('S83: a change that another process undid meanwhile writes nothing more and s
   const changes = changesIn(root);
   const staged = await changes.stage();
   const journals = path.join(root, 'journals');
-  const watching = setInterval(() => {
-    // As who takes it over does when it has put everything back.
-    const names = existsSync(journals) ? readdirSync(journals) : [];
-    for (const name of names.filter((one) => !one.startsWith('.'))) rmSync(path.join(journals, name));
-  }, 0);
+  let ended = false;
+  // As who takes it over does when it has put everything back.
+  const undone = until(
+    () => {
+      const names = existsSync(journals) ? readdirSync(journals) : [];
+      for (const name of names.filter((one) => !one.startsWith('.'))) rmSync(path.join(journals, name));
+      return ended;
+    },
+    15_000,
+    0,
+  );
   const changed = staged.change(Array.from({ length: 40 }, (_, at) => change(staged, `skill-${at}`)));
-  await expect(changed).rejects.toThrow('another process undid it');
-  clearInterval(watching);
+  await expect(changed.finally(() => (ended = true))).rejects.toThrow('another process undid it');
+  await undone;
   expect(entriesIn(root)).toEqual({});
 });
 
