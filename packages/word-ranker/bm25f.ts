@@ -1,4 +1,5 @@
 import type { RankedDocument, RankOptions, TextDocument } from './document.ts';
+import { NAME_MATCH } from './name-index.ts';
 import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Counted, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
@@ -7,6 +8,8 @@ import { queryTerms, type QueryTerm } from './tokens.ts';
 /** One word that only the body has is no evidence, unless it is all that was asked. */
 const WORDS_OF_BODY = 2;
 const STRONG = 0x80;
+/** Words beside each other say something in a query that is typed to search: in what people chat they stand there by chance. */
+const SHORT_QUERY = 6;
 /** So many of the best are looked at for words beside each other; the others stay below them. */
 const LOOKED_AT = 60;
 
@@ -42,6 +45,11 @@ export class Bm25fRanker {
     this.#parameters = parameters;
   }
 
+  /** How many documents there are. */
+  get size(): number {
+    return this.#index.size;
+  }
+
   upsert(document: TextDocument, counted: Counted = countTerms(document)): void {
     this.#index.add(document, counted);
   }
@@ -60,7 +68,7 @@ export class Bm25fRanker {
     const needed = weak ? 0 : Math.min(WORDS_OF_BODY, terms.length);
     const named = index.names.find(query);
     const highest = 3 * touched.reduce((most, number) => Math.max(most, this.#scores[number]!), 0) + 1;
-    const looked = matches.length > 1 ? LOOKED_AT : 0;
+    const looked = matches.length > 1 && terms.length <= SHORT_QUERY ? LOOKED_AT : 0;
     const best: Entry[] = [];
     for (const [id, strength] of named) {
       const number = index.numberOf(id)!;
@@ -82,7 +90,16 @@ export class Bm25fRanker {
       if (among === undefined || among(id)) insert(best, { id, number, place: placeOf(id), score }, kept);
     }
     const ranked = looked === 0 ? best : this.#withPairs(matches, best, looked).slice(0, k);
-    return ranked.map(({ id, number, score }) => ({ id, score, why: this.#why(matches, number, query, named.has(id)) }));
+    return ranked.map(({ id, number, score }) => {
+      const strength = named.get(id) ?? NAME_MATCH.none;
+      return {
+        id,
+        score,
+        why: this.#why(matches, number, query, strength > NAME_MATCH.none),
+        named: strength === NAME_MATCH.exact || (strength === NAME_MATCH.prefix && terms.length > 0),
+        weak: false,
+      };
+    });
   }
 
   /** Adds one query word's part to every document that has it. */

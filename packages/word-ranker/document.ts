@@ -28,4 +28,8 @@ export interface RankedDocument {
   readonly score: number;
   /** The query's words that matched. */
   readonly why: readonly string[];
+  /** The query is its name, or the beginning of it. */
+  readonly named: boolean;
+  /** It fills up what would be empty: it has little to do with the query. */
+  readonly weak: boolean;
 }

@@ -1,4 +1,5 @@
 import { stemmer } from 'stemmer';
+import { STOP_WORDS } from './stop-words.ts';
 
 /** A word of a query: what to look up, and as it was written. `prefix`: any posting that begins with the term counts. */
 export interface QueryTerm {
@@ -35,6 +36,13 @@ export function queryTerms(text: string): readonly QueryTerm[] {
     }
   });
   return [...found.values()];
+}
+
+/** Calls `add` for every word of ASCII letters in lower case, and for the humps of those in camelCase; repeated ones too. */
+export function eachPlainWord(text: string, add: (word: string) => void): void {
+  eachWord(text, (word) => {
+    if (isAscii(word) && word.length <= MAX_WORD) eachPart(word, (part) => add(part.toLowerCase()));
+  });
 }
 
 /** Lower case, without accents and punctuation, words joined by one space. For comparing names. */
@@ -118,19 +126,6 @@ function remember(word: string): readonly string[] {
   terms.set(Buffer.from(word).toString(), made); // a copy: a slice would keep its whole text alive
   return made;
 }
-
-/** English words that say how a sentence is built or that someone is asking, but never what about. */
-const STOP_WORDS: ReadonlySet<string> = new Set(
-  `a about above after again all also am an and any are as at be because been before being below between both but by
-  can cannot could did do does doing done down during each either else etc ever every few for from further get gets getting give
-  given gives go going gonna got had has have having he hello help her here hers hey hi him his how however i if in into is it its itself
-  just kindly let lets like lot many may maybe me might mine more most much must my myself need needs neither no nor not now of off
-  ok okay on once one only or other our ours out over own per please really same see shall she should since so some
-  something somehow still such than thank thanks that the their theirs them then there these they thing things this those through
-  to too under until up upon us use used user uses using very via want wanted wants was way we well were what whatever when where whether which while
-  who whom whose why will with within without would yes yet you your yours yourself
-  s t d m ain aren couldn didn doesn don hadn hasn haven isn ll mustn re shouldn ve wasn weren won wouldn`.split(/\s+/),
-);
 
 /** The form under which an English word is indexed where the stemmer alone would tell two spellings or forms apart. */
 function wordForm(word: string): string {

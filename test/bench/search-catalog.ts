@@ -1,5 +1,5 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Bm25fRanker, TextDocument } from '@pith/word-ranker';
+import type { TextDocument, TextRanker } from '@pith/word-ranker';
 import { catalogLine } from '@pith/skill-files';
 import { renderCatalog } from '../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { renderTurnPart } from '../../sandbox/extensions/skill_registry/catalog/turn-part.ts';
@@ -20,7 +20,7 @@ export interface CatalogTokens {
 const BUDGET = 2000;
 const COUNTS = [6, 60, 100, 300, 2000];
 
-export function catalogTokens(documents: readonly TextDocument[], ranker: Bm25fRanker, texts: readonly string[]): CatalogTokens {
+export function catalogTokens(documents: readonly TextDocument[], ranker: TextRanker, texts: readonly string[]): CatalogTokens {
   const skills = new Map(documents.map((document) => [document.id, skillOf(document)]));
   const sorted = byId([...skills.values()]);
   const turns = texts.map((text) => {

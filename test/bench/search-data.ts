@@ -37,6 +37,10 @@ export function missingData(): string | null {
 
 export const realSkills = () => shuffled(read<PooledSkill>('pool-1000.jsonl'), 7);
 export const givenNeeds = () => read<Need>('needs.jsonl');
+/** Needs of our own, as different people put them. Weights were chosen with a look at every second one; the others were kept from it. */
+const furtherNeeds = () => jsonLines<Need>(path.join(repository, 'test/bench/data/needs.jsonl'));
+export const tunedNeeds = () => furtherNeeds().filter((_, at) => at % 2 === 0);
+export const heldNeeds = () => furtherNeeds().filter((_, at) => at % 2 === 1);
 export const toolQueries = () => shuffled(read<ToolQuery>('metatool-queries.jsonl'), 11);
 export const tools = () => read<{ readonly id: string; readonly description: string }>('metatool-tools.jsonl');
 
@@ -66,7 +70,11 @@ export function documentOf({ name, description, tags, body }: Omit<PooledSkill, 
 }
 
 function read<T>(file: string): T[] {
-  return readFileSync(path.join(data, file), 'utf8')
+  return jsonLines(path.join(data, file));
+}
+
+function jsonLines<T>(file: string): T[] {
+  return readFileSync(file, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as T);

@@ -1,5 +1,5 @@
 import { documentOf, toolQueries, tools, type ToolQuery } from './search-data.ts';
-import { fullText, pith, rankerOf, substring, type Searcher } from './search-rankers.ts';
+import { fullText, pith, rankerOf, substring, type Searcher, WORDS_ALONE } from './search-rankers.ts';
 
 export interface ToolQuestions {
   readonly examples: number;
@@ -27,7 +27,12 @@ export function toolQuestions(count: number): ToolQuestions {
 /** For each searcher by name: 1 where the right tool was among the first five. */
 export async function askTools({ documents, asked }: ToolQuestions): Promise<ReadonlyMap<string, readonly number[]>> {
   const hits = new Map<string, readonly number[]>();
-  for (const searcher of [pith(rankerOf(documents)), substring(documents), fullText(documents)]) {
+  for (const searcher of [
+    pith(rankerOf(documents)),
+    pith(rankerOf(documents, false), WORDS_ALONE),
+    substring(documents),
+    fullText(documents),
+  ]) {
     hits.set(searcher.name, await hitsOf(searcher, asked));
     searcher.close?.();
   }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Need, Pool } from './search-data.ts';
-import type { Searcher } from './search-rankers.ts';
+import { PITH, type Searcher } from './search-rankers.ts';
 import { interval, mean, quantile } from './search-statistics.ts';
 
 const WORDINGS = ['user', 'keywords'] as const;
@@ -20,23 +20,24 @@ export interface Found {
   readonly times: Readonly<Record<Wording, readonly number[]>>;
 }
 
-const SHOWN = 12;
+/** Beside a message. */
+export const SHOWN = 12;
 const LISTED = 10;
 const REPEATS = 20;
 
 export async function askNeeds(searcher: Searcher, pool: Pool, needs: readonly Need[]): Promise<Found> {
   const ranks = { user: [] as number[], keywords: [] as number[] };
   const times = { user: [] as number[], keywords: [] as number[] };
-  const repeats = searcher.name === 'Pith' ? REPEATS : 3;
+  const repeats = searcher.name === PITH ? REPEATS : 3;
   for (const need of needs) {
     for (const wording of WORDINGS) {
       const also = new Set(need.also_right.map((id) => pool.ids.get(id)));
-      const answer = await searcher.find(need[wording], { k: 60, weak: wording === 'user' });
+      const answer = await searcher.find(need[wording], { k: 60 });
       ranks[wording].push(answer.filter((id) => !also.has(id)).indexOf(pool.ids.get(need.gold)!) + 1);
       const taken: number[] = [];
       for (let again = 0; again < repeats; again++) {
         const from = performance.now();
-        await searcher.find(need[wording], { k: SHOWN, weak: wording === 'user' });
+        await searcher.find(need[wording], { k: SHOWN });
         taken.push(performance.now() - from);
       }
       times[wording].push(quantile(taken, 0.5));

@@ -1,10 +1,12 @@
 import { openDatabase } from '../../core/store/index.ts';
-import { Bm25fRanker, type TextDocument } from '@pith/word-ranker';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { once } from '@pith/promises';
+import { TextRanker, type TextDocument, WordVectors } from '@pith/word-ranker';
+import { repository } from './search-data.ts';
 
 export interface Question {
   readonly k: number;
-  /** For the turn part, which has room for what fits badly. */
-  readonly weak?: boolean;
 }
 
 /** Something that finds documents for a text. */
@@ -15,14 +17,21 @@ export interface Searcher {
   close?(): void;
 }
 
-export function rankerOf(documents: readonly TextDocument[]): Bm25fRanker {
-  const ranker = new Bm25fRanker();
+const vectors = once(() => new WordVectors(readFileSync(path.join(repository, 'sandbox/extensions/skill_search/vectors/english.bin'))));
+
+/** As skill_search ranks, or without its table of word vectors. */
+export function rankerOf(documents: readonly TextDocument[], hasTable = true): TextRanker {
+  const ranker = new TextRanker(hasTable ? vectors() : null);
   for (const document of documents) ranker.upsert(document);
   return ranker;
 }
 
-export function pith(ranker: Bm25fRanker): Searcher {
-  return { name: 'Pith', find: (text, question) => ranker.rank(text, question).map(({ id }) => id) };
+export const PITH = 'Pith';
+export const WORDS_ALONE = 'Pith, words alone';
+
+/** What fits badly fills up the answer, as beside a message and in `list_skills`. */
+export function pith(ranker: TextRanker, name = PITH): Searcher {
+  return { name, find: (text, question) => ranker.rank(text, { ...question, weak: true }).map(({ id }) => id) };
 }
 
 /** Skills whose name, tags or description contain what was typed, as many lists of tools search. */

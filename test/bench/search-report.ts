@@ -14,7 +14,7 @@ export interface Figure {
   readonly better: 'more' | 'less';
   readonly must?: number;
   readonly aim?: number;
-  /** By the columns after the verdict: substring, FTS5, only the turn part. */
+  /** By the columns after the verdict: substring, FTS5, what the table of word vectors adds, only the turn part. */
   readonly beside?: readonly (string | undefined)[];
 }
 
@@ -25,14 +25,24 @@ export interface Table {
 
 export function figuresTable(figures: readonly Figure[]): Table {
   return {
-    heading: ['figure', 'measured (95 %)', 'must', 'aim', 'verdict', 'substring', 'FTS5 name + description', 'only the turn part'],
+    heading: [
+      'figure',
+      'measured (95 %)',
+      'must',
+      'aim',
+      'verdict',
+      'substring',
+      'FTS5 name + description',
+      'by the table (95 %)',
+      'only the turn part',
+    ],
     rows: figures.map(({ figure, value, shown, better, must, aim, beside = [] }) => [
       figure,
       shown,
       limit(better, must),
       limit(better, aim),
       verdict(better, value, must, aim),
-      ...[0, 1, 2].map((at) => beside[at] ?? ''),
+      ...[0, 1, 2, 3].map((at) => beside[at] ?? ''),
     ]),
   };
 }

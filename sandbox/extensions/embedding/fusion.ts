@@ -41,20 +41,30 @@ export function fuse(input: FusionInput): readonly RankedSkill[] {
   const [scored, rest] = union ? [lexical, []] : [lexical.slice(0, RESCORED), lexical.slice(RESCORED)];
   const cosines = scored.map(({ id }) => cosineOf(vectors.get(id), query));
   const known = cosines.filter((cosine) => cosine !== null);
-  const near = union ? nearest(input) : [];
+  const { near, least } = union ? nearest(input) : { near: [], least: Infinity };
   if (known.length === 0 && near.length === 0) return lexical.slice(0, k);
   const average = known.length === 0 ? 0 : known.reduce((sum, cosine) => sum + cosine, 0) / known.length;
   const highest = Math.max(...scored.map(({ score }) => score), 0) || 1;
-  const fused = scored.map((found, at) => ({ ...found, score: WORDS * (found.score / highest) + MEANING * (cosines[at] ?? average) }));
-  for (const { id, cosine } of near) fused.push({ id, score: MEANING * cosine, why: [SIMILAR] });
+  const fused = scored.map(({ weak, ...found }, at) => ({
+    ...found,
+    score: WORDS * (found.score / highest) + MEANING * (cosines[at] ?? average),
+    ...(weak === true && (cosines[at] ?? 0) < least ? { weak } : {}),
+  }));
+  for (const { id, cosine, weak } of near) fused.push({ id, score: MEANING * cosine, why: [SIMILAR], ...(weak ? { weak } : {}) });
   fused.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
   const lowest = fused.at(-1)?.score ?? 0;
   const after = rest.map((found) => ({ ...found, score: Math.min(lowest, WORDS * (found.score / highest)) }));
   return [...fused, ...after].slice(0, k);
 }
 
+interface Near {
+  readonly id: string;
+  readonly cosine: number;
+  readonly weak: boolean;
+}
+
 /** Those that no word brings, nearest first. Near is what stands out among all: models differ in how near everything is to everything. */
-function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): readonly { readonly id: string; readonly cosine: number }[] {
+function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): { readonly near: readonly Near[]; readonly least: number } {
   const found = new Set(lexical.map(({ id }) => id));
   const others: { id: string; cosine: number }[] = [];
   let [number, sum, squares] = [0, 0, 0];
@@ -70,10 +80,12 @@ function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): read
   const mean = sum / (number || 1);
   const deviation = Math.sqrt(Math.max(0, squares / (number || 1) - mean * mean));
   const least = number < FEW ? NEAR_OF_FEW : Math.max(NEAR, mean + DEVIATIONS * deviation);
-  return others
-    .filter(({ cosine }) => weak || cosine >= least)
+  const near = others
+    .map((one) => ({ ...one, weak: one.cosine < least }))
+    .filter((one) => weak || !one.weak)
     .sort((a, b) => b.cosine - a.cosine || (a.id < b.id ? -1 : 1))
     .slice(0, weak ? k : MOST_NEAR);
+  return { near, least };
 }
 
 /** null where there is none to compare. A negative one says no more than nothing in common. */

@@ -86,6 +86,8 @@ export interface RankedSkill {
   readonly score: number;
   /** Why, in words that a model and a person read: the query's words that matched. */
   readonly why: readonly string[];
+  /** It fills up the answer to so many: it has little to do with the text. Beside a message for which all are weak, none is suggested. */
+  readonly weak?: boolean;
 }
 
 /** Ranks skills for a text, where the setting `skills.ranker` names its extension. */

@@ -71,7 +71,7 @@ export class Library implements SkillLibrary {
     const { registry, cache, search } = this.ports;
     const snapshot = await registry.refreshIfOlderThan(0);
     const readable = agent === undefined ? null : cache.scope(snapshot, agent).readable;
-    const asked = readable === null ? { k } : { k, agentId: agent!.id, among: (id: string) => readable.has(id) };
+    const asked = readable === null ? { k, weak: true } : { k, weak: true, agentId: agent!.id, among: (id: string) => readable.has(id) };
     const { ranked, by, note } = await search.rankComplete(snapshot, query, asked, signal);
     return { ranked, by, note };
   }

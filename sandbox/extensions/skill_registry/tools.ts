@@ -36,7 +36,7 @@ function listSkills(ports: ToolPorts): Tool {
       return listResult(
         scope,
         input,
-        await ports.search.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, among, waitMs: WAIT_MS }),
+        await ports.search.rank(snapshot, input.query, { k: MOST_FOUND, agentId: call.turn.agent.id, among, weak: true, waitMs: WAIT_MS }),
       );
     },
   });

@@ -22,11 +22,11 @@ export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Comm
       const { ranked, note } = await finder.find(query, { k: countOption(input, 'limit', 8) }, signal);
       if (note !== null) io.error(note);
       const { skills } = await library.records();
-      const rows = ranked.map(({ id, score, why }) => {
+      const rows = ranked.map(({ id, score, why, weak }) => {
         const skill = skills.find((one) => one.id === id);
-        return [id, score.toFixed(2), why.join(' '), skill === undefined ? '' : briefOf(skill)];
+        return [id, score.toFixed(2), [...(weak === true ? ['(weak)'] : []), ...why].join(' '), skill === undefined ? '' : briefOf(skill)];
       });
-      if (io.wantsJson) io.json(ranked.map(({ id, score, why }) => ({ id, score, why: [...why] })));
+      if (io.wantsJson) io.json(ranked.map(({ id, score, why, weak = false }) => ({ id, score, why: [...why], weak })));
       else if (ranked.length === 0) io.print(`No skill matches '${printableLine(query)}'. See pith skills list.`);
       else io.print(renderTable(rows, textColumns(['ID', 'SCORE', 'MATCHED', 'DESCRIPTION']), widthOf(io)));
     },
@@ -54,12 +54,12 @@ export async function explainRanking(
   if (text !== null) {
     const { ranked, by, note } = await finder.find(text, { k: ALL, ...(agent === null ? {} : { agent }) }, signal);
     const at = skill.state === 'offered' ? ranked.findIndex(({ id }) => id === skill.id) : -1;
-    const { score = null, why = [] } = ranked[at] ?? {};
-    ranking = { text, rank: at < 0 ? null : at + 1, of: ranked.length, score, why, by, instead: note };
+    const { score = null, why = [], weak = false } = ranked[at] ?? {};
+    ranking = { text, rank: at < 0 ? null : at + 1, of: ranked.length, score, why, weak, by, instead: note };
     lines.push(
       at < 0
         ? `search: does not rank for '${text}'; ${ranked.length === 1 ? '1 other skill does' : `${ranked.length} other skills do`}`
-        : `search: ranks ${at + 1} of ${ranked.length} for '${text}' (score ${score?.toFixed(2)}${by === 'lexical' || by === null ? '' : ` by ${by}`}; matched ${why.join(', ')})`,
+        : `search: ranks ${at + 1} of ${ranked.length} for '${text}' (score ${score?.toFixed(2)}${by === 'lexical' || by === null ? '' : ` by ${by}`}; ${weak ? 'weak match; ' : ''}matched ${why.join(', ')})`,
       ...(note === null ? [] : [note]),
     );
   }

@@ -26,6 +26,7 @@ import { LearnedExamples } from './learning/learned-examples.ts';
 import { ExampleRecorder } from './learning/example-recorder.ts';
 import { Reranking } from './reranking.ts';
 import { SearchIndex } from './search-index.ts';
+import { wordVectors } from './vectors.ts';
 
 /** Of the words' answer, where something else puts it into a better order. */
 const DEPTH = 100;
@@ -39,6 +40,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
   static readonly protocols = [RankerProvider, SkillExplainer];
 
   private readonly context: ExtensionContext<Config>;
+  private readonly vectors: ReturnType<typeof wordVectors>;
   private readonly index: SearchIndex;
   private readonly reranking: Reranking;
   /** null where nothing may be learned. */
@@ -50,8 +52,10 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     const { events, logger } = context;
     const library = context.use(SkillLibrary);
     this.learned = context.config.learn_examples ? new LearnedExamples(context) : null;
-    this.index = new SearchIndex({ learned: this.learned, document: (id) => this.document(id) });
-    this.reranking = new Reranking(context, () => this.index.revision);
+    this.vectors = wordVectors(context);
+    const { vectors } = this;
+    this.index = new SearchIndex({ learned: this.learned, document: (id) => this.document(id), vectors });
+    this.reranking = new Reranking(context, { revision: () => this.index.revision, vectors });
     context.own(() => this.reranking.close());
     this.recorder =
       this.learned === null
@@ -86,7 +90,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     const found = await library.search(query, options, signal);
     if (found.by !== this.context.id) return found;
     const scope = options.agent === undefined ? null : (await library.records({ agent: options.agent })).agent;
-    const { ranked, by } = await this.ranked(query, { k: options.k, among: scope?.readable }, true);
+    const { ranked, by } = await this.ranked(query, { k: options.k, among: scope?.readable, weak: true }, true);
     return { ranked, by, note: by === 'fused' ? null : await this.reranking.note() };
   }
 
@@ -110,7 +114,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     const library = this.context.use(SkillLibrary);
     return [
       search(this, library),
-      evaluate(this.context, { library, learned: this.learned, reranking: this.reranking }),
+      evaluate(this.context, { library, learned: this.learned, reranking: this.reranking, vectors: this.vectors }),
       forget(this.context, library),
     ];
   }

@@ -1,6 +1,7 @@
 import { type Diagnostic, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { type RankedSkill, SkillLibrary } from 'pith/skill_registry';
 import { within } from '@pith/promises';
+import type { WordVectors } from '@pith/word-ranker';
 import { RerankerProvider, type RerankOptions } from './contract.ts';
 import { ENOUGH_CASES, exampleCases, figuresText, isWorse, type Measure, measure } from './evaluation/measure.ts';
 
@@ -12,11 +13,17 @@ const KEPT = 'measure:';
 
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'kv' | 'clock' | 'logger'>;
 
+/** What the order that is made better comes from. */
+export interface RankedIndex {
+  /** Grows with every change: the order is measured again only after one. */
+  revision(): number;
+  vectors(): Promise<WordVectors | null>;
+}
+
 /** Has the order that words give made better by an extension that can, where it does make it better. */
 export class Reranking {
   private readonly ports: Ports;
-  /** Of the index: measured again only after it changed. */
-  private readonly revision: () => number;
+  private readonly index: RankedIndex;
   /** Re-rankers that had not said whether they are set up: each is loaded once, to ask. */
   private readonly probed = new Map<string, Promise<unknown>>();
   private readonly end = new AbortController();
@@ -26,9 +33,9 @@ export class Reranking {
   private measuring: Promise<void> = Promise.resolve();
   private measured = '';
 
-  constructor(ports: Ports, revision: () => number) {
+  constructor(ports: Ports, index: RankedIndex) {
     this.ports = ports;
-    this.revision = revision;
+    this.index = index;
   }
 
   /** null where words decide. Never rejects. `isComplete`: for a command, which has no next time. */
@@ -122,7 +129,7 @@ export class Reranking {
 
   /** In the background, once for each state of the index. */
   private examine(reranker: Remote<RerankerProvider>): void {
-    const state = `${reranker.rerankModel} ${this.revision()}`;
+    const state = `${reranker.rerankModel} ${this.index.revision()}`;
     if (state === this.measured || this.end.signal.aborted) return;
     this.measured = state;
     this.measuring = this.measuring
@@ -139,7 +146,7 @@ export class Reranking {
     const all = exampleCases((await library.records()).skills);
     const was = await this.measureOf(model);
     if (all.cases.length < ENOUGH_CASES || this.end.signal.aborted || was?.digest === all.digest) return;
-    const found = await measure(reranker, library, all, this.end.signal);
+    const found = await measure(reranker, { library, vectors: await this.index.vectors() }, all, this.end.signal);
     this.measures.set(model, found);
     await this.ports.kv.set(KEPT + model, { ...found });
     if (isWorse(found) && !reranker.evenIfWorse && (was === null || !isWorse(was)))

@@ -1,6 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RankedSkill, RankerDocument } from 'pith/skill_registry';
-import { Bm25fRanker, type RankOptions } from '@pith/word-ranker';
+import { once } from '@pith/promises';
+import { type RankOptions, TextRanker, type WordVectors } from '@pith/word-ranker';
 import type { LearnedExamples } from './learning/learned-examples.ts';
 
 export interface SearchIndexPorts {
@@ -8,13 +9,15 @@ export interface SearchIndexPorts {
   readonly learned: LearnedExamples | null;
   /** What there is to search of one skill; null where it is gone. */
   document(id: string): Promise<RankerDocument | null>;
+  /** The table of word vectors, read when the first skill comes; null where it cannot be. */
+  vectors(): Promise<WordVectors | null>;
 }
 
 const NOTHING: readonly string[] = [];
 
-/** Indexes the words of all skills that were sent, and of what people said when they wanted them. */
+/** Indexes the words and the meaning of all skills that were sent, and of what people said when they wanted them. */
 export class SearchIndex {
-  private readonly ranker = new Bm25fRanker();
+  private readonly ranker = once(async () => new TextRanker(await this.ports.vectors()));
   private readonly ports: SearchIndexPorts;
   /** By id, the learned texts that stand in the index. */
   private readonly learned = new Map<string, readonly string[]>();
@@ -28,16 +31,19 @@ export class SearchIndex {
   /** Others may work after each. */
   async upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
     await this.ports.learned?.look();
+    const ranker = await this.ranker();
     for (const document of documents) {
       signal?.throwIfAborted();
-      this.add(document);
+      this.add(ranker, document);
       await yieldToOthers();
     }
   }
 
   async remove(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const ranker = await this.ranker();
     for (const [at, id] of ids.entries()) {
-      this.ranker.remove(id);
+      ranker.remove(id);
       this.learned.delete(id);
       this.revision++;
       if (at % 50 === 49) await yieldToOthers();
@@ -45,25 +51,26 @@ export class SearchIndex {
   }
 
   async rank(query: string, options: RankOptions): Promise<readonly RankedSkill[]> {
-    await this.relearn();
-    return this.ranker.rank(query, options);
+    const ranker = await this.ranker();
+    await this.relearn(ranker);
+    return ranker.rank(query, options);
   }
 
-  private add(document: RankerDocument): void {
+  private add(ranker: TextRanker, document: RankerDocument): void {
     const learned = this.ports.learned?.of(document.id) ?? NOTHING;
-    this.ranker.upsert(searchedOf(document, learned));
+    ranker.upsert(searchedOf(document, learned));
     this.learned.set(document.id, learned);
     this.revision++;
   }
 
   /** Takes over what was learned or forgotten since, also by other processes. */
-  private async relearn(): Promise<void> {
+  private async relearn(ranker: TextRanker): Promise<void> {
     const { learned, document } = this.ports;
     if (learned === null || !(await learned.look())) return;
     for (const [id, texts] of this.learned) {
       if (learned.of(id) === texts) continue;
       const now = await document(id);
-      if (now !== null && this.learned.has(id)) this.add(now);
+      if (now !== null && this.learned.has(id)) this.add(ranker, now);
     }
   }
 }

@@ -67,12 +67,12 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
   const text = async (line: string) => world.print(`skills explain ${line}`);
   expect(await world.command('skills explain aviary --agent small --text parrots')).toMatchObject({
     catalog: { budget: 150, withinBudget: false, skills: 42, lines: 1, rest: 'groups' },
-    skill_search: { ranking: { rank: 1, of: 1, why: ['parrots'], by: 'lexical' }, learned: 0 },
+    skill_search: { ranking: { rank: 1, why: ['parrots'], weak: false, by: 'lexical' }, learned: 0 },
     place: 'beside',
   });
   const aviary = await text('aviary --agent small --text parrots');
   expect(aviary).toMatch(/^budget: \d+ of 150 tokens for 42 skills: 1 with a line, 41 named or counted by topic$/m);
-  expect(aviary).toMatch(/^search: ranks 1 of 1 for 'parrots' \(score [\d.]+; matched parrots\)$/m);
+  expect(aviary).toMatch(/^search: ranks 1 of \d+ for 'parrots' \(score [\d.]+; matched parrots\)$/m);
   expect(aviary).toContain('for this text: it is suggested with the message, among the 12 that fit best');
   expect(await text('zoo --agent small --text parrots')).toContain('for this text: its line stands in the system prompt anyway');
   expect(await text('report-30 --agent small --text parrots')).toContain('for this text: nothing brings it');

@@ -259,9 +259,9 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
   });
 
   it('S23 R12 a preview begins anew each time, and shows what a conversation gets once all bodies are read', async () => {
-    await start({ ...crowd, ...skill('alpha', { body: 'Grows porcupines.\n' }) }, 8000);
+    await start({ ...crowd, ...skill('alpha', { body: 'Grows porcupines and feeds porcupines with chestnuts.\n' }) }, 8000);
     const preview = (input: string) => pith.kernel.agents.preview({ agent: 'reader', input });
-    const shown = JSON.stringify((await preview('porcupines')).messages);
+    const shown = JSON.stringify((await preview('grow porcupines, feed them chestnuts')).messages);
     expect(shown).toContain('`alpha`');
     expect(shown).not.toContain('still being indexed');
     await pith.write('skills/beta/SKILL.md', skillText({ name: 'beta', description: 'Feeds badgers.' }));

@@ -79,7 +79,7 @@ it('S80 search ranks, --json has the pinned shape, and T19 nothing that somebody
     'skills/writing/SKILL.md': skillText({ name: 'writing', description: 'Writes clear letters. Use when someone wants a letter.' }),
   });
   const { values } = await pith.command('skills search letter -k 1', { json: true });
-  expect(values[0]).toEqual([{ id: 'writing', score: expect.any(Number), why: ['letter'] }]);
+  expect(values[0]).toEqual([{ id: 'writing', score: expect.any(Number), why: ['letter'], weak: false }]);
   expect(await print('skills search zebra')).toBe("No skill matches 'zebra'. See pith skills list.");
   const { text } = await pith.command(['skills', 'search', '\u001b[2Jgone\u202e']);
   expect(text.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);

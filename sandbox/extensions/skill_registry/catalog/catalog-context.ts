@@ -67,6 +67,7 @@ async function messagePart(
     const asked = { k: SHOWN_BESIDE, agentId: turn.agent.id, among: unlisted, weak: true, seed: turn.id, waitMs: 0 };
     const answer = await ports.search.rank(snapshot, text, asked);
     searchReady &&= answer.ready;
+    if (answer.ranked.every(({ weak }) => weak === true)) break; // small talk: what was said before it is over
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
   // What stands whole in the conversation, the latest first.

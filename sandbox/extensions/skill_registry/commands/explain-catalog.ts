@@ -101,13 +101,14 @@ export async function placeFor(
   const { readable, bound, catalog: all, pinned } = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const lines = new Set(renderCatalog(all, { budget: catalog.budget, pinned }).lines.map(({ id }) => id));
   const whose = agent === null ? {} : { agentId: agent.id };
-  const finds = async (k: number, weak: boolean, among: (id: string) => boolean) => {
-    const { ranked } = await search.rankComplete(snapshot, text, { ...whose, k, weak, among }, signal);
-    return skill.state === 'offered' && ranked.some(({ id }) => id === skill.id);
+  const finds = async (k: number, among: (id: string) => boolean) => {
+    const { ranked } = await search.rankComplete(snapshot, text, { ...whose, k, weak: true, among }, signal);
+    const isFound = skill.state === 'offered' && ranked.some(({ id }) => id === skill.id);
+    return { isFound, isSuggested: isFound && ranked.some(({ weak }) => weak !== true) };
   };
   const unlisted = (id: string) => readable.has(id) && !bound.has(id) && !lines.has(id);
-  if (catalog.withinBudget === false && (await finds(SHOWN_BESIDE, true, unlisted))) return 'beside';
-  return (await finds(Math.max(1, readable.size), false, (id) => readable.has(id))) ? 'search' : 'none';
+  if (catalog.withinBudget === false && (await finds(SHOWN_BESIDE, unlisted)).isSuggested) return 'beside';
+  return (await finds(Math.max(1, readable.size), (id) => readable.has(id))).isFound ? 'search' : 'none';
 }
 
 export function placeLine(place: Place): string {

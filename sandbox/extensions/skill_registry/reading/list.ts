@@ -20,11 +20,11 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
   const most = found !== null && total === MOST_FOUND ? 'the best ' : '';
   const shown =
     found === null
-      ? page(byId(scope), input).map((skill) => ({ skill, why: [] }))
-      : page(found.ranked, input).map(({ id, why }) => ({ skill: scope.readable.get(id)!, why }));
+      ? page(byId(scope), input).map((skill) => ({ skill, why: [], weak: false }))
+      : page(found.ranked, input).map(({ id, why, weak = false }) => ({ skill: scope.readable.get(id)!, why, weak }));
   const lines = [
     headline(query, { total, most, shown: shown.length, offset: input.offset, all: scope.readable.size }),
-    ...shown.map(({ skill, why }) => `${catalogLine(skill, WHOLE_LINE)}${why.length === 0 ? '' : ` [matches: ${why.join(', ')}]`}`),
+    ...shown.map(({ skill, ...match }) => `${catalogLine(skill, WHOLE_LINE)}${matchOf(match)}`),
     ...(found === null || found.note === null ? [] : [`(${found.note})`]),
     ...(shown.length === 0 ? [] : [nextLine(input, total, shown.length)]),
   ];
@@ -32,6 +32,11 @@ export function listResult(scope: SkillScope, input: ListInput, found: SearchAns
     title: `${shown.length} of ${most}${total} skills listed`,
     metadata: { count: shown.length, total, query, ...(most === '' ? {} : { more: true }) },
   });
+}
+
+function matchOf({ why, weak }: { readonly why: readonly string[]; readonly weak: boolean }): string {
+  const said = [...(weak ? ['weak match'] : []), ...(why.length === 0 ? [] : [`matches: ${why.join(', ')}`])];
+  return said.length === 0 ? '' : ` [${said.join('; ')}]`;
 }
 
 function byId({ readable }: SkillScope): readonly Skill[] {

@@ -204,12 +204,12 @@ export function rankedIn(answer: unknown, allowed: ReadonlySet<string>, k: numbe
   if (!Array.isArray(answer)) return null;
   const found = new Map<string, RankedSkill>();
   for (const one of answer as readonly unknown[]) {
-    const { id, score, why } = (typeof one === 'object' && one !== null ? one : {}) as Partial<RankedSkill>;
+    const { id, score, why, weak } = (typeof one === 'object' && one !== null ? one : {}) as Partial<RankedSkill>;
     if (typeof id !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) return null;
     if (!Array.isArray(why) || why.some((word) => typeof word !== 'string')) return null;
     if (!allowed.has(id) || found.has(id)) continue;
     const words = (why as readonly string[]).slice(0, MOST_WORDS).map((word) => printableLine(word, LONGEST_WORD));
-    found.set(id, { id, score, why: words });
+    found.set(id, { id, score, why: words, ...(weak === true ? { weak } : {}) });
     if (found.size >= k) break;
   }
   return [...found.values()];

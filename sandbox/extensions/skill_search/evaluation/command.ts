@@ -12,6 +12,7 @@ import { RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_
 import { printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { clean } from '@pith/skill-files';
+import type { WordVectors } from '@pith/word-ranker';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
 import type { Reranking } from '../reranking.ts';
 import { countOption } from '../commands.ts';
@@ -40,10 +41,11 @@ export interface EvalPorts {
   /** null where nothing may be learned. */
   readonly learned: LearnedExamples | null;
   readonly reranking: Reranking;
+  vectors(): Promise<WordVectors | null>;
 }
 
 /** `pith skills eval`: what people say, against the ranker. Nothing is sent anywhere unless `--ranker` asks for it. */
-export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, learned, reranking }: EvalPorts): Command {
+export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, learned, reranking, vectors }: EvalPorts): Command {
   return {
     path: 'skills eval',
     description: 'Say how well the examples of skills find their skill, and which do not',
@@ -66,7 +68,7 @@ export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, le
       const knowsThem = named !== LEXICAL && named !== FUSED;
       const cases = knowsThem ? all.filter((one) => !isIn(documents.get(one.skillId), one)) : all;
       const leftOut = all.length - cases.length;
-      const lexical = new LeaveOneOutRanker(documents);
+      const lexical = new LeaveOneOutRanker(documents, await vectors());
       await lexical.prepare(signal);
       const reports = [reportOf(LEXICAL, await outcomesOf(cases, (one) => lexical.rank(one), signal), k)];
       if (named === FUSED) {

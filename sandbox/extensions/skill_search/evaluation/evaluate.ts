@@ -1,5 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { Bm25fRanker } from '@pith/word-ranker';
+import { TextRanker, type WordVectors } from '@pith/word-ranker';
 import type { RankedSkill, SkillRecord } from 'pith/skill_registry';
 import type { searchedOf } from '../search-index.ts';
 
@@ -88,15 +88,16 @@ export async function outcomesOf(cases: readonly EvalCase[], rank: RankCase, sig
 type Document = ReturnType<typeof searchedOf>;
 
 /**
- * Ranks by words as a turn does, without help from the case itself: where its text is one of those that the skill is found by, the skill
+ * Ranks as a turn does where no re-ranker is set up, without help from the case itself: where its text is one of those that the skill is found by, the skill
  * is indexed without it meanwhile.
  */
 export class LeaveOneOutRanker {
-  readonly #ranker = new Bm25fRanker();
+  readonly #ranker: TextRanker;
   readonly #documents: ReadonlyMap<string, Document>;
 
-  constructor(documents: ReadonlyMap<string, Document>) {
+  constructor(documents: ReadonlyMap<string, Document>, vectors: WordVectors | null) {
     this.#documents = documents;
+    this.#ranker = new TextRanker(vectors);
   }
 
   /** Indexes all, letting others work in between. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Remote, PithError } from 'pith';
 import type { RankedSkill, RankerDocument, RankerProvider, SkillLibrary, SkillRecord } from 'pith/skill_registry';
+import type { WordVectors } from '@pith/word-ranker';
 import type { RerankerProvider } from '../contract.ts';
 import { searchedOf } from '../search-index.ts';
 import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LeaveOneOutRanker, outcomesOf, type RankCase } from './evaluate.ts';
@@ -38,10 +39,10 @@ export function exampleCases(skills: readonly SkillRecord[]): { readonly cases: 
   return { cases, digest: createHash('sha256').update(said).digest('hex') };
 }
 
-/** Words alone against the re-ranker, on the same cases and skills. Rejects where it has no answer. */
+/** What needs no model against the re-ranker, on the same cases and skills. Rejects where it has no answer. */
 export async function measure(
   reranker: Remote<RerankerProvider>,
-  library: Remote<SkillLibrary>,
+  { library, vectors }: { readonly library: Remote<SkillLibrary>; readonly vectors: WordVectors | null },
   all: ReturnType<typeof exampleCases>,
   signal: AbortSignal,
 ): Promise<Measure> {
@@ -50,7 +51,7 @@ export async function measure(
   const asked = new Set(cases.map(({ skillId }) => skillId));
   const others = skills.filter((skill) => isOffered(skill) && !asked.has(skill.id)).map(({ id }) => id);
   const documents = await documentsOf([...asked, ...spread(others, Math.max(0, MOST_SKILLS - asked.size))], library, signal);
-  const lexicalRanker = new LeaveOneOutRanker(documents);
+  const lexicalRanker = new LeaveOneOutRanker(documents, vectors);
   await lexicalRanker.prepare(signal);
   const lexical = await outcomesOf(cases, (one) => lexicalRanker.rank(one), signal);
   const ranked = await rankByReranker(cases, lexicalRanker, reranker, { among: [...documents.keys()], signal });
