@@ -20,10 +20,8 @@ const SIMILAR = {
   /** Documents without a word of the query must be as near as this, and so many of them at most are looked at. */
   near: 0.35,
   added: 100,
-  /** A match is weak below this, times the tens in a third of the number of documents: among more of them, more match by chance. */
+  /** A match is weak up to this, times the tens in a third of the number of documents: among more of them, more match by chance. */
   weak: 0.75,
-  /** What the score of the words counts by itself; it counts as much more as the document is near. */
-  words: 0.3,
 } as const;
 
 export interface OrderOptions {
@@ -85,12 +83,11 @@ export class NearTexts {
       .map((ranked) => ({ ...ranked, score: Math.max(0, ranked.score) }));
   }
 
-  /** A word that no table of frequent words has is not said in passing: it counts as if the document were as near as can be. */
+  /** What people say in passing has frequent words: a match counts as far as its words are rare and the document is near. */
   #isWeak({ score, named, why }: RankedDocument, near: number, size: number): boolean {
     if (named) return false;
-    const isSpecial = why.some((word) => word !== SIMILAR.why && !this.#vectors.has(word));
-    const strength = score * (SIMILAR.words + (isSpecial ? 1 : Math.max(0, near)));
-    return strength <= SIMILAR.weak * Math.log10(Math.max(3, size) / 3);
+    const rarity = why.reduce((sum, word) => sum + (word === SIMILAR.why ? 0 : this.#vectors.rarity(word)), 0);
+    return score * (rarity + Math.max(0, near)) <= SIMILAR.weak * Math.log10(Math.max(3, size) / 3);
   }
 
   #nearness(id: string, asked: Float32Array): number {

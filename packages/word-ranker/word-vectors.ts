@@ -1,9 +1,11 @@
 import { eachPlainWord } from './tokens.ts';
 
 const HEAD_BYTES = 12;
+/** So many words say nothing of what is talked about. */
+const COMMON = 300;
 
 /**
- * A table of words, each with a vector that lies near those of words which mean much the same. The file, little-endian: the number of
+ * A table of words, the most frequent first, each with a vector that lies near those of words which mean much the same. The file, little-endian: the number of
  * words, their dimensions and the bytes of their text as uint32; the words joined by line feeds; a float32 scale for each; int8 numbers.
  */
 export class WordVectors {
@@ -30,8 +32,12 @@ export class WordVectors {
     this.#numbers = new Int8Array(whole, numbers);
   }
 
-  has(word: string): boolean {
-    return this.#places.has(word.toLowerCase());
+  /** How little a word is said in passing: 0 of the most frequent words and of numbers, 1 of those that are not in the table, which are not among the 28,000 most frequent. */
+  rarity(word: string): number {
+    if (!/\p{L}/u.test(word)) return 0;
+    const place = this.#places.get(word.toLowerCase());
+    if (place === undefined) return 1;
+    return Math.max(0, Math.log((place + 1) / COMMON) / Math.log(this.#places.size / COMMON));
   }
 
   /** The direction of a text: what its words have in common, of length 1. null where it has no word of the table. */

@@ -34,9 +34,39 @@ const SMALL_TALK: readonly string[] = [
   'my cat just walked over the keyboard',
   'happy new year',
   'how old are you',
+  'hey',
+  'good night',
+  'cool',
+  'great job',
+  'wow, nice',
+  'are you still there',
+  'what day is it',
+  'how is the weather',
+  'I have to go now',
+  'give me a minute',
+  'that makes sense',
+  'I disagree',
+  'hmm',
+  'what is your favourite colour',
+  'do you like music',
+  'I just had lunch',
+  'my head hurts',
+  'it is so hot today',
+  'let us start over',
+  'forget what I said',
+  'you misunderstood me',
+  'one more time please',
+  'sounds good',
+  'perfect',
+  'I love it',
+  'bye',
+  'who won the game last night',
+  'how do you say hello in French',
+  'I am bored',
+  'what is 17 times 23',
 ];
 
-/** How many of them bring a suggestion, and how many of the needs do. */
+/** How many of the sixty bring a suggestion, and how many of the needs do. */
 export function spoken(ranker: TextRanker, needs: readonly Need[]): { readonly talk: number; readonly needs: number } {
   const brings = (text: string) => ranker.rank(text, { k: SHOWN, weak: true }).some(({ weak }) => !weak);
   return { talk: SMALL_TALK.filter(brings).length, needs: needs.filter(({ user }) => brings(user)).length };
