@@ -21,6 +21,7 @@ import { installCommands } from '../../sandbox/extensions/skill_install/commands
 import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
 import lintCommands from '../../sandbox/extensions/skill_lint/commands.ts';
 import SkillLint from '../../sandbox/extensions/skill_lint/main.ts';
+import { enrich } from '../../sandbox/extensions/skill_search/enriching/enrich.ts';
 import { evaluate } from '../../sandbox/extensions/skill_search/evaluation/command.ts';
 import { forget } from '../../sandbox/extensions/skill_search/learning/forget.ts';
 import { search } from '../../sandbox/extensions/skill_search/commands.ts';
@@ -41,6 +42,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...lintCommands(),
     stats({} as never, {} as never),
     search({} as never, {} as never),
+    enrich({} as never, {} as never, {} as never),
     evaluate({} as never, {} as never),
     forget({} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),

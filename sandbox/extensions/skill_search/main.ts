@@ -23,6 +23,7 @@ import { type Config, configSchema } from './config.ts';
 import type { RerankOptions } from './contract.ts';
 import type { SkillFinder } from './commands.ts';
 import { LearnedExamples } from './learning/learned-examples.ts';
+import { WrittenExamples } from './enriching/written-examples.ts';
 import { ExampleRecorder } from './learning/example-recorder.ts';
 import { Reranking } from './reranking.ts';
 import { SearchIndex } from './search-index.ts';
@@ -45,6 +46,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
   private readonly reranking: Reranking;
   /** null where nothing may be learned. */
   private readonly learned: LearnedExamples | null;
+  private readonly written: WrittenExamples;
   private readonly recorder: ExampleRecorder | null;
 
   constructor(context: ExtensionContext<Config>) {
@@ -54,7 +56,8 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     this.learned = context.config.learn_examples ? new LearnedExamples(context) : null;
     this.vectors = wordVectors(context);
     const { vectors } = this;
-    this.index = new SearchIndex({ learned: this.learned, document: (id) => this.document(id), vectors });
+    this.written = new WrittenExamples(context);
+    this.index = new SearchIndex({ learned: this.learned, written: this.written, document: (id) => this.document(id), vectors });
     this.reranking = new Reranking(context, { revision: () => this.index.revision, vectors });
     context.own(() => this.reranking.close());
     this.recorder =
@@ -110,11 +113,13 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
   async getCommands(): Promise<readonly Command[]> {
     const { evaluate } = await import('./evaluation/command.ts');
     const { forget } = await import('./learning/forget.ts');
+    const { enrich } = await import('./enriching/enrich.ts');
     const { search } = await import('./commands.ts');
     const library = this.context.use(SkillLibrary);
     return [
       search(this, library),
-      evaluate(this.context, { library, learned: this.learned, reranking: this.reranking, vectors: this.vectors }),
+      enrich(this.context, library, this.written),
+      evaluate(this.context, { library, learned: this.learned, written: this.written, reranking: this.reranking, vectors: this.vectors }),
       forget(this.context, library),
     ];
   }

@@ -2,25 +2,33 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RankedSkill, RankerDocument } from 'pith/skill_registry';
 import { once } from '@pith/promises';
 import { type RankOptions, TextRanker, type WordVectors } from '@pith/word-ranker';
+import { digestOf, type WrittenExamples } from './enriching/written-examples.ts';
 import type { LearnedExamples } from './learning/learned-examples.ts';
 
 export interface SearchIndexPorts {
   /** null where nothing may be learned. */
-  readonly learned: LearnedExamples | null;
+  readonly learned: Pick<LearnedExamples, 'look' | 'of'> | null;
+  readonly written: Pick<WrittenExamples, 'look' | 'of'>;
   /** What there is to search of one skill; null where it is gone. */
   document(id: string): Promise<RankerDocument | null>;
   /** The table of word vectors, read when the first skill comes; null where it cannot be. */
   vectors(): Promise<WordVectors | null>;
 }
 
+/** What of one skill stands in the index besides what it says itself. */
+interface Indexed {
+  readonly digest: string;
+  readonly learned: readonly string[];
+  readonly written: readonly string[];
+}
+
 const NOTHING: readonly string[] = [];
 
-/** Indexes the words and the meaning of all skills that were sent, and of what people said when they wanted them. */
+/** Indexes the words and the meaning of all skills that were sent, of what people said when they wanted them, and of what a model wrote for them. */
 export class SearchIndex {
   private readonly ranker = once(async () => new TextRanker(await this.ports.vectors()));
   private readonly ports: SearchIndexPorts;
-  /** By id, the learned texts that stand in the index. */
-  private readonly learned = new Map<string, readonly string[]>();
+  private readonly indexed = new Map<string, Indexed>();
   /** Grows with every change. */
   revision = 0;
 
@@ -30,7 +38,7 @@ export class SearchIndex {
 
   /** Others may work after each. */
   async upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
-    await this.ports.learned?.look();
+    await this.look();
     const ranker = await this.ranker();
     for (const document of documents) {
       signal?.throwIfAborted();
@@ -44,7 +52,7 @@ export class SearchIndex {
     const ranker = await this.ranker();
     for (const [at, id] of ids.entries()) {
       ranker.remove(id);
-      this.learned.delete(id);
+      this.indexed.delete(id);
       this.revision++;
       if (at % 50 === 49) await yieldToOthers();
     }
@@ -52,30 +60,38 @@ export class SearchIndex {
 
   async rank(query: string, options: RankOptions): Promise<readonly RankedSkill[]> {
     const ranker = await this.ranker();
-    await this.relearn(ranker);
+    if (await this.look()) await this.takeOver(ranker);
     return ranker.rank(query, options);
   }
 
+  private async look(): Promise<boolean> {
+    const { learned, written } = this.ports;
+    return [await learned?.look(), await written.look()].includes(true);
+  }
+
   private add(ranker: TextRanker, document: RankerDocument): void {
-    const learned = this.ports.learned?.of(document.id) ?? NOTHING;
-    ranker.upsert(searchedOf(document, learned));
-    this.learned.set(document.id, learned);
+    const indexed = this.extrasOf(document.id, digestOf(document));
+    ranker.upsert(searchedOf(document, indexed.learned, indexed.written));
+    this.indexed.set(document.id, indexed);
     this.revision++;
   }
 
-  /** Takes over what was learned or forgotten since, also by other processes. */
-  private async relearn(ranker: TextRanker): Promise<void> {
-    const { learned, document } = this.ports;
-    if (learned === null || !(await learned.look())) return;
-    for (const [id, texts] of this.learned) {
-      if (learned.of(id) === texts) continue;
-      const now = await document(id);
-      if (now !== null && this.learned.has(id)) this.add(ranker, now);
+  private extrasOf(id: string, digest: string): Indexed {
+    return { digest, learned: this.ports.learned?.of(id) ?? NOTHING, written: this.ports.written.of(digest) };
+  }
+
+  /** Indexes again that of which something was learned, forgotten or written since, also by other processes. */
+  private async takeOver(ranker: TextRanker): Promise<void> {
+    for (const [id, before] of this.indexed) {
+      const { learned, written } = this.extrasOf(id, before.digest);
+      if (learned === before.learned && written === before.written) continue;
+      const now = await this.ports.document(id);
+      if (now !== null && this.indexed.has(id)) this.add(ranker, now);
     }
   }
 }
 
 /** What is searched of a document. */
-export function searchedOf(document: RankerDocument, learned: readonly string[] = NOTHING) {
-  return { ...document, examples: [...document.examples, ...document.whenToUse, ...learned] };
+export function searchedOf(document: RankerDocument, ...more: readonly (readonly string[])[]) {
+  return { ...document, examples: [...document.examples, ...document.whenToUse, ...more.flat()] };
 }

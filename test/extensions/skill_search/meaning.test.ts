@@ -22,7 +22,9 @@ it.each([{ wire: false }, { wire: true }])('R4 list_skills finds what shares no 
   const found = await resultOf('list_skills', { query: 'my son is ill and needs medicine' });
   expect(found).toMatch(/^• `health-helper` — .* \[weak match; matches: similar meaning\]$/m);
   expect(found).not.toContain('kitchen-helper');
-  expect((await pith.command('skills search something tasty to eat for the evening meal')).text).toMatch(/^kitchen-helper +[\d.]+ +\(weak\) similar meaning/m);
+  expect((await pith.command('skills search something tasty to eat for the evening meal')).text).toMatch(
+    /^kitchen-helper +[\d.]+ +\(weak\) similar meaning/m,
+  );
 });
 
 it('R6 in one conversation no skill is suggested beside small talk, beside a request those that fit are, and after it none again', async () => {

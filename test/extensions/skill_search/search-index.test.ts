@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { LearnedExamples } from '../../../sandbox/extensions/skill_search/learning/learned-examples.ts';
 import { SearchIndex } from '../../../sandbox/extensions/skill_search/search-index.ts';
 
+const NOTHING: readonly string[] = [];
 const document = (id: string, body: string): RankerDocument => ({
   id,
   version: body,
@@ -13,10 +14,11 @@ const document = (id: string, body: string): RankerDocument => ({
   whenToUse: [],
   body,
 });
+const NONE_WRITTEN = { look: async () => false, of: () => NOTHING };
 const idsOf = async (index: SearchIndex, query: string) => (await index.rank(query, { k: 10 })).map(({ id }) => id);
 
 it('R2 R3 takes over what came, changed and went, each by itself', async () => {
-  const index = new SearchIndex({ learned: null, document: async () => null, vectors: async () => null });
+  const index = new SearchIndex({ learned: null, written: NONE_WRITTEN, document: async () => null, vectors: async () => null });
   await index.upsert([document('alpha', 'Grows porcupines.'), document('beta', 'Feeds badgers.'), document('gamma', 'Counts owls.')]);
   expect([await idsOf(index, 'porcupines'), await idsOf(index, 'badgers'), await idsOf(index, 'owls')]).toEqual([
     ['alpha'],
@@ -29,7 +31,7 @@ it('R2 R3 takes over what came, changed and went, each by itself', async () => {
 });
 
 it('R3 lets others work after each skill that it counts, and ends in the middle of its work', async () => {
-  const index = new SearchIndex({ learned: null, document: async () => null, vectors: async () => null });
+  const index = new SearchIndex({ learned: null, written: NONE_WRITTEN, document: async () => null, vectors: async () => null });
   const many = Array.from({ length: 60 }, (_, at) => document(`s${at}`, 'word '.repeat(200)));
   let [beats, isRunning] = [0, true];
   const beat = () => {
@@ -52,7 +54,12 @@ it('R5 indexes a skill again when something of it was learned or forgotten, and 
   let hasChanged = false;
   const learned = { look: async () => hasChanged, of: (id: string) => texts.get(id) ?? none } as unknown as LearnedExamples;
   const asked: string[] = [];
-  const index = new SearchIndex({ learned, document: async (id) => (asked.push(id), document(id, 'x')), vectors: async () => null });
+  const index = new SearchIndex({
+    learned,
+    written: NONE_WRITTEN,
+    document: async (id) => (asked.push(id), document(id, 'x')),
+    vectors: async () => null,
+  });
   await index.upsert([document('alpha', 'x'), document('beta', 'x')]);
   texts.set('alpha', ['my pangolin is ill']);
   hasChanged = true;

@@ -8,11 +8,12 @@ import {
   PithError,
   type Remote,
 } from 'pith';
-import { RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_registry';
+import { type RankerDocument, RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { clean } from '@pith/skill-files';
 import type { WordVectors } from '@pith/word-ranker';
+import { digestOf, type WrittenExamples } from '../enriching/written-examples.ts';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
 import type { Reranking } from '../reranking.ts';
 import { countOption } from '../commands.ts';
@@ -40,12 +41,13 @@ export interface EvalPorts {
   readonly library: Remote<SkillLibrary>;
   /** null where nothing may be learned. */
   readonly learned: LearnedExamples | null;
+  readonly written: WrittenExamples;
   readonly reranking: Reranking;
   vectors(): Promise<WordVectors | null>;
 }
 
 /** `pith skills eval`: what people say, against the ranker. Nothing is sent anywhere unless `--ranker` asks for it. */
-export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, learned, reranking, vectors }: EvalPorts): Command {
+export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, learned, written, reranking, vectors }: EvalPorts): Command {
   return {
     path: 'skills eval',
     description: 'Say how well the examples of skills find their skill, and which do not',
@@ -64,7 +66,9 @@ export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, le
       const learnedOf = (id: string) => learned?.of(id) ?? [];
       const { cases: all, tasks, problems } = await collect(asked, library, learnedOf);
       const offered = skills.filter(isOffered).map(({ id }) => id);
-      const documents = await documentsOf(offered, library, signal, learnedOf);
+      await written.look();
+      const extras = (document: RankerDocument) => [...learnedOf(document.id), ...written.of(digestOf(document))];
+      const documents = await documentsOf(offered, library, signal, extras);
       const knowsThem = named !== LEXICAL && named !== FUSED;
       const cases = knowsThem ? all.filter((one) => !isIn(documents.get(one.skillId), one)) : all;
       const leftOut = all.length - cases.length;

@@ -59,17 +59,18 @@ export async function measure(
   return { digest: all.digest, cases: cases.length, lexical: figuresOf(lexical).ndcgAt10, reranked: figuresOf(reranked).ndcgAt10 };
 }
 
-/** What each of these skills is found by; `learned`: also what was learned from people's texts. */
+/** What each of these skills is found by; `extras`: also what was learned from people's texts, or written for it. */
 export async function documentsOf(
   ids: readonly string[],
   library: Remote<SkillLibrary>,
   signal: AbortSignal,
-  learned: (id: string) => readonly string[] = () => [],
+  extras: (document: RankerDocument) => readonly string[] = () => [],
 ): Promise<ReadonlyMap<string, ReturnType<typeof searchedOf>>> {
   const documents = new Map<string, ReturnType<typeof searchedOf>>();
   for (const id of ids) {
     signal.throwIfAborted();
-    documents.set(id, searchedOf(await library.document(id), learned(id)));
+    const document = await library.document(id);
+    documents.set(id, searchedOf(document, extras(document)));
   }
   return documents;
 }

