@@ -21,8 +21,8 @@ const HOSTILE: readonly (readonly [what: string, files: readonly ZipFile[], erro
   ['a home', [SKILL, { name: '~/evil', text: 'x' }], /absolute/],
   ['a control character', [SKILL, { name: 'letters/a\nb', text: 'x' }], /control characters/],
   ['a link', [SKILL, { name: 'letters/link', text: '/etc/passwd', mode: 0o120777 }], /is a link/],
-  ['a device', [SKILL, { name: 'letters/device', mode: 0o020666 }], /device or a pipe/],
-  ['a pipe', [SKILL, { name: 'letters/pipe', mode: 0o010666 }], /device or a pipe/],
+  ['a device', [SKILL, { name: 'letters/device', mode: 0o020666 }], /is no regular file/],
+  ['a pipe', [SKILL, { name: 'letters/pipe', mode: 0o010666 }], /is no regular file/],
   ['the same name twice', [SKILL, { name: 'letters/SKILL.md', text: 'other' }], /one name on some systems/],
   ['names that differ in case', [SKILL, { name: 'LETTERS/a.md', text: 'x' }], /one name on some systems/],
   [

@@ -1,7 +1,7 @@
 import { PithError } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import { FILE_LIMIT, parseSkillFile } from '@pith/skill-files';
-import { isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
+import { folded, isInstallableId, type Listing, type OriginEntry, refused } from './entry.ts';
 
 /** A skill in an origin. */
 export interface FoundSkill {
@@ -10,11 +10,14 @@ export interface FoundSkill {
   readonly path: string;
   readonly description: string;
   readonly entries: readonly OriginEntry[];
+  /** Why its SKILL.md cannot be read; null when it can. */
+  readonly problem: PithError | null;
 }
 
 interface Folder {
   readonly path: string;
   readonly file: OriginEntry;
+  readonly problem: PithError | null;
 }
 
 /** Every skill of an origin, sorted by path. A SKILL.md within a skill belongs to that skill. */
@@ -22,10 +25,11 @@ export async function foundSkills(listing: Listing, below = ''): Promise<readonl
   const { entries, name } = listing;
   const folders = outermost(entries, below);
   const texts = new Map<string, string>();
-  for await (const { entry, chunks } of listing.read(folders.map(({ file }) => file))) texts.set(entry.path, await textOf(chunks));
+  const readable = folders.filter(({ problem }) => problem === null).map(({ file }) => file);
+  for await (const { entry, chunks } of listing.read(readable)) texts.set(entry.path, await textOf(chunks));
   const top = topOf(entries);
   const found: FoundSkill[] = [];
-  for (const { path, file } of folders) {
+  for (const { path, file, problem } of folders) {
     const own = path === '' ? name.text : path.slice(path.lastIndexOf('/') + 1);
     const about = { id: own, file: `/${file.path}`, mode: 'load', size: file.size } as const;
     const { fields } = await parseSkillFile(texts.get(file.path) ?? '', about);
@@ -37,12 +41,13 @@ export async function foundSkills(listing: Listing, below = ''): Promise<readonl
       path,
       description: fields.description,
       entries: entries.filter((entry) => entry.path.startsWith(prefix)),
+      problem,
     });
   }
   return found;
 }
 
-/** Those that are wanted by id or by their folder. Throws `origin_without_skill`, `skill_not_found`, `skill_choice_needed`, `origin_refused`. */
+/** Those that are wanted by id or by their folder. Throws `origin_without_skill`, `skill_not_found`, `skill_choice_needed`. */
 export function chosenSkills(found: readonly FoundSkill[], wanted: readonly string[], all: boolean): readonly FoundSkill[] {
   if (found.length === 0)
     throw new PithError('origin_without_skill', 'no SKILL.md is in it', { cure: 'name a folder, repository or archive that holds one' });
@@ -56,21 +61,27 @@ export function chosenSkills(found: readonly FoundSkill[], wanted: readonly stri
     );
     throw new PithError('skill_not_found', `it holds no skill '${printableLine(name)}'${hint}`, { cure: `it holds ${someOf(found)}` });
   });
-  const chosen = named.length > 0 ? [...new Set(named)] : found.length === 1 || all ? found : null;
-  if (chosen === null)
-    throw new PithError('skill_choice_needed', `it holds ${found.length} skills`, {
-      cure: 'name those that you want with --skill ID, or take --all',
-    });
-  for (const skill of chosen) {
-    if (!isInstallableId(skill.id))
-      throw refused(
-        `its skill ${JSON.stringify(skill.id)} has a name that cannot be a folder's`,
-        'rename the folder: letters, digits and hyphens, at most 64',
-      );
-    const twins = chosen.filter(({ id }) => id.toLowerCase() === skill.id.toLowerCase());
-    if (twins.length > 1) throw ambiguous(skill.id, twins);
-  }
-  return chosen;
+  if (named.length > 0) return [...new Set(named)];
+  if (found.length === 1 || all) return found;
+  throw new PithError('skill_choice_needed', `it holds ${found.length} skills`, {
+    cure: 'name those that you want with --skill ID, or take --all',
+  });
+}
+
+/** Why a skill cannot be installed, whatever its files are; null where nothing speaks against it. Of several that are one folder on some systems the first is taken. */
+export function unusable(skill: FoundSkill, chosen: readonly FoundSkill[]): PithError | null {
+  if (skill.problem !== null) return skill.problem;
+  if (!isInstallableId(skill.id))
+    return refused(
+      `its skill ${JSON.stringify(skill.id)} has a name that cannot be a folder's`,
+      'rename the folder: letters, digits and hyphens, at most 64',
+    );
+  const first = chosen.find(({ id, problem }) => problem === null && folded(id) === folded(skill.id))!;
+  if (first === skill) return null;
+  const place = printableLine(first.path || '.');
+  return new PithError('skill_exists', `it holds '${printableLine(skill.id)}' more than once, first in ${place}`, {
+    cure: `for this one take --skill ${printableLine(skill.path || '.')}`,
+  });
 }
 
 function outermost(entries: readonly OriginEntry[], below: string): readonly Folder[] {
@@ -81,18 +92,26 @@ function outermost(entries: readonly OriginEntry[], below: string): readonly Fol
     if (file.path.slice(cut + 1).toLowerCase() !== 'skill.md' || !file.path.startsWith(prefix)) continue;
     const path = cut < 0 ? '' : file.path.slice(0, cut);
     if (/(?:^|\/)(?:node_modules|\.git)(?:\/|$)/.test(path)) continue;
-    if (file.kind === 'link') throw refused(`its ${printableLine(file.path)} is a link`, 'put the file itself in its place');
-    if (file.kind !== 'file') throw refused(`its ${printableLine(file.path)} is no regular file`, 'put a text file in its place');
-    if (file.size > FILE_LIMIT) throw refused(`its ${printableLine(file.path)} is larger than ${FILE_LIMIT / 1024} KiB`);
     const before = folders.get(path);
     if (before === undefined || file.path.endsWith('SKILL.md')) folders.set(path, file);
   }
-  const paths = [...folders.keys()];
-  const isWithin = (path: string) => paths.some((other) => other !== path && (other === '' || path.startsWith(`${other}/`)));
+  const paths = new Set(folders.keys());
   return [...folders]
-    .filter(([path]) => !isWithin(path))
-    .map(([path, file]) => ({ path, file }))
+    .filter(([path]) => !isWithin(path, paths))
+    .map(([path, file]) => ({ path, file, problem: problemOf(file) }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function isWithin(path: string, folders: ReadonlySet<string>): boolean {
+  if (path !== '' && folders.has('')) return true;
+  for (let cut = path.lastIndexOf('/'); cut > 0; cut = path.lastIndexOf('/', cut - 1)) if (folders.has(path.slice(0, cut))) return true;
+  return false;
+}
+
+function problemOf({ path, kind, size }: OriginEntry): PithError | null {
+  if (kind === 'link') return refused(`its ${printableLine(path)} is a link`, 'put the file itself in its place');
+  if (kind !== 'file') return refused(`its ${printableLine(path)} is no regular file`, 'put a text file in its place');
+  return size > FILE_LIMIT ? refused(`its ${printableLine(path)} is larger than ${FILE_LIMIT / 1024} KiB`) : null;
 }
 
 /** The one folder that holds everything, as in archives that services make of a repository; else null. */

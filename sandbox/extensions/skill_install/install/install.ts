@@ -3,14 +3,15 @@ import path from 'node:path';
 import { type CommandIO, type JsonValue, PithError } from 'pith';
 import type { InstalledSkill, SkillChange, SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
+import { printableLine } from '@pith/plain-text';
 import type { InstallContext } from '../install-context.ts';
 import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
-import { chosenSkills, type FoundSkill, foundSkills } from './found-skills.ts';
+import { chosenSkills, type FoundSkill, foundSkills, unusable } from './found-skills.ts';
 import { type Origin, originOf } from './origin.ts';
 import { installedIn, placeOf, type Staging, withStaging } from './places.ts';
-import { consent, previewJson, printPreview } from './preview.ts';
-import { type StagedSkill, stageSkills } from './staged-skill.ts';
+import { decisions, previewJson, printPreview } from './preview.ts';
+import { type StagedSkill, stageSkill } from './staged-skill.ts';
 
 export interface InstallRequest {
   readonly from: string;
@@ -22,7 +23,17 @@ export interface InstallRequest {
   readonly yes: boolean;
 }
 
-/** Fetches, checks, shows, asks, and puts in place. Whatever fails, nothing is left. Resolves with the exit code. */
+/** What became of one skill. */
+interface Outcome {
+  readonly found: FoundSkill;
+  /** null where it could not be looked at. */
+  readonly staged: StagedSkill | null;
+  /** `skipped`: something stands in its place. */
+  readonly state: 'installed' | 'declined' | 'refused' | 'skipped';
+  readonly error: PithError | null;
+}
+
+/** Fetches, checks, shows, asks, and puts in place what is good of it, at once. Resolves with the exit code. Rejects with its error where the only skill is refused. */
 export async function installSkills(request: InstallRequest, context: InstallContext, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { clock } = context;
   const place = await placeOf(context, request.source, io);
@@ -34,11 +45,8 @@ export async function installSkills(request: InstallRequest, context: InstallCon
       { staging: staging.directory, clock, allow: [origin.location] }, // typed a moment ago
       async (listing) => {
         const chosen = await choose(listing, request, origin, io);
-        await refuseTaken(context, place, chosen, request.force);
-        const staged = await stageSkills(listing, chosen, path.join(staging.directory, 'new'));
-        refuseInvalid(staged);
-        signal.throwIfAborted();
-        return confirmed(staging, { request, origin, listing, staged, context, io, signal });
+        const outcomes = await outcomesOf(staging, { chosen, listing, origin, request, context, io, signal });
+        return report(outcomes, { listing, origin, place, io });
       },
       signal,
     );
@@ -46,52 +54,121 @@ export async function installSkills(request: InstallRequest, context: InstallCon
 }
 
 interface Work {
-  readonly request: InstallRequest;
-  readonly origin: Origin;
+  readonly chosen: readonly FoundSkill[];
   readonly listing: Listing;
-  readonly staged: readonly StagedSkill[];
+  readonly origin: Origin;
+  readonly request: InstallRequest;
   readonly context: InstallContext;
   readonly io: CommandIO;
   readonly signal: AbortSignal;
 }
 
-async function confirmed(staging: Staging, { request, origin, listing, staged, context, io, signal }: Work): Promise<number> {
-  const { place: target } = staging;
-  const place = ({ id }: StagedSkill) => path.join(target.skills, id);
-  const report = (installed: boolean): JsonValue => ({
-    installed,
-    source: target.source,
-    origin: { ...origin },
-    commit: listing.commit,
-    skills: staged.map((skill) => previewJson(skill, place(skill))),
+async function outcomesOf(staging: Staging, { chosen, listing, origin, request, context, io, signal }: Work): Promise<readonly Outcome[]> {
+  const { place } = staging;
+  const outcomes = new Map<FoundSkill, Outcome>();
+  const taken = await takenIn(context, place, request.force);
+  const ready = new Map<FoundSkill, StagedSkill>();
+  for (const found of chosen) {
+    signal.throwIfAborted();
+    const problem = unusable(found, chosen);
+    const exists = problem === null ? taken(found.id) : null;
+    if (exists !== null) outcomes.set(found, { found, staged: null, state: 'skipped', error: exists });
+    else {
+      const staged = problem ?? (await good(() => stageSkill(listing, found, path.join(staging.directory, 'new'))));
+      if (staged instanceof PithError) outcomes.set(found, { found, staged: null, state: 'refused', error: staged });
+      else ready.set(found, staged);
+    }
+  }
+  for (const skill of ready.values()) printPreview(skill, path.join(place.skills, skill.id), io);
+  const decided = await decisions([...ready.values()], {
+    io,
+    yes: request.yes,
+    question: (what) => `Install ${what} into ${place.label}?`,
   });
-  for (const skill of staged) printPreview(skill, place(skill), io);
-  const what = staged.length === 1 ? `'${staged[0]!.id}'` : `${staged.length} skills`;
-  let agreed: boolean;
+  const installedAt = new Date(context.clock.now()).toISOString();
+  const changes: SkillChange[] = [];
+  for (const [found, staged] of ready) {
+    const decision = decided.get(staged)!;
+    if (decision instanceof PithError) outcomes.set(found, { found, staged, state: 'refused', error: decision });
+    else outcomes.set(found, { found, staged, state: decision ? 'installed' : 'declined', error: null });
+    if (decision !== true) continue;
+    changes.push({
+      ...changeOf(staging, staged, {
+        origin: originWithin(origin, staged.path),
+        commit: listing.commit,
+        digest: staged.digest,
+        installedAt,
+      }),
+      ...(request.force ? {} : { expects: null }), // another process may have been quicker
+    });
+  }
+  signal.throwIfAborted();
+  if (changes.length > 0) await staging.change(changes);
+  return chosen.map((found) => outcomes.get(found)!);
+}
+
+/** The skill as it lies in the staging folder, or why it is not installed. Rejects where that is no fault of the skill. */
+async function good(stage: () => Promise<StagedSkill>): Promise<StagedSkill | PithError> {
   try {
-    agreed = await consent(`Install ${what} into ${target.label}?`, staged, io, request.yes);
+    const staged = await stage();
+    return invalid(staged) ?? staged;
   } catch (error) {
-    io.json(report(false));
+    if (error instanceof PithError && error.code === 'origin_refused') return error;
     throw error;
   }
-  if (!agreed) {
+}
+
+function report(
+  outcomes: readonly Outcome[],
+  {
+    listing: { commit },
+    origin,
+    place,
+    io,
+  }: { readonly listing: Listing; readonly origin: Origin; readonly place: SkillPlace; readonly io: CommandIO },
+): number {
+  const installed = outcomes.filter(({ state }) => state === 'installed');
+  io.json({
+    installed: installed.length > 0,
+    source: place.source,
+    origin: { ...origin },
+    commit,
+    skills: outcomes.map((outcome) => outcomeJson(outcome, place)),
+  });
+  const failed = outcomes.flatMap(({ found, error }) => (error === null ? [] : [{ id: found.id, error }]));
+  if (outcomes.length === 1 && failed.length === 1) throw failed[0]!.error;
+  for (const { id, error } of failed)
+    io.error(`pith: ${printableLine(id)} was not installed: ${error.message}${placeText(error)}${cureText(error)}`);
+  if (installed.length === 0) {
     io.print('Nothing was installed.');
-    io.json(report(false));
     return 1;
   }
-  const installedAt = new Date(context.clock.now()).toISOString();
-  const changes = staged.map((skill) => ({
-    ...changeOf(staging, skill, { origin: originWithin(origin, skill.path), commit: listing.commit, digest: skill.digest, installedAt }),
-    ...(request.force ? {} : { expects: null }), // another process may have been quicker
-  }));
-  signal.throwIfAborted();
-  await staging.change(changes);
-  io.json(report(true));
-  io.print(
-    `Installed ${staged.map(({ id }) => id).join(', ')} into ${target.label}${listing.commit === null ? '' : ` (commit ${listing.commit.slice(0, 12)})`}.`,
-  );
-  if (!io.quiet) io.print(`Look at it with: pith skills show ${staged[0]!.id}`);
+  const ids = installed.map(({ found: { id } }) => id);
+  const of = failed.length === 0 ? '' : `, ${ids.length} of ${outcomes.length} skills`;
+  io.print(`Installed ${ids.join(', ')} into ${place.label}${commit === null ? '' : ` (commit ${commit.slice(0, 12)})`}${of}.`);
+  if (!io.quiet) io.print(`Look at it with: pith skills show ${ids[0]}`);
   return 0;
+}
+
+function outcomeJson({ found, staged, state, error }: Outcome, place: SkillPlace): JsonValue {
+  const shown =
+    staged === null ? { id: found.id, description: found.description } : previewJson(staged, path.join(place.skills, staged.id));
+  if (error === null) return { ...shown, folder: found.path, state };
+  const { code, message, where, cure } = error;
+  return {
+    ...shown,
+    folder: found.path,
+    state,
+    error: { code, message, ...(where === undefined ? {} : { where }), ...(cure === undefined ? {} : { cure }) },
+  };
+}
+
+function placeText({ where }: PithError): string {
+  return where === undefined ? '' : ` (${where})`;
+}
+
+function cureText({ cure }: PithError): string {
+  return cure === undefined ? '' : `; ${cure}`;
 }
 
 export function changeOf(staging: Staging, { id, directory }: StagedSkill, entry: InstalledSkill): SkillChange {
@@ -102,13 +179,12 @@ export function originWithin({ kind, location, ref }: Origin, folder: string): O
   return { kind, location, ...(ref === undefined ? {} : { ref }), ...(folder === '' ? {} : { path: folder }) };
 }
 
-/** Throws `skill_invalid`: what would only be listed as broken is not installed. */
-export function refuseInvalid(staged: readonly StagedSkill[]): void {
-  const broken = staged.find(({ valid }) => !valid);
-  if (broken === undefined) return;
-  const error = broken.diagnostics.find(({ severity }) => severity === 'error');
-  throw new PithError('skill_invalid', `its skill '${broken.id}' could not be used: it ${error?.message ?? 'is broken'}`, {
-    where: `${error?.file ?? broken.id}:${error?.line ?? 1}`,
+/** What would only be listed as broken is not installed; null where it would not. */
+export function invalid({ id, valid, diagnostics }: StagedSkill): PithError | null {
+  if (valid) return null;
+  const error = diagnostics.find(({ severity }) => severity === 'error');
+  return new PithError('skill_invalid', `its skill '${id}' could not be used: it ${error?.message ?? 'is broken'}`, {
+    where: `${error?.file ?? id}:${error?.line ?? 1}`,
     cure: error?.cure ?? 'ask its author to fix it',
   });
 }
@@ -131,23 +207,18 @@ async function choose(listing: Listing, { skills, all }: InstallRequest, origin:
   }
 }
 
-/** Throws `skill_exists`. */
-async function refuseTaken(
-  context: InstallContext,
-  place: SkillPlace,
-  wanted: readonly { readonly id: string }[],
-  force: boolean,
-): Promise<void> {
+/** Says of an id what stands in its place; null where nothing does, or where it may be replaced. */
+async function takenIn(context: InstallContext, place: SkillPlace, force: boolean): Promise<(id: string) => PithError | null> {
   const installed = await installedIn(context, place);
   const names = new Map((await readdir(place.skills)).map((name) => [folded(name), name]));
-  for (const { id } of wanted) {
+  return (id) => {
     const taken = names.get(folded(id));
-    if (taken === undefined || (force && taken === id)) continue;
-    throw new PithError('skill_exists', `${place.label} has '${taken}' already`, {
+    if (taken === undefined || (force && taken === id)) return null;
+    return new PithError('skill_exists', `${place.label} has '${printableLine(taken)}' already`, {
       where: path.join(place.skills, taken),
       cure: taken === id ? cureOf(id, installed.has(id)) : 'rename one of them',
     });
-  }
+  };
 }
 
 function cureOf(id: string, installed: boolean): string {

@@ -17,7 +17,7 @@ export interface Origin {
 /** Tells what a person means. Throws `origin_unknown`, and `usage` where a ref makes no sense. Looks at the file system, changes nothing. */
 export function originOf(given: string, ref: string | undefined, directory: string): Origin {
   if (ref !== undefined) checkRef(ref);
-  const origin = isAddress(given) ? addressOf(given, ref) : placeOf(given, ref, directory);
+  const origin = isAddress(given) ? addressOf(given, ref) : (placeOf(given, ref, directory) ?? repositoryOf(given, ref));
   if (ref !== undefined && origin.kind !== 'git')
     throw new PithError('usage', '--ref is for git repositories', { where: given, cure: 'leave it out' });
   return origin;
@@ -65,10 +65,17 @@ function addressOf(given: string, ref: string | undefined): Origin {
   return { ...git(address.href, ref ?? branch), ...(folder === undefined ? {} : { path: folder }) };
 }
 
-function placeOf(given: string, ref: string | undefined, directory: string): Origin {
+/** `owner/repo`, as GitHub names repositories. A folder of that name counts first. */
+function repositoryOf(given: string, ref: string | undefined): Origin {
+  if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,38}\/(?!\.+$)[\w.-]{1,100}$/.test(given)) throw unknown(given, 'there is no such folder or file');
+  return git(`https://github.com/${given.replace(/\.git$/, '')}`, ref);
+}
+
+/** null: there is nothing of that name. */
+function placeOf(given: string, ref: string | undefined, directory: string): Origin | null {
   const place = path.resolve(directory, given);
   const stats = statSync(place, { throwIfNoEntry: false });
-  if (stats === undefined) throw unknown(given, 'there is no such folder or file');
+  if (stats === undefined) return null;
   if (stats.isFile()) {
     if (/\.zip$/i.test(place)) return { kind: 'zip', location: place };
     if (/^skill\.md$/i.test(path.basename(place))) return { kind: 'folder', location: path.dirname(place) };
@@ -95,6 +102,6 @@ function decode(part: string, given: string): string {
 
 function unknown(given: string, why: string): PithError {
   return new PithError('origin_unknown', `cannot install from ${JSON.stringify(given)}: ${why}`, {
-    cure: 'name a folder, the address of a git repository, or a zip archive',
+    cure: 'name a folder, owner/repo of GitHub, the address of a git repository, or a zip archive',
   });
 }

@@ -3,27 +3,42 @@ import { printableLine } from '@pith/plain-text';
 import { clean, diagnosticJson } from '@pith/skill-files';
 import type { StagedSkill } from './staged-skill.ts';
 
-/**
- * Whether to go on. A person on a terminal is asked, unless they said `--yes` and nothing is of severity high; where nobody can
- * answer it goes on. Throws `scan_blocked` where nobody can answer and something is of severity high.
- */
-export async function consent(question: string, skills: readonly StagedSkill[], io: CommandIO, yes: boolean): Promise<boolean> {
-  const flagged = skills.filter(({ inspection }) => inspection.findings.some(({ severity }) => severity === 'high'));
-  if (yes && flagged.length === 0) return true;
-  if (io.interactive)
-    return (
-      (await io.ask(flagged.length > 0 ? `${question} The scan found something serious.` : question, { choices: ['yes', 'no'] })) === 'yes'
-    );
-  if (flagged.length === 0) return true;
-  const finding = flagged[0]!.inspection.findings[0]!;
-  throw new PithError(
-    'scan_blocked',
-    `the scan found something serious in '${printableLine(flagged[0]!.id)}': ${printableLine(finding.message)}`,
-    {
-      where: printableLine(`${finding.file}:${finding.line}`),
-      cure: 'look at the findings and answer on a terminal, or copy the folder by hand',
-    },
-  );
+/** What somebody decided of each: false where they said no, the error where nobody may decide it. */
+export type Decisions = ReadonlyMap<StagedSkill, boolean | PithError>;
+
+export interface Asking {
+  readonly io: CommandIO;
+  /** They said `--yes`: what is of no severity high is not asked for. */
+  readonly yes: boolean;
+  /** Asks for one thing by its name, or for several by their number. */
+  question(what: string): string;
+}
+
+/** A person on a terminal is asked, once for all in which nothing is of severity high, and for each of the others. Where nobody can answer the first go on, and the others are `scan_blocked`. */
+export async function decisions(skills: readonly StagedSkill[], { io, yes, question }: Asking): Promise<Decisions> {
+  const decided = new Map<StagedSkill, boolean | PithError>();
+  const asks = async (text: string) => (await io.ask(text, { choices: ['yes', 'no'] })) === 'yes';
+  const clean = skills.filter((skill) => !isSerious(skill));
+  const what = clean.length === 1 ? `'${clean[0]!.id}'` : `${clean.length} skills`;
+  const agreed = clean.length === 0 || yes || !io.interactive || (await asks(question(what)));
+  for (const skill of clean) decided.set(skill, agreed);
+  for (const skill of skills.filter(isSerious)) {
+    if (!io.interactive) decided.set(skill, blocked(skill));
+    else decided.set(skill, agreed && (await asks(`${question(`'${skill.id}'`)} The scan found something serious.`)));
+  }
+  return decided;
+}
+
+function isSerious({ inspection }: StagedSkill): boolean {
+  return inspection.findings.some(({ severity }) => severity === 'high');
+}
+
+function blocked({ id, inspection }: StagedSkill): PithError {
+  const { file, line, message } = inspection.findings[0]!;
+  return new PithError('scan_blocked', `the scan found something serious in '${printableLine(id)}': ${printableLine(message)}`, {
+    where: printableLine(`${file}:${line}`),
+    cure: 'look at the findings and answer on a terminal, or copy the folder by hand',
+  });
 }
 
 const SHOWN_FILES = 12;

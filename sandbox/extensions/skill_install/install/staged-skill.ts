@@ -24,23 +24,19 @@ export interface StagedSkill {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Writes the files of `found` into `folder` as `folder/<id>`. Rejects `origin_refused` for whatever is no plain file, too much, or not what it said. */
-export async function stageSkills(listing: Listing, found: readonly FoundSkill[], folder: string): Promise<readonly StagedSkill[]> {
-  const files = found.flatMap(({ entries }) => entries);
-  if (files.length > LIMITS.files) throw refused(`it holds ${files.length} files; at most ${LIMITS.files} are allowed`);
-  const total = files.reduce((sum, { size }) => sum + size, 0);
-  if (total > LIMITS.bytes) throw refused(`it holds more than ${LIMITS.bytes / 1024 / 1024} MB`);
-  for (const skill of found) {
-    checkNames(skill.entries.map((entry) => insideOf(skill, entry)));
-    const odd = skill.entries.find(({ kind }) => kind !== 'file');
-    if (odd !== undefined) throw refused(`its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'no file'}`);
-  }
-  const places = new Map(
-    found.flatMap((skill) => skill.entries.map((entry) => [entry, path.join(folder, skill.id, insideOf(skill, entry))] as const)),
-  );
+/** Writes the files of a skill into `folder/<id>`. Rejects `origin_refused` for whatever is no plain file, too much, or not what it said. */
+export async function stageSkill(listing: Listing, skill: FoundSkill, folder: string): Promise<StagedSkill> {
+  const { entries, id } = skill;
+  if (entries.length > LIMITS.files) throw refused(`it holds ${entries.length} files; at most ${LIMITS.files} are allowed`);
+  if (entries.reduce((sum, { size }) => sum + size, 0) > LIMITS.bytes) throw refused(`it holds more than ${LIMITS.bytes / 1024 / 1024} MB`);
+  checkNames(entries.map((entry) => insideOf(skill, entry)));
+  const odd = entries.find(({ kind }) => kind !== 'file');
+  if (odd !== undefined) throw refused(`its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'no regular file'}`);
+  const directory = path.join(folder, id);
+  const places = new Map(entries.map((entry) => [entry, path.join(directory, insideOf(skill, entry))]));
   for (const place of new Set([...places.values()].map((file) => path.dirname(file)))) await mkdir(place, { recursive: true });
-  for await (const { entry, chunks } of listing.read(files)) await writeEntry(places.get(entry)!, entry, chunks);
-  return Promise.all(found.map((skill) => staged(skill, path.join(folder, skill.id))));
+  for await (const { entry, chunks } of listing.read(entries)) await writeEntry(places.get(entry)!, entry, chunks);
+  return staged(skill, directory);
 }
 
 function insideOf({ path: folder }: FoundSkill, entry: OriginEntry): string {

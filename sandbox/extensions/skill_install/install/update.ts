@@ -9,10 +9,10 @@ import type { InstallContext } from '../install-context.ts';
 import type { Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { type FoundSkill, foundSkills } from './found-skills.ts';
-import { changeOf, originWithin, refuseInvalid } from './install.ts';
+import { changeOf, invalid, originWithin } from './install.ts';
 import { digestOf, type Installed, installedIn, placeOf, placesOf, type Staging, withStaging } from './places.ts';
-import { consent, previewJson, printPreview } from './preview.ts';
-import { type StagedSkill, stageSkills } from './staged-skill.ts';
+import { decisions, previewJson, printPreview } from './preview.ts';
+import { type StagedSkill, stageSkill } from './staged-skill.ts';
 
 export interface UpdateRequest {
   /** None: all that are installed. */
@@ -137,24 +137,23 @@ async function updateIn(
     printPreview(staged, path.join(target.skills, staged.id), io);
     printDiff(files, io);
   }
-  const what = candidates.length === 1 ? `'${candidates[0]!.id}'` : `${candidates.length} skills`;
-  const agreed = await consent(
-    `Update ${what} in ${target.label}?`,
+  const decided = await decisions(
     candidates.map(({ staged }) => staged),
-    io,
-    yes,
+    { io, yes, question: (what) => `Update ${what} in ${target.label}?` },
   );
-  if (agreed) {
+  const agreed = candidates.filter(({ staged }) => decided.get(staged) === true);
+  if (agreed.length > 0) {
     const installedAt = new Date(clock.now()).toISOString();
-    const changes = candidates.map(({ entry, staged, commit }) => ({
+    const changes = agreed.map(({ entry, staged, commit }) => ({
       ...changeOf(staging, staged, { origin: originWithin(entry.origin, staged.path), commit, digest: staged.digest, installedAt }),
       ...(force ? {} : { expects: entry.digest }), // somebody may have changed it while a person was reading
     }));
     signal.throwIfAborted();
     await staging.change(changes);
-  }
-  if (!agreed) io.print('Nothing was updated.');
+  } else io.print('Nothing was updated.');
   const found = candidates.map(({ id, entry, staged, commit: now, files }): Result => {
+    const decision = decided.get(staged)!;
+    if (decision instanceof PithError) return failure(id, decision);
     const preview = previewJson(staged, path.join(target.skills, id));
     const json = {
       ...preview,
@@ -162,7 +161,7 @@ async function updateIn(
       to: { commit: now, digest: staged.digest },
       changes: files.map((file) => ({ ...file })),
     };
-    return { id, state: agreed ? 'updated' : 'declined', json };
+    return { id, state: decision ? 'updated' : 'declined', json };
   });
   return [...results, ...found];
 }
@@ -195,9 +194,11 @@ async function candidateOf(
   { folder, installed }: { readonly folder: string; readonly installed: string },
 ): Promise<Candidate> {
   const found = await sameSkill(listing, id, entry.origin.path ?? '');
-  const [staged] = await stageSkills(listing, [{ ...found, id }], folder);
-  refuseInvalid([staged!]);
-  return { id, entry, staged: staged!, commit: listing.commit, files: await folderDiff(installed, staged!.directory) };
+  if (found.problem !== null) throw found.problem;
+  const staged = await stageSkill(listing, { ...found, id }, folder);
+  const problem = invalid(staged);
+  if (problem !== null) throw problem;
+  return { id, entry, staged, commit: listing.commit, files: await folderDiff(installed, staged.directory) };
 }
 
 /** Where it was, else wherever it is now. */

@@ -70,7 +70,10 @@ async function entriesOf(zip: ZipFile, packed: number): Promise<ZipEntry[]> {
     }
     if (fileName.startsWith('__MACOSX/')) continue;
     const kind = type === 0o120000 ? 'link' : type === 0 || type === 0o100000 ? 'file' : 'other';
-    if (kind !== 'file') throw refused(`its entry ${JSON.stringify(fileName)} is a ${kind === 'link' ? 'link' : 'device or a pipe'}`);
+    if (kind !== 'file') {
+      entries.push({ path: fileName, kind, size: 0, executable: false, entry }); // whose skill it is in is refused
+      continue;
+    }
     if (!entry.canDecodeFileData()) throw refused(`${JSON.stringify(fileName)} is packed in a way that is not known here`);
     if (size > SMALL && size > compressedSize * LIMITS.ratio)
       throw refused(`${JSON.stringify(fileName)} grows to more than ${LIMITS.ratio} times its size`);
