@@ -219,6 +219,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/ship-extensions.ts', 'the build'],
   ['packages/held-process/confined.ts', 'a folder of its own below the temporary one'],
+  ['sandbox/extensions/skill_install/install/plugin-parts.ts', 'a part of a plugin, in the folder that the journaled writer gave'],
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],
   ['packages/skill-files/conformance/fixture.ts', 'skills of tests, in a folder of its own below the temporary one'],
   ['packages/skill-files/conformance/check-loader.ts', 'the same'],

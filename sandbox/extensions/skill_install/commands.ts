@@ -14,13 +14,18 @@ function install(context: InstallContext): Command {
     needsTrust: true,
     description: 'Install skills from a folder, a git repository or a zip archive, after showing what is in them',
     arguments: [
-      { name: 'from', description: 'a folder, the address of a git repository, or a zip archive or its address', required: true },
+      {
+        name: 'from',
+        description: 'a folder, owner/repo of GitHub, the address of a git repository, or a zip archive or its address',
+        required: true,
+      },
     ],
     options: [
       { name: 'ref', type: 'string', description: 'branch, tag or commit of a git repository' },
       { name: 'source', type: 'string', default: 'project', description: 'where to: project (sandbox/skills) or user (~/.pith/skills)' },
       { name: 'skill', type: 'string', multiple: true, description: 'this one of several, by id or folder' },
-      { name: 'all', type: 'boolean', description: 'all that are found' },
+      { name: 'plugin', type: 'string', multiple: true, description: 'what this plugin of a marketplace brings' },
+      { name: 'all', type: 'boolean', description: 'all that are found; what cannot be installed says why' },
       { name: 'force', type: 'boolean', description: 'replace what is installed under the same id' },
       { name: 'yes', short: 'y', type: 'boolean', description: 'do not ask, unless the scan finds something serious' },
     ],
@@ -31,6 +36,7 @@ function install(context: InstallContext): Command {
         ref: textOf(input, 'ref'),
         source: textOf(input, 'source') ?? 'project',
         skills: [input.options['skill'] ?? []].flat().map(String),
+        plugins: [input.options['plugin'] ?? []].flat().map(String),
         all: input.options['all'] === true,
         force: input.options['force'] === true,
         yes: input.options['yes'] === true,

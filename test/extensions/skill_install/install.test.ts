@@ -63,6 +63,7 @@ describe('skills install (S83)', () => {
       source: 'project',
       origin: { kind: 'folder', location: path.join(box.project, 'from/letters') },
       commit: null,
+      others: [],
       skills: [
         {
           id: 'letters',
@@ -76,7 +77,8 @@ describe('skills install (S83)', () => {
           toolsets: ['toolsets/index:Post'],
           findings: [],
           diagnostics: [],
-          folder: '',
+          from: '',
+          kind: 'skill',
           state: 'installed',
         },
       ],
@@ -257,9 +259,9 @@ describe('skills install (S83)', () => {
     const { code, error, json } = await box.run('install', from, { all: true, yes: true, json: true });
     expect([code, error, box.skills()]).toEqual([0, '', ['fine', 'good', 'mine']]);
     expect(Object.keys(box.lock())).toEqual(['fine', 'good']);
-    const states = (json as { skills: { folder: string; state: string; error?: { code: string; message: string } }[] }).skills;
+    const states = (json as { skills: { from: string; state: string; error?: { code: string; message: string } }[] }).skills;
     expect(
-      Object.fromEntries(states.map(({ folder, state, error: why }) => [folder, [state, why?.code, why?.message].join(' ').trim()])),
+      Object.fromEntries(states.map(({ from: folder, state, error: why }) => [folder, [state, why?.code, why?.message].join(' ').trim()])),
     ).toEqual({
       broken: expect.stringMatching(/^refused skill_invalid .*it has no description/),
       evil: expect.stringMatching(/^refused scan_blocked the scan found something serious in 'evil'/),

@@ -29,6 +29,19 @@ export interface Listing {
   read(entries: readonly OriginEntry[]): AsyncIterable<{ readonly entry: OriginEntry; readonly chunks: AsyncIterable<Uint8Array> }>;
 }
 
+/** A whole file, without a byte order mark. Throws `origin_refused` for what is no regular file of so many bytes with UTF-8 text. */
+export async function readText(listing: Listing, entry: OriginEntry, most: number): Promise<string> {
+  const name = printableLine(entry.path);
+  if (entry.kind !== 'file' || entry.size > most) throw refused(`its ${name} is no regular file of at most ${most / 1024} KiB`);
+  const parts: Uint8Array[] = [];
+  for await (const { chunks } of listing.read([entry])) for await (const chunk of chunks) parts.push(chunk);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  } catch (error) {
+    throw new PithError('origin_refused', `its ${name} is no UTF-8 text`, { cause: error, cure: 'save it as UTF-8' });
+  }
+}
+
 export function refused(what: string, cure = 'install only what you know; nothing was written'): PithError {
   return new PithError('origin_refused', what, { cure });
 }

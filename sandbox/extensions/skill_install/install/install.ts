@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type CommandIO, type JsonValue, PithError } from 'pith';
+import { type CommandIO, PithError } from 'pith';
 import type { InstalledSkill, SkillChange, SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
@@ -9,90 +9,192 @@ import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { chosenSkills, type FoundSkill, foundSkills, unusable } from './found-skills.ts';
 import { type Origin, originOf } from './origin.ts';
+import { type Outcome, report } from './outcome.ts';
 import { installedIn, placeOf, type Staging, withStaging } from './places.ts';
-import { decisions, previewJson, printPreview } from './preview.ts';
-import { type StagedSkill, stageSkill } from './staged-skill.ts';
+import { partsOf, type PluginPart, stagePart } from './plugin-parts.ts';
+import { partPlace } from './part-place.ts';
+import { chosenPlugins, type Plugin, pluginsIn, skillsOf } from './plugins.ts';
+import { decisions, printPreview } from './preview.ts';
+import { type StagedItem, type StagedSkill, stageSkill } from './staged-skill.ts';
 
 export interface InstallRequest {
   readonly from: string;
   readonly ref: string | undefined;
   readonly source: string;
   readonly skills: readonly string[];
+  readonly plugins: readonly string[];
   readonly all: boolean;
   readonly force: boolean;
   readonly yes: boolean;
 }
 
-/** What became of one skill. */
-interface Outcome {
-  readonly found: FoundSkill;
-  /** null where it could not be looked at. */
-  readonly staged: StagedSkill | null;
-  /** `skipped`: something stands in its place. */
-  readonly state: 'installed' | 'declined' | 'refused' | 'skipped';
-  readonly error: PithError | null;
-}
-
-/** Fetches, checks, shows, asks, and puts in place what is good of it, at once. Resolves with the exit code. Rejects with its error where the only skill is refused. */
-export async function installSkills(request: InstallRequest, context: InstallContext, io: CommandIO, signal: AbortSignal): Promise<number> {
-  const { clock } = context;
-  const place = await placeOf(context, request.source, io);
-  const origin = originOf(request.from, request.ref, io.workingDirectory);
-  await installedIn(context, place); // a damaged lock file is reported before anything is fetched
-  const work = (staging: Staging): Promise<number> =>
-    withListing(
-      origin,
-      { staging: staging.directory, clock, allow: [origin.location] }, // typed a moment ago
-      async (listing) => {
-        const chosen = await choose(listing, request, origin, io);
-        const outcomes = await outcomesOf(staging, { chosen, listing, origin, request, context, io, signal });
-        return report(outcomes, { listing, origin, place, io });
-      },
-      signal,
-    );
-  return withStaging(context, place, work, signal);
-}
-
-interface Work {
-  readonly chosen: readonly FoundSkill[];
-  readonly listing: Listing;
-  readonly origin: Origin;
+interface Asking {
   readonly request: InstallRequest;
   readonly context: InstallContext;
   readonly io: CommandIO;
   readonly signal: AbortSignal;
 }
 
-async function outcomesOf(staging: Staging, { chosen, listing, origin, request, context, io, signal }: Work): Promise<readonly Outcome[]> {
+/** What is wanted of one origin. */
+interface Wanted {
+  readonly origin: Origin;
+  readonly listing: Listing;
+  readonly skills: readonly FoundSkill[];
+  readonly parts: readonly PluginPart[];
+}
+
+/** Fetches, checks, shows, asks, and puts in place what is good of it. Resolves with the exit code. Rejects with its error where only one was wanted and it is refused. */
+export async function installSkills(request: InstallRequest, context: InstallContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const place = await placeOf(context, request.source, io);
+  const origin = originOf(request.from, request.ref, io.workingDirectory);
+  await installedIn(context, place); // a damaged lock file is reported before anything is fetched
+  const asking = { request, context, io, signal };
+  let others: readonly Plugin[] = [];
+  const outcomes: Outcome[] = [];
+  let commit: string | null = null;
+  // What a person typed a moment ago may lie anywhere.
+  await fetched(origin, place, { asking, allow: [origin.location] }, async (listing, staging) => {
+    const { wanted, plugins } = await choose(listing, origin, asking);
+    commit = listing.commit;
+    others = plugins.filter(({ elsewhere }) => elsewhere !== null);
+    outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
+  });
+  for (const { name, elsewhere } of others) {
+    if (!request.plugins.includes(name)) outcomes.push(skippedPlugin(name, elsewhere!));
+    else
+      await fetched(elsewhere!, place, { asking, allow: context.config.private_origins }, async (listing, staging) => {
+        const [own, ...more] = await pluginsIn(listing, elsewhere!.path ?? '');
+        const plugins = own === undefined || more.length > 0 ? [] : [own];
+        const skills = await foundSkills(listing, elsewhere!.path);
+        const wanted = {
+          origin: elsewhere!,
+          listing,
+          skills: plugins.length === 0 ? skills : skillsOf(skills, plugins),
+          parts: partsOf(listing, plugins),
+        };
+        outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
+      });
+  }
+  return report(outcomes, { origin, commit, place, io });
+}
+
+async function fetched(
+  origin: Origin,
+  place: SkillPlace,
+  { asking: { context, signal }, allow }: { readonly asking: Asking; readonly allow: readonly string[] },
+  work: (listing: Listing, staging: Staging) => Promise<void>,
+): Promise<void> {
+  const open = (staging: Staging) =>
+    withListing(origin, { staging: staging.directory, clock: context.clock, allow }, (listing) => work(listing, staging), signal);
+  await withStaging(context, place, open, signal);
+}
+
+async function choose(
+  listing: Listing,
+  origin: Origin,
+  { request: { skills, plugins: named, all }, io }: Asking,
+): Promise<{ readonly wanted: Wanted; readonly plugins: readonly Plugin[] }> {
+  // Who wants one skill is not held up by what a marketplace says.
+  const known = skills.length > 0 && named.length === 0 ? [] : await pluginsIn(listing, origin.path ?? '');
+  const found = await foundSkills(listing, origin.path);
+  try {
+    if (named.length > 0) {
+      const plugins = chosenPlugins(known, named);
+      const own = skillsOf(found, plugins.filter(isHere));
+      const chosen = skills.length === 0 ? own : chosenSkills(own, skills, false);
+      return {
+        wanted: { origin, listing, skills: chosen, parts: skills.length === 0 ? partsOf(listing, plugins.filter(isHere)) : [] },
+        plugins,
+      };
+    }
+    const plugins = skills.length === 0 && all ? known : [];
+    const chosen = found.length === 0 && plugins.length > 0 ? [] : chosenSkills(found, skills, all);
+    return { wanted: { origin, listing, skills: chosen, parts: partsOf(listing, plugins.filter(isHere)) }, plugins };
+  } catch (error) {
+    if (found.length > 1 || known.length > 0) offer(found, known, origin, io);
+    if (!(error instanceof PithError) || error.code !== 'skill_choice_needed' || known.length === 0) throw error;
+    throw new PithError('skill_choice_needed', `${error.message} and ${known.length === 1 ? '1 plugin' : `${known.length} plugins`}`, {
+      cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
+    });
+  }
+}
+
+function isHere({ elsewhere, problem }: Plugin): boolean {
+  return elsewhere === null && problem === null;
+}
+
+/** What could have been chosen. */
+function offer(found: readonly FoundSkill[], plugins: readonly Plugin[], origin: Origin, io: CommandIO): void {
+  const print = (rows: readonly (readonly string[])[], ...columns: readonly string[]) => {
+    if (rows.length > 0) io.print(renderTable(rows, textColumns(columns), widthOf(io)));
+  };
+  print(
+    plugins.map((plugin) => [plugin.name, plugin.elsewhere?.location ?? (plugin.folder || '.'), plugin.description]),
+    'PLUGIN',
+    'LIES IN',
+    'DESCRIPTION',
+  );
+  print(
+    found.map(({ id, path: folder, description }) => [id, folder || '.', description]),
+    'ID',
+    'FOLDER',
+    'DESCRIPTION',
+  );
+  io.json({
+    installed: false,
+    origin: { ...origin },
+    found: found.map(({ id, path: folder, description }) => ({ id, path: folder, description })),
+    ...(plugins.length === 0 ? {} : { plugins: plugins.map(({ name, description }) => ({ name, description })) }),
+  });
+}
+
+async function outcomesOf(staging: Staging, { skills, parts, listing, origin }: Wanted, asking: Asking): Promise<readonly Outcome[]> {
+  const { request, context, io, signal } = asking;
   const { place } = staging;
-  const outcomes = new Map<FoundSkill, Outcome>();
-  const taken = await takenIn(context, place, request.force);
-  const ready = new Map<FoundSkill, StagedSkill>();
-  for (const found of chosen) {
+  const [taken, partsIn] = [await takenIn(context, place, request.force), partPlace(context, place)];
+  const outcomes = new Map<FoundSkill | PluginPart, Outcome>();
+  const ready = new Map<FoundSkill | PluginPart, StagedItem>();
+  const refuse = (wanted: FoundSkill | PluginPart, kind: Outcome['kind'], state: Outcome['state'], error: PithError) =>
+    outcomes.set(wanted, {
+      kind,
+      id: wanted.id,
+      from: 'entry' in wanted ? wanted.entry.path : wanted.path,
+      item: null,
+      place: null,
+      state,
+      error,
+    });
+  const stagedSkills = new Map<FoundSkill, StagedSkill>();
+  for (const skill of skills) {
     signal.throwIfAborted();
-    const problem = unusable(found, chosen);
-    const exists = problem === null ? taken(found.id) : null;
-    if (exists !== null) outcomes.set(found, { found, staged: null, state: 'skipped', error: exists });
+    const problem = unusable(skill, skills);
+    const exists = problem === null ? taken(skill.id) : null;
+    const staged = problem ?? exists ?? (await good(() => stageSkill(listing, skill, path.join(staging.directory, 'new')), invalid));
+    if (staged instanceof PithError) refuse(skill, 'skill', exists === null ? 'refused' : 'skipped', staged);
     else {
-      const staged = problem ?? (await good(() => stageSkill(listing, found, path.join(staging.directory, 'new'))));
-      if (staged instanceof PithError) outcomes.set(found, { found, staged: null, state: 'refused', error: staged });
-      else ready.set(found, staged);
+      ready.set(skill, staged);
+      stagedSkills.set(skill, staged);
     }
   }
-  for (const skill of ready.values()) printPreview(skill, path.join(place.skills, skill.id), io);
+  for (const part of parts) {
+    signal.throwIfAborted();
+    const exists = await partsIn.taken(part);
+    const staged = exists ?? (await good(() => stagePart(listing, part, path.join(staging.directory, 'parts'))));
+    if (staged instanceof PithError) refuse(part, part.kind, exists === null ? 'refused' : 'skipped', staged);
+    else ready.set(part, staged);
+  }
+  const placeFor = (item: StagedItem) => (item.kind === 'skill' ? path.join(place.skills, item.id) : partsIn.fileOf(item));
+  for (const item of ready.values()) printPreview(item, placeFor(item), io);
   const decided = await decisions([...ready.values()], {
     io,
     yes: request.yes,
     question: (what) => `Install ${what} into ${place.label}?`,
   });
+  const agreed = new Set([...ready].filter(([, item]) => decided.get(item) === true).map(([wanted]) => wanted));
   const installedAt = new Date(context.clock.now()).toISOString();
-  const changes: SkillChange[] = [];
-  for (const [found, staged] of ready) {
-    const decision = decided.get(staged)!;
-    if (decision instanceof PithError) outcomes.set(found, { found, staged, state: 'refused', error: decision });
-    else outcomes.set(found, { found, staged, state: decision ? 'installed' : 'declined', error: null });
-    if (decision !== true) continue;
-    changes.push({
+  const changes = [...stagedSkills]
+    .filter(([skill]) => agreed.has(skill))
+    .map(([, staged]): SkillChange => ({
       ...changeOf(staging, staged, {
         origin: originWithin(origin, staged.path),
         commit: listing.commit,
@@ -100,75 +202,49 @@ async function outcomesOf(staging: Staging, { chosen, listing, origin, request, 
         installedAt,
       }),
       ...(request.force ? {} : { expects: null }), // another process may have been quicker
-    });
-  }
+    }));
   signal.throwIfAborted();
   if (changes.length > 0) await staging.change(changes);
-  return chosen.map((found) => outcomes.get(found)!);
+  for (const [wanted, item] of ready) {
+    const decision = decided.get(item)!;
+    const error = decision instanceof PithError ? decision : agreed.has(wanted) && item.kind !== 'skill' ? await partsIn.put(item) : null;
+    const state = error !== null ? 'refused' : agreed.has(wanted) ? 'installed' : 'declined';
+    outcomes.set(wanted, { kind: item.kind, id: item.id, from: item.path, item, place: placeFor(item), state, error });
+  }
+  return [...skills, ...parts].map((wanted) => outcomes.get(wanted)!);
 }
 
-/** The skill as it lies in the staging folder, or why it is not installed. Rejects where that is no fault of the skill. */
-async function good(stage: () => Promise<StagedSkill>): Promise<StagedSkill | PithError> {
+/** What lies in the staging folder, or why it is not installed. Rejects where that is no fault of its own. */
+async function good<T extends StagedItem>(
+  stage: () => Promise<T>,
+  problemOf: (staged: T) => PithError | null = () => null,
+): Promise<T | PithError> {
   try {
     const staged = await stage();
-    return invalid(staged) ?? staged;
+    return problemOf(staged) ?? staged;
   } catch (error) {
     if (error instanceof PithError && error.code === 'origin_refused') return error;
     throw error;
   }
 }
 
-function report(
-  outcomes: readonly Outcome[],
-  {
-    listing: { commit },
-    origin,
-    place,
-    io,
-  }: { readonly listing: Listing; readonly origin: Origin; readonly place: SkillPlace; readonly io: CommandIO },
-): number {
-  const installed = outcomes.filter(({ state }) => state === 'installed');
-  io.json({
-    installed: installed.length > 0,
-    source: place.source,
-    origin: { ...origin },
-    commit,
-    skills: outcomes.map((outcome) => outcomeJson(outcome, place)),
+function skippedPlugin(name: string, { location }: Origin): Outcome {
+  const error = new PithError('plugin_elsewhere', `the plugin lies in ${printableLine(location)}`, {
+    cure: `take it with --plugin ${printableLine(name)}`,
   });
-  const failed = outcomes.flatMap(({ found, error }) => (error === null ? [] : [{ id: found.id, error }]));
-  if (outcomes.length === 1 && failed.length === 1) throw failed[0]!.error;
-  for (const { id, error } of failed)
-    io.error(`pith: ${printableLine(id)} was not installed: ${error.message}${placeText(error)}${cureText(error)}`);
-  if (installed.length === 0) {
-    io.print('Nothing was installed.');
-    return 1;
-  }
-  const ids = installed.map(({ found: { id } }) => id);
-  const of = failed.length === 0 ? '' : `, ${ids.length} of ${outcomes.length} skills`;
-  io.print(`Installed ${ids.join(', ')} into ${place.label}${commit === null ? '' : ` (commit ${commit.slice(0, 12)})`}${of}.`);
-  if (!io.quiet) io.print(`Look at it with: pith skills show ${ids[0]}`);
-  return 0;
+  return { kind: 'plugin', id: name, from: '', item: null, place: null, state: 'skipped', error };
 }
 
-function outcomeJson({ found, staged, state, error }: Outcome, place: SkillPlace): JsonValue {
-  const shown =
-    staged === null ? { id: found.id, description: found.description } : previewJson(staged, path.join(place.skills, staged.id));
-  if (error === null) return { ...shown, folder: found.path, state };
-  const { code, message, where, cure } = error;
-  return {
-    ...shown,
-    folder: found.path,
-    state,
-    error: { code, message, ...(where === undefined ? {} : { where }), ...(cure === undefined ? {} : { cure }) },
-  };
-}
-
-function placeText({ where }: PithError): string {
-  return where === undefined ? '' : ` (${where})`;
-}
-
-function cureText({ cure }: PithError): string {
-  return cure === undefined ? '' : `; ${cure}`;
+/** What of plugins cannot be taken. */
+function untaken(plugins: readonly Plugin[]): readonly Outcome[] {
+  return plugins.flatMap(({ name, folder, unsupported, problem }): readonly Outcome[] => {
+    const plain = { kind: 'plugin', id: name, from: folder, item: null, place: null } as const;
+    if (problem !== null) return [{ ...plain, state: 'refused', error: problem }];
+    if (unsupported.length === 0) return [];
+    const cure = unsupported.includes('MCP servers') ? 'set MCP servers up by hand, as docs/mcp.md says' : 'do without them';
+    const error = new PithError('plugin_part_unsupported', `it also has ${unsupported.join(', ')}, for which Pith has no place`, { cure });
+    return [{ ...plain, state: 'skipped', error }];
+  });
 }
 
 export function changeOf(staging: Staging, { id, directory }: StagedSkill, entry: InstalledSkill): SkillChange {
@@ -187,24 +263,6 @@ export function invalid({ id, valid, diagnostics }: StagedSkill): PithError | nu
     where: `${error?.file ?? id}:${error?.line ?? 1}`,
     cure: error?.cure ?? 'ask its author to fix it',
   });
-}
-
-async function choose(listing: Listing, { skills, all }: InstallRequest, origin: Origin, io: CommandIO): Promise<readonly FoundSkill[]> {
-  const found = await foundSkills(listing, origin.path);
-  try {
-    return chosenSkills(found, skills, all);
-  } catch (error) {
-    if (found.length > 1) {
-      const rows = found.map(({ id, path: folder, description }) => [id, folder || '.', description]);
-      io.print(renderTable(rows, textColumns(['ID', 'FOLDER', 'DESCRIPTION']), widthOf(io)));
-      io.json({
-        installed: false,
-        origin: { ...origin },
-        found: found.map(({ id, path: folder, description }) => ({ id, path: folder, description })),
-      });
-    }
-    throw error;
-  }
 }
 
 /** Says of an id what stands in its place; null where nothing does, or where it may be replaced. */

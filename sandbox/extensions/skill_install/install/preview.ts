@@ -1,10 +1,10 @@
 import { type CommandIO, type Diagnostic, type JsonValue, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import { clean, diagnosticJson } from '@pith/skill-files';
-import type { StagedSkill } from './staged-skill.ts';
+import type { StagedItem, StagedSkill } from './staged-skill.ts';
 
 /** What somebody decided of each: false where they said no, the error where nobody may decide it. */
-export type Decisions = ReadonlyMap<StagedSkill, boolean | PithError>;
+export type Decisions = ReadonlyMap<StagedItem, boolean | PithError>;
 
 export interface Asking {
   readonly io: CommandIO;
@@ -15,12 +15,11 @@ export interface Asking {
 }
 
 /** A person on a terminal is asked, once for all in which nothing is of severity high, and for each of the others. Where nobody can answer the first go on, and the others are `scan_blocked`. */
-export async function decisions(skills: readonly StagedSkill[], { io, yes, question }: Asking): Promise<Decisions> {
-  const decided = new Map<StagedSkill, boolean | PithError>();
+export async function decisions(skills: readonly StagedItem[], { io, yes, question }: Asking): Promise<Decisions> {
+  const decided = new Map<StagedItem, boolean | PithError>();
   const asks = async (text: string) => (await io.ask(text, { choices: ['yes', 'no'] })) === 'yes';
   const clean = skills.filter((skill) => !isSerious(skill));
-  const what = clean.length === 1 ? `'${clean[0]!.id}'` : `${clean.length} skills`;
-  const agreed = clean.length === 0 || yes || !io.interactive || (await asks(question(what)));
+  const agreed = clean.length === 0 || yes || !io.interactive || (await asks(question(countOf(clean))));
   for (const skill of clean) decided.set(skill, agreed);
   for (const skill of skills.filter(isSerious)) {
     if (!io.interactive) decided.set(skill, blocked(skill));
@@ -29,11 +28,19 @@ export async function decisions(skills: readonly StagedSkill[], { io, yes, quest
   return decided;
 }
 
-function isSerious({ inspection }: StagedSkill): boolean {
+/** The one by its name, several by how many there are of each kind. */
+function countOf(items: readonly StagedItem[]): string {
+  if (items.length === 1) return `'${items[0]!.id}'`;
+  const kinds = (['skill', 'recipe', 'agent'] as const).map((kind) => [kind, items.filter((item) => item.kind === kind).length] as const);
+  const counts = kinds.filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
+  return counts.length < 2 ? counts.join('') : `${counts.slice(0, -1).join(', ')} and ${counts.at(-1)}`;
+}
+
+function isSerious({ inspection }: StagedItem): boolean {
   return inspection.findings.some(({ severity }) => severity === 'high');
 }
 
-function blocked({ id, inspection }: StagedSkill): PithError {
+function blocked({ id, inspection }: StagedItem): PithError {
   const { file, line, message } = inspection.findings[0]!;
   return new PithError('scan_blocked', `the scan found something serious in '${printableLine(id)}': ${printableLine(message)}`, {
     where: printableLine(`${file}:${line}`),
@@ -44,12 +51,12 @@ function blocked({ id, inspection }: StagedSkill): PithError {
 const SHOWN_FILES = 12;
 const SHOWN_FINDINGS = 20;
 
-/** What a person sees of a skill before it is installed. */
-export function printPreview(skill: StagedSkill, place: string, io: CommandIO): void {
+/** What a person sees before it is installed. */
+export function printPreview(skill: StagedItem, place: string, io: CommandIO): void {
   const { inspection } = skill;
   const files = inspection.files.map(({ path }) => path);
   const more = files.length > SHOWN_FILES ? `, and ${files.length - SHOWN_FILES} more` : '';
-  io.print(`${clean(skill.id)}: ${clean(skill.description)}`);
+  io.print(`${skill.kind === 'skill' ? '' : `${skill.kind} `}${clean(skill.id)}: ${clean(skill.description)}`);
   const row = (name: string, text: string) => io.print(`  ${name.padEnd(9)} ${clean(text)}`);
   row('into', place);
   row('files', `${files.length} (${sizeText(skill.bytes)}): ${files.slice(0, SHOWN_FILES).join(', ')}${more}`);
@@ -62,21 +69,25 @@ export function printPreview(skill: StagedSkill, place: string, io: CommandIO): 
 }
 
 /** The same as `--json` has it. */
-export function previewJson(skill: StagedSkill, place: string): { [key: string]: JsonValue } {
-  const { id, description, bytes, digest, valid, inspection, diagnostics } = skill;
+export function previewJson(skill: StagedItem, place: string): { [key: string]: JsonValue } {
+  const { kind, id, description, bytes, inspection, diagnostics } = skill;
   return {
+    kind,
     id,
     description,
     path: place,
     bytes,
-    digest,
-    valid,
+    ...(isSkill(skill) ? { digest: skill.digest, valid: skill.valid } : {}),
     files: inspection.files.map(({ path, size }) => ({ path, size })),
     scripts: inspection.scripts,
     toolsets: inspection.toolsets,
     findings: inspection.findings.map((finding) => ({ ...finding })),
     diagnostics: diagnostics.map(diagnosticJson),
   };
+}
+
+function isSkill(item: StagedItem): item is StagedSkill {
+  return item.kind === 'skill';
 }
 
 export function sizeText(bytes: number): string {

@@ -7,21 +7,26 @@ import { inspectSkill } from '../safety/inspection.ts';
 import { checkNames, LIMITS, type Listing, type OriginEntry, refused } from './entry.ts';
 import type { FoundSkill } from './found-skills.ts';
 
-/** A skill that lies whole and checked in the staging folder. */
-export interface StagedSkill {
+/** What lies whole and checked in the staging folder. */
+export interface StagedItem {
+  /** Recipes and agents come with plugins. */
+  readonly kind: 'skill' | 'recipe' | 'agent';
   readonly id: string;
-  /** Its folder in the origin; empty for the top. */
+  /** Its folder or file in the origin; empty for the top. */
   readonly path: string;
   /** Where it is staged. */
   readonly directory: string;
-  readonly digest: string;
   readonly bytes: number;
   readonly inspection: SkillInspection;
   readonly description: string;
-  /** False: it would be listed as invalid. */
-  readonly valid: boolean;
   /** What loading says of it. */
   readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface StagedSkill extends StagedItem {
+  readonly digest: string;
+  /** False: it would be listed as invalid. */
+  readonly valid: boolean;
 }
 
 /** Writes the files of a skill into `folder/<id>`. Rejects `origin_refused` for whatever is no plain file, too much, or not what it said. */
@@ -65,6 +70,7 @@ async function staged(found: FoundSkill, directory: string): Promise<StagedSkill
   const place = path.join(directory, file?.path ?? 'SKILL.md');
   const parsed = await parseSkillFile(await readRegularFile(place, FILE_LIMIT), { id: found.id, file: place, mode: 'load' });
   return {
+    kind: 'skill',
     id: found.id,
     path: found.path,
     directory,

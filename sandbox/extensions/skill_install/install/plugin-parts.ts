@@ -1,0 +1,145 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, type Diagnostic } from 'pith';
+import { guardedYaml } from '@pith/guarded-yaml';
+import { clean, splitFrontmatter } from '@pith/skill-files';
+import { inspectSkill } from '../safety/inspection.ts';
+import { type Listing, type OriginEntry, readText, refused } from './entry.ts';
+import { filesIn, type Plugin } from './plugins.ts';
+import type { StagedItem } from './staged-skill.ts';
+
+/** A command or an agent of a plugin, which becomes a recipe or an agent of Pith. */
+export interface PluginPart {
+  readonly kind: 'recipe' | 'agent';
+  /** Of the file: the name by which it is called. */
+  readonly id: string;
+  readonly entry: OriginEntry;
+}
+
+const MOST_BYTES = 64 * 1024;
+
+export function partsOf(listing: Listing, plugins: readonly Plugin[]): readonly PluginPart[] {
+  const found = new Map<string, PluginPart>();
+  for (const { commands, agents } of plugins) {
+    for (const entry of filesIn(listing, commands)) found.set(entry.path, { kind: 'recipe', id: idOf(entry), entry });
+    for (const entry of filesIn(listing, agents)) found.set(entry.path, { kind: 'agent', id: idOf(entry), entry });
+  }
+  return [...found.values()].filter(({ entry }) => !/(?:^|\/)readme\.md$/i.test(entry.path));
+}
+
+/** Where it is put, below the sandbox. */
+export function namesOf({ kind, id }: Pick<PluginPart, 'kind' | 'id'>): readonly string[] {
+  return kind === 'recipe' ? ['recipes', `${id}.md`] : ['agents', id, 'AGENT.md'];
+}
+
+/** Writes it, in Pith's form, into `folder`. Rejects `origin_refused` for what is no such file. */
+export async function stagePart(listing: Listing, part: PluginPart, folder: string): Promise<StagedItem> {
+  const { kind, id, entry } = part;
+  if (!/^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(id))
+    throw refused(
+      `its ${kind} ${JSON.stringify(id)} has a name that cannot be taken`,
+      'rename the file: small letters, digits and hyphens, a letter first',
+    );
+  const read = await readText(listing, entry, MOST_BYTES);
+  const { text, description, notes } = kind === 'recipe' ? recipeOf(read) : agentOf(read, id);
+  const directory = path.join(folder, `${kind}-${id}`);
+  const file = path.join(directory, namesOf(part).at(-1)!);
+  await mkdir(directory, { recursive: true });
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error, '') === 'EEXIST')
+      throw refused(`it holds the ${kind} '${id}' more than once`, 'take the plugins one by one with --plugin');
+    throw error;
+  }
+  return {
+    kind,
+    id,
+    path: entry.path,
+    directory,
+    bytes: Buffer.byteLength(text),
+    inspection: await inspectSkill(directory),
+    description,
+    diagnostics: notes.map((message): Diagnostic => ({ severity: 'info', code: 'plugin_part', message, file: entry.path })),
+  };
+}
+
+function idOf({ path: file }: OriginEntry): string {
+  return path.posix.basename(file).replace(/\.md$/i, '').toLowerCase().replaceAll('_', '-');
+}
+
+interface Converted {
+  readonly text: string;
+  readonly description: string;
+  /** What of it has no effect here. */
+  readonly notes: readonly string[];
+}
+
+interface Parsed {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly body: string;
+}
+
+/** A slash command: what is typed behind it becomes the argument `text`, single words `arg1` and so on. */
+function recipeOf(read: string): Converted {
+  const { head, body } = parsed(read);
+  const plain = body.replaceAll('{{', '\\{{');
+  const numbers = [...new Set([...plain.matchAll(/\$([1-9])\b/g)].map((match) => match[1]!))].sort();
+  const filled = plain.replace(/\$ARGUMENTS\b/g, '{{text}}').replace(/\$([1-9])\b/g, '{{arg$1}}');
+  const hint = said(head['argument-hint']);
+  const description = said(head['description']) || firstLine(body);
+  const named = [
+    ...numbers.map(
+      (number) => `  arg${number}: { description: ${JSON.stringify(`word ${number} of: ${hint || 'what is asked for'}`)}, default: "" }`,
+    ),
+    ...(/\{\{text\}\}/.test(filled)
+      ? [`  text: { description: ${JSON.stringify(hint || 'what is asked for')}, default: "", rest: true }`]
+      : []),
+  ];
+  const notes = [
+    ...(/(?:^|\s)!`/.test(body)
+      ? ['it holds commands that its own client runs before it is said (!`…`): here the agent reads them as text']
+      : []),
+    ...told(head, ['allowed-tools', 'model', 'agent', 'hooks']),
+  ];
+  const lines = [`description: ${JSON.stringify(description)}`, ...(named.length === 0 ? [] : ['arguments:', ...named])];
+  return { text: `---\n${lines.join('\n')}\n---\n${filled.trim()}\n`, description, notes };
+}
+
+function agentOf(read: string, id: string): Converted {
+  const { head, body } = parsed(read);
+  const description = said(head['description']);
+  if (body.trim() === '') throw refused(`its agent '${id}' has no instructions`);
+  const lines = [`name: ${JSON.stringify(said(head['name']) || id)}`, `description: ${JSON.stringify(description)}`];
+  return {
+    text: `---\n${lines.join('\n')}\n---\n${body.trim()}\n`,
+    description,
+    notes: told(head, ['tools', 'disallowedTools', 'model', 'permissionMode', 'hooks', 'mcpServers', 'skills']),
+  };
+}
+
+function told(head: Parsed['head'], keys: readonly string[]): readonly string[] {
+  const found = keys.filter((key) => head[key] !== undefined);
+  return found.length === 0 ? [] : [`what it says of ${found.join(', ')} is meant for its own client and is left out`];
+}
+
+function parsed(read: string): Parsed {
+  const split = splitFrontmatter(read, true);
+  if ('code' in split) return { head: {}, body: read };
+  const value: unknown = guardedYaml(split.head).document?.toJS() ?? {};
+  return { head: typeof value === 'object' && value !== null ? (value as Parsed['head']) : {}, body: read.slice(split.bodyOffset) };
+}
+
+/** One line of at most 300 characters. */
+function said(value: unknown): string {
+  return typeof value === 'string' ? clean(value).slice(0, 300) : '';
+}
+
+function firstLine(body: string): string {
+  return said(
+    body
+      .split('\n')
+      .find((line) => /\p{L}/u.test(line))
+      ?.replace(/^#+\s*/, ''),
+  );
+}

@@ -1,0 +1,196 @@
+import { messageOf, PithError } from 'pith';
+import { didYouMean, printableLine } from '@pith/plain-text';
+import { type Listing, type OriginEntry, readText } from './entry.ts';
+import type { FoundSkill } from './found-skills.ts';
+import { type Origin, originOf } from './origin.ts';
+
+/** What one folder of an origin brings together, as Claude Code's plugins do. */
+export interface Plugin {
+  readonly name: string;
+  readonly description: string;
+  /** In this origin; empty for the top. */
+  readonly folder: string;
+  /** Where else it lies; null: in this origin. */
+  readonly elsewhere: Origin | null;
+  /** Folders of skills, or of folders of skills, in this origin; null: all that are in the plugin's. */
+  readonly skills: readonly string[] | null;
+  /** Files or folders of files, in this origin. */
+  readonly commands: readonly string[];
+  readonly agents: readonly string[];
+  /** What else it has, for which Pith has no place. */
+  readonly unsupported: readonly string[];
+  /** Why it cannot be taken. */
+  readonly problem: PithError | null;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const MARK = '.claude-plugin';
+const NOTHING = { description: '', elsewhere: null, skills: [], commands: [], agents: [], unsupported: [] } as const;
+const MOST_BYTES = 512 * 1024;
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
+
+/** The plugins that a marketplace.json in `below` lists, or the one that a plugin.json makes of it; one with a problem where such a file cannot be used. */
+export async function pluginsIn(listing: Listing, below: string): Promise<readonly Plugin[]> {
+  try {
+    return await listedIn(listing, below);
+  } catch (error) {
+    if (!(error instanceof PithError) || error.code !== 'plugin_invalid') throw error;
+    return [{ ...NOTHING, name: below === '' ? MARK : below, folder: below, problem: error }];
+  }
+}
+
+async function listedIn(listing: Listing, below: string): Promise<readonly Plugin[]> {
+  const market = await readJson(listing, joined(below, `${MARK}/marketplace.json`));
+  if (market === null) {
+    const manifest = await readJson(listing, joined(below, `${MARK}/plugin.json`));
+    return manifest === null ? [] : [pluginOf(listing, below, {}, manifest)];
+  }
+  const { plugins, metadata } = market;
+  if (!Array.isArray(plugins)) throw invalid(joined(below, `${MARK}/marketplace.json`), "it has no list 'plugins'");
+  const root = text((metadata as Json | undefined)?.['pluginRoot']) ?? '';
+  const found: Plugin[] = [];
+  for (const entry of plugins as readonly unknown[]) {
+    if (typeof entry !== 'object' || entry === null) continue;
+    const { source } = entry as Json;
+    const folder = typeof source === 'string' ? insideOf(below, root, source) : below;
+    const manifest = typeof source === 'string' && folder !== null ? await readJson(listing, joined(folder, `${MARK}/plugin.json`)) : null;
+    found.push(pluginOf(listing, folder, entry as Json, manifest ?? {}));
+  }
+  return found;
+}
+
+/** Those of that name. Throws `plugin_not_found`. */
+export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly string[]): readonly Plugin[] {
+  return wanted.map((name) => {
+    const found = plugins.find((plugin) => plugin.name === name);
+    if (found?.problem) throw found.problem;
+    if (found !== undefined) return found;
+    const names = plugins.map((plugin) => plugin.name);
+    throw new PithError('plugin_not_found', `it holds no plugin '${printableLine(name)}'${didYouMean(name, names)}`, {
+      cure:
+        names.length === 0
+          ? 'it has neither marketplace.json nor plugin.json: leave --plugin out'
+          : `it holds ${names
+              .slice(0, 20)
+              .map((one) => printableLine(one))
+              .join(', ')}`,
+    });
+  });
+}
+
+/** Of the skills of an origin those that belong to one of these plugins. */
+export function skillsOf(found: readonly FoundSkill[], plugins: readonly Plugin[]): readonly FoundSkill[] {
+  return found.filter(({ path }) => plugins.some(({ folder, skills }) => (skills ?? [folder]).some((place) => isIn(path, place))));
+}
+
+/** Files of an origin that are, or lie in, one of these places, as `.md`. */
+export function filesIn({ entries }: Listing, places: readonly string[]): readonly OriginEntry[] {
+  return entries.filter(({ path }) => /\.md$/i.test(path) && places.some((place) => isIn(path, place)));
+}
+
+function pluginOf(listing: Listing, folder: string | null, entry: Json, manifest: Json): Plugin {
+  const name = text(entry['name']) ?? text(manifest['name']) ?? '';
+  const description = text(entry['description']) ?? text(manifest['description']) ?? '';
+  const plain = { ...NOTHING, name, description, folder: folder ?? '' };
+  if (!NAME.test(name)) return { ...plain, problem: refuse(name, 'its name is missing, or no name') };
+  if (folder === null)
+    return { ...plain, problem: refuse(name, `its source ${JSON.stringify(entry['source'])} leads out of the repository`) };
+  if (typeof entry['source'] === 'object' && entry['source'] !== null) {
+    const elsewhere = elsewhereOf(entry['source'] as Json);
+    return { ...plain, elsewhere, problem: elsewhere === null ? refuse(name, 'its source is of a kind that is not known here') : null };
+  }
+  const listed = (key: string): readonly string[] => [...paths(folder, entry[key]), ...paths(folder, manifest[key])];
+  const has = (place: string) => listing.entries.some(({ path }) => isIn(path, joined(folder, place)));
+  const own = (place: string) => (has(place) ? [joined(folder, place)] : []);
+  const skills =
+    paths(folder, entry['skills']).length > 0 ? paths(folder, entry['skills']) : [...own('skills'), ...paths(folder, manifest['skills'])];
+  const said = (key: string) => entry[key] !== undefined || manifest[key] !== undefined;
+  return {
+    ...plain,
+    skills: skills.length > 0 ? skills : null,
+    commands: [...own('commands'), ...listed('commands')],
+    agents: [...own('agents'), ...listed('agents')],
+    unsupported: [
+      ...(said('hooks') || has('hooks') ? ['hooks'] : []),
+      ...(said('mcpServers') || has('.mcp.json') ? ['MCP servers'] : []),
+      ...(said('lspServers') || has('.lsp.json') ? ['language servers'] : []),
+      ...(said('outputStyles') || has('output-styles') ? ['output styles'] : []),
+    ],
+    problem: null,
+  };
+}
+
+/** Where a source of a marketplace leads that is no folder of its own; null for what is not known. */
+function elsewhereOf(source: Json): Origin | null {
+  const { source: kind, repo, url, ref, sha, path } = source;
+  const address =
+    kind === 'github' && typeof repo === 'string' && /^[\w.-]+\/[\w.-]+$/.test(repo)
+      ? `https://github.com/${repo}`
+      : kind === 'url' || kind === 'git-subdir'
+        ? text(url)
+        : null;
+  if (address === null || !/^(?:https?|ssh|git):\/\/|^[\w.-]+@/i.test(address)) return null; // no folder of this machine
+  const folder = path === undefined ? undefined : insideOf('', '', text(path) ?? '..');
+  if (folder === null) return null;
+  try {
+    const origin = originOf(address, text(sha) ?? text(ref) ?? undefined, '/');
+    return folder === undefined || folder === '' ? origin : { ...origin, path: folder };
+  } catch {
+    return null; // no address, or no name of a branch
+  }
+}
+
+/** A list of paths, or one, relative to the plugin. What leads out is left out. */
+function paths(folder: string, value: unknown): readonly string[] {
+  const given =
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.values(value).map((one) => (one as Json | null)?.['source'])
+      : [value].flat();
+  return given.flatMap((one) => (typeof one === 'string' ? (insideOf(folder, '', one) ?? []) : []));
+}
+
+/** null for what leads out of the origin. */
+function insideOf(...parts: readonly string[]): string | null {
+  const names = parts
+    .join('/')
+    .split('/')
+    .filter((name) => name !== '' && name !== '.');
+  return parts.at(-1)!.startsWith('/') || names.includes('..') || names.some((name) => name.includes('\\')) ? null : names.join('/');
+}
+
+function joined(folder: string, name: string): string {
+  return folder === '' ? name : `${folder}/${name}`;
+}
+
+function isIn(path: string, folder: string): boolean {
+  return folder === '' || path === folder || path.startsWith(`${folder}/`);
+}
+
+async function readJson(listing: Listing, path: string): Promise<Json | null> {
+  const entry = listing.entries.find((one) => one.path === path);
+  if (entry === undefined) return null;
+  try {
+    const value: unknown = JSON.parse(await readText(listing, entry, MOST_BYTES));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  } catch (error) {
+    throw invalid(path, messageOf(error));
+  }
+  throw invalid(path, 'it is no object');
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function invalid(path: string, why: string): PithError {
+  return new PithError('plugin_invalid', `its ${printableLine(path)} cannot be used: ${why}`, {
+    cure: 'name the folder of the skills itself',
+  });
+}
+
+function refuse(name: string, why: string): PithError {
+  return new PithError('plugin_invalid', `its plugin '${printableLine(name)}' cannot be taken: ${why}`, {
+    cure: 'ask its author to fix it',
+  });
+}
