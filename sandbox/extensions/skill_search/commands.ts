@@ -1,5 +1,5 @@
 import { type AgentSpec, type Command, type CommandInput, PithError, type Remote } from 'pith';
-import type { FoundSkills, SkillExplainer, SkillLibrary } from 'pith/skill_registry';
+import type { FoundSkills, SkillExplainer, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import { briefOf } from '@pith/skill-files';
@@ -43,10 +43,17 @@ export function countOption({ options }: Pick<CommandInput, 'options'>, name: st
 /** More than any sandbox has. */
 const ALL = 1_000_000;
 
-/** How a skill ranks for a text, among what the agent may see, and how many learned texts help to find it. */
+/** What else than its own text a skill is found by. */
+export interface Extras {
+  readonly learned: LearnedExamples | null;
+  /** How many requests a model wrote for it. */
+  written(skill: SkillRecord): Promise<number>;
+}
+
+/** How a skill ranks for a text, among what the agent may see, and how many learned and written texts help to find it. */
 export async function explainRanking(
   finder: SkillFinder,
-  learned: LearnedExamples | null,
+  { learned, written }: Extras,
   [skill, { agent, text }, signal]: Parameters<SkillExplainer['explainSkill']>,
 ): ReturnType<SkillExplainer['explainSkill']> {
   const lines: string[] = [];
@@ -66,5 +73,10 @@ export async function explainRanking(
   await learned?.look();
   const count = learned?.count(skill.id) ?? 0;
   if (count > 0) lines.push(`learned: ${count} of the texts that it was loaded for ${count === 1 ? 'helps' : 'help'} to find it`);
-  return { lines, json: { ranking, learned: count } };
+  const requests = skill.state === 'offered' ? await written(skill) : 0;
+  if (requests > 0)
+    lines.push(
+      `enriched: ${requests === 1 ? '1 request that a model wrote helps' : `${requests} requests that a model wrote help`} to find it`,
+    );
+  return { lines, json: { ranking, learned: count, enriched: requests } };
 }

@@ -16,6 +16,7 @@ import {
   RankerProvider,
   SkillExplainer,
   SkillLibrary,
+  type SkillRecord,
   skillsChanged,
   skillUsed,
 } from 'pith/skill_registry';
@@ -23,7 +24,7 @@ import { type Config, configSchema } from './config.ts';
 import type { RerankOptions } from './contract.ts';
 import type { SkillFinder } from './commands.ts';
 import { LearnedExamples } from './learning/learned-examples.ts';
-import { WrittenExamples } from './enriching/written-examples.ts';
+import { digestOf, WrittenExamples } from './enriching/written-examples.ts';
 import { ExampleRecorder } from './learning/example-recorder.ts';
 import { Reranking } from './reranking.ts';
 import { SearchIndex } from './search-index.ts';
@@ -99,7 +100,11 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
 
   async explainSkill(...asked: Parameters<SkillExplainer['explainSkill']>): ReturnType<SkillExplainer['explainSkill']> {
     const { explainRanking } = await import('./commands.ts');
-    return explainRanking(this, this.learned, asked);
+    const written = async ({ id, source }: SkillRecord) => {
+      await this.written.look();
+      return this.written.of(digestOf(await this.context.use(SkillLibrary).document(`${source}/${id}`))).length;
+    };
+    return explainRanking(this, { learned: this.learned, written }, asked);
   }
 
   beginTurn(turn: TurnInfo): void {

@@ -29,6 +29,8 @@ it('R5 enrich shows what the model wrote, keeps it beside the skill, and finds t
   expect(await resultOf('list_skills', { query: 'porcupine' })).toMatch(/`alpha`.*\[matches: porcupine\]/);
   await pith.restart();
   expect(ids(await command('skills search porcupine'))).toEqual(['alpha']);
+  expect((await pith.command('skills explain alpha')).text).toContain('enriched: 3 requests that a model wrote help to find it');
+  expect(await command('skills explain alpha')).toMatchObject({ skill_search: { enriched: 3 } });
 });
 
 it('R5 what was written counts as long as the skill says what it said; --all asks for those that have none', async () => {
