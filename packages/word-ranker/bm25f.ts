@@ -1,4 +1,4 @@
-import type { RankedDocument, RankOptions, TextDocument } from './document.ts';
+import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from './document.ts';
 import { NAME_MATCH } from './name-index.ts';
 import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Counted, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
@@ -58,7 +58,12 @@ export class Bm25fRanker {
     this.#index.remove(id);
   }
 
-  rank(query: string, { k, among, weak = false, seed }: RankOptions): readonly RankedDocument[] {
+  rank(query: string, options: RankOptions): readonly RankedDocument[] {
+    return this.find(query, options).map(({ why, ...found }) => ({ ...found, why: why(), weak: false }));
+  }
+
+  /** As `rank`; the words that matched are looked up where somebody asks for them. */
+  find(query: string, { k, among, weak = false, seed }: RankOptions): readonly FoundDocument[] {
     this.#prepare();
     const index = this.#index;
     const terms = queryTerms(query);
@@ -95,9 +100,8 @@ export class Bm25fRanker {
       return {
         id,
         score,
-        why: this.#why(matches, number, query, strength > NAME_MATCH.none),
+        why: () => this.#why(matches, number, query, strength > NAME_MATCH.none),
         named: strength === NAME_MATCH.exact || (strength === NAME_MATCH.prefix && terms.length > 0),
-        weak: false,
       };
     });
   }

@@ -22,6 +22,12 @@ export interface RankOptions {
   readonly seed?: string;
 }
 
+/** What words have found. */
+export interface FoundDocument extends Omit<RankedDocument, 'why' | 'weak'> {
+  /** The query's words that matched. */
+  why(): readonly string[];
+}
+
 export interface RankedDocument {
   readonly id: string;
   /** Higher is better; comparable only within one answer. */

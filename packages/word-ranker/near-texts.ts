@@ -1,4 +1,4 @@
-import type { RankedDocument, TextDocument } from './document.ts';
+import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from './document.ts';
 import { direction, nearness, type WordVectors } from './word-vectors.ts';
 
 /** What the order goes by. Chosen by cross-validation on needs of which half were kept untouched. */
@@ -24,15 +24,16 @@ const SIMILAR = {
   weak: 0.75,
 } as const;
 
-export interface OrderOptions {
+export interface OrderOptions extends Pick<RankOptions, 'k' | 'among' | 'weak'> {
   /** How many documents there are in all. */
   readonly size: number;
-  readonly among?: (id: string) => boolean;
 }
 
 interface Candidate {
-  readonly document: RankedDocument;
+  readonly found: FoundDocument;
   readonly near: number;
+  /** Of words and nearness together. */
+  readonly score: number;
 }
 
 /** Documents by what their words mean: puts what words have found into a better order, and adds what shares no word with the query. */
@@ -65,28 +66,35 @@ export class NearTexts {
     this.#directions.delete(id);
   }
 
-  /** What the ranker of words has found, and what lies near the query, best first. */
-  order(query: string, found: readonly RankedDocument[], { size, among }: OrderOptions): readonly RankedDocument[] {
+  /** The best of what the ranker of words has found and of what lies near the query. */
+  order(query: string, found: readonly FoundDocument[], { size, k, among, weak = false }: OrderOptions): readonly RankedDocument[] {
+    const ranked: RankedDocument[] = [];
+    for (const { found: document, near, score } of this.#candidates(query, found, among)) {
+      const why = document.why();
+      const isWeak = this.#isWeak({ ...document, why: () => why }, near, size);
+      if (weak || !isWeak) ranked.push({ ...document, why, score: Math.max(0, score), weak: isWeak });
+      if (ranked.length === k) break;
+    }
+    return ranked;
+  }
+
+  /** Best first. */
+  #candidates(query: string, found: readonly FoundDocument[], among: OrderOptions['among']): readonly Candidate[] {
     const asked = this.#vectors.of(query);
-    const candidates = found.map((document) => ({ document, near: asked === null ? 0 : this.#nearness(document.id, asked) }));
-    if (asked !== null) candidates.push(...this.#beyond(found, asked, among));
-    const scores = spreadOf(candidates.map(({ document }) => document.score));
-    const nears = spreadOf(candidates.map(({ near }) => near));
+    const all = found.map((document) => ({ found: document, near: asked === null ? 0 : this.#nearness(document.id, asked) }));
+    if (asked !== null) all.push(...this.#beyond(found, asked, among));
+    const scores = spreadOf(all.map((one) => one.found.score));
+    const nears = spreadOf(all.map(({ near }) => near));
     const factor = (SIMILAR.weight * (scores.deviation || 1)) / (nears.deviation || 1);
-    return candidates
-      .map(({ document, near }) => ({
-        ...document,
-        score: document.score + factor * (near - nears.mean),
-        weak: this.#isWeak(document, near, size),
-      }))
-      .sort((a, b) => Number(b.named) - Number(a.named) || b.score - a.score)
-      .map((ranked) => ({ ...ranked, score: Math.max(0, ranked.score) }));
+    return all
+      .map((one) => ({ ...one, score: one.found.score + factor * (one.near - nears.mean) }))
+      .sort((a, b) => Number(b.found.named) - Number(a.found.named) || b.score - a.score);
   }
 
   /** What people say in passing has frequent words: a match counts as far as its words are rare and the document is near. */
-  #isWeak({ score, named, why }: RankedDocument, near: number, size: number): boolean {
+  #isWeak({ score, named, why }: FoundDocument, near: number, size: number): boolean {
     if (named) return false;
-    const rarity = why.reduce((sum, word) => sum + (word === SIMILAR.why ? 0 : this.#vectors.rarity(word)), 0);
+    const rarity = why().reduce((sum, word) => sum + (word === SIMILAR.why ? 0 : this.#vectors.rarity(word)), 0);
     return score * (rarity + Math.max(0, near)) <= SIMILAR.weak * Math.log10(Math.max(3, size) / 3);
   }
 
@@ -95,18 +103,21 @@ export class NearTexts {
     return own === undefined ? 0 : nearness(asked, own);
   }
 
-  #beyond(found: readonly RankedDocument[], asked: Float32Array, among: OrderOptions['among']): readonly Candidate[] {
+  #beyond(found: readonly FoundDocument[], asked: Float32Array, among: OrderOptions['among']): readonly Omit<Candidate, 'score'>[] {
     if (this.#directions.size > SIMILAR.searched) return [];
     const known = new Set(found.map(({ id }) => id));
-    const beyond: Candidate[] = [];
+    const beyond: Omit<Candidate, 'score'>[] = [];
     for (const [id, own] of this.#directions) {
+      if (known.has(id) || (among !== undefined && !among(id))) continue;
       const near = nearness(asked, own);
-      if (near < SIMILAR.near || known.has(id) || (among !== undefined && !among(id))) continue;
-      beyond.push({ document: { id, score: 0, why: [SIMILAR.why], named: false, weak: false }, near });
+      if (near < SIMILAR.near) continue;
+      beyond.push({ found: { id, score: 0, why: () => BY_MEANING, named: false }, near });
     }
     return beyond.sort((a, b) => b.near - a.near).slice(0, SIMILAR.added);
   }
 }
+
+const BY_MEANING: readonly string[] = [SIMILAR.why];
 
 function spreadOf(values: readonly number[]): { readonly mean: number; readonly deviation: number } {
   const count = Math.max(1, values.length);

@@ -28,9 +28,7 @@ export class TextRanker {
   rank(query: string, options: RankOptions): readonly RankedDocument[] {
     const near = this.#near;
     if (near === null) return this.#words.rank(query, options);
-    const { k, weak = false } = options;
-    const found = this.#words.rank(query, { ...options, k: Math.max(k, DEPTH) });
-    const ordered = near.order(query, found, { size: this.#words.size, ...options });
-    return (weak ? ordered : ordered.filter((document) => !document.weak)).slice(0, k);
+    const found = this.#words.find(query, { ...options, k: Math.max(options.k, DEPTH) });
+    return near.order(query, found, { size: this.#words.size, ...options });
   }
 }
