@@ -28,6 +28,7 @@ type Json = Readonly<Record<string, unknown>>;
 const MARK = '.claude-plugin';
 const NOTHING = { description: '', elsewhere: null, skills: [], commands: [], agents: [], unsupported: [] } as const;
 const MOST_BYTES = 512 * 1024;
+const MOST = 2000;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
 
 /** The plugins that a marketplace.json in `below` lists, or the one that a plugin.json makes of it; one with a problem where such a file cannot be used. */
@@ -41,13 +42,15 @@ export async function pluginsIn(listing: Listing, below: string): Promise<readon
 }
 
 async function listedIn(listing: Listing, below: string): Promise<readonly Plugin[]> {
+  const places = placesIn(listing);
   const market = await readJson(listing, joined(below, `${MARK}/marketplace.json`));
   if (market === null) {
     const manifest = await readJson(listing, joined(below, `${MARK}/plugin.json`));
-    return manifest === null ? [] : [pluginOf(listing, below, {}, manifest)];
+    return manifest === null ? [] : [pluginOf(places, below, {}, manifest)];
   }
   const { plugins, metadata } = market;
   if (!Array.isArray(plugins)) throw invalid(joined(below, `${MARK}/marketplace.json`), "it has no list 'plugins'");
+  if (plugins.length > MOST) throw invalid(joined(below, `${MARK}/marketplace.json`), `it lists more than ${MOST} plugins`);
   const root = text((metadata as Json | undefined)?.['pluginRoot']) ?? '';
   const found: Plugin[] = [];
   for (const entry of plugins as readonly unknown[]) {
@@ -55,7 +58,7 @@ async function listedIn(listing: Listing, below: string): Promise<readonly Plugi
     const { source } = entry as Json;
     const folder = typeof source === 'string' ? insideOf(below, root, source) : below;
     const manifest = typeof source === 'string' && folder !== null ? await readJson(listing, joined(folder, `${MARK}/plugin.json`)) : null;
-    found.push(pluginOf(listing, folder, entry as Json, manifest ?? {}));
+    found.push(pluginOf(places, folder, entry as Json, manifest ?? {}));
   }
   return found;
 }
@@ -89,7 +92,7 @@ export function filesIn({ entries }: Listing, places: readonly string[]): readon
   return entries.filter(({ path }) => /\.md$/i.test(path) && places.some((place) => isIn(path, place)));
 }
 
-function pluginOf(listing: Listing, folder: string | null, entry: Json, manifest: Json): Plugin {
+function pluginOf(places: ReadonlySet<string>, folder: string | null, entry: Json, manifest: Json): Plugin {
   const name = text(entry['name']) ?? text(manifest['name']) ?? '';
   const description = text(entry['description']) ?? text(manifest['description']) ?? '';
   const plain = { ...NOTHING, name, description, folder: folder ?? '' };
@@ -101,7 +104,7 @@ function pluginOf(listing: Listing, folder: string | null, entry: Json, manifest
     return { ...plain, elsewhere, problem: elsewhere === null ? refuse(name, 'its source is of a kind that is not known here') : null };
   }
   const listed = (key: string): readonly string[] => [...paths(folder, entry[key]), ...paths(folder, manifest[key])];
-  const has = (place: string) => listing.entries.some(({ path }) => isIn(path, joined(folder, place)));
+  const has = (place: string) => places.has(joined(folder, place));
   const own = (place: string) => (has(place) ? [joined(folder, place)] : []);
   const skills =
     paths(folder, entry['skills']).length > 0 ? paths(folder, entry['skills']) : [...own('skills'), ...paths(folder, manifest['skills'])];
@@ -157,6 +160,15 @@ function insideOf(...parts: readonly string[]): string | null {
     .split('/')
     .filter((name) => name !== '' && name !== '.');
   return parts.at(-1)!.startsWith('/') || names.includes('..') || names.some((name) => name.includes('\\')) ? null : names.join('/');
+}
+
+/** Every file and folder. */
+function placesIn({ entries }: Listing): ReadonlySet<string> {
+  const places = new Set<string>();
+  for (const { path } of entries)
+    for (let end = path.length; end > 0 && !places.has(path.slice(0, end)); end = path.lastIndexOf('/', end - 1))
+      places.add(path.slice(0, end));
+  return places;
 }
 
 function joined(folder: string, name: string): string {
