@@ -83,7 +83,7 @@ interface Parsed {
 /** A slash command: what is typed behind it becomes the argument `text`, single words `arg1` and so on. */
 function recipeOf(read: string): Converted {
   const { head, body } = parsed(read);
-  const plain = body.replace(/(\\*)\{\{/g, '$1$1\\{{');
+  const plain = body.replace(/\\*\{\{/g, '\\{{'); // a recipe cannot say a backslash before braces
   const numbers = [...new Set([...plain.matchAll(/\$([1-9])\b/g)].map((match) => match[1]!))].sort();
   const filled = plain.replace(/\$ARGUMENTS\b/g, '{{text}}').replace(/\$([1-9])\b/g, '{{arg$1}}');
   const hint = said(head['argument-hint']);
