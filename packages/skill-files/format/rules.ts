@@ -75,7 +75,7 @@ const LF = 'save the file with LF line ends';
 export const RULES: readonly Rule[] = [
   // reading
   rule('file_unreadable', FATAL, (why) => `cannot be read: ${why}`, 'give yourself the right to read it: `chmod u+r SKILL.md`'),
-  rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file named `SKILL.md` in its place'),
+  rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file in its place, named `SKILL.md`'),
   rule('file_too_large', FATAL, (bytes) => `is ${bytes} bytes; at most ${FILE_LIMIT} are allowed`, MOVE, largerThan(FILE_LIMIT)),
   rule('encoding_invalid', STRICT, () => 'is not valid UTF-8', UTF_8),
   rule('encoding_utf16', FATAL, () => 'is UTF-16', UTF_8),

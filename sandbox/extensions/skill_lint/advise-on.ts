@@ -231,14 +231,14 @@ interface Compared {
 
 /** Whether a description says which skill it is: it names the other one, or has a word of its own name that the other lacks (`pdf-forms` beside `docx-forms`). */
 function tells({ skill, name, said }: Compared, other: Compared): boolean {
-  if (skill.description.includes(other.skill.id)) return true;
+  if (skill.description.split(/[^\p{L}\p{N}-]+/u).includes(other.skill.id)) return true;
   return [...name].some((word) => said.has(word) && !other.name.has(word) && !other.said.has(word));
 }
 
 /** `pdf-form` and `pdf-forms`, `review-code` and `code-review`, or a slip of one letter. */
 function isOneName(one: string, two: string): boolean {
   const sorted = (name: string) => [...termsOf(name)].sort().join(' ');
-  return sorted(one) === sorted(two) || slipsOf(one, [two]).length > 0;
+  return sorted(one) === sorted(two) || (one.length > 4 && slipsOf(one, [two]).length > 0);
 }
 
 function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, number])[]): Diagnostic {
