@@ -165,8 +165,8 @@ describe('skills lint (S81)', () => {
     });
     expect(found).toEqual([
       ['letters', 'warning', 'resource_unlinked', 1, expect.stringContaining("'references/orphan.md'")],
-      ['letters', 'warning', 'link_missing', 5, "names the file 'references/forms.md', which is not there"],
       ['letters', 'warning', 'link_missing', 5, "names the file 'scripts/send.sh', which is not there"],
+      ['letters', 'warning', 'link_missing', 5, "names the file 'references/forms.md', which is not there"],
     ]);
   });
 
