@@ -313,6 +313,34 @@ describe('skills install (S83)', () => {
     expect(originOf('extensions/skill_install', undefined, path.resolve('sandbox')).kind).toBe('folder');
   });
 
+  it('S83 a repository is named with its branch, tag or commit: #ref at any address, @ref too after owner/repo', () => {
+    const of = (given: string, ref?: string) => originOf(given, ref, '/nowhere');
+    const made = { kind: 'git', location: 'https://github.com/some-one/skills', ref: 'v1.2' };
+    for (const given of [
+      'some-one/skills@v1.2',
+      'some-one/skills#v1.2',
+      'some-one/skills.git#v1.2',
+      'https://github.com/some-one/skills#v1.2',
+    ])
+      expect(of(given), given).toEqual(made);
+    expect(of('https://github.com/some-one/skills#v1.2', 'v1.2')).toEqual(made);
+    expect(of('git@example.com:team/skills.git#release/2')).toEqual({
+      kind: 'git',
+      location: 'git@example.com:team/skills.git',
+      ref: 'release/2',
+    });
+    expect(of('ssh://git@example.com/skills.git#main')).toMatchObject({ location: 'ssh://git@example.com/skills.git', ref: 'main' });
+    expect(of('https://example.com/team/skills/tree/main/letters#usage')).toEqual({
+      kind: 'git',
+      location: 'https://example.com/team/skills',
+      ref: 'main',
+      path: 'letters',
+    });
+    for (const wrong of ['a/b#--upload-pack=x', 'a/b@x..y', 'https://example.com/a.git#%20x', 'git@example.com:a.git#-x'])
+      expect(() => of(wrong), wrong).toThrow(/is no name of a branch/);
+    expect(() => of('a/b#main', 'v1')).toThrow('--ref "v1" and the address name two');
+  });
+
   it('S83 an abort leaves nothing', async () => {
     const box = await installSandbox(LETTERS);
     const { error } = await box.run('install', path.join(box.project, 'from/letters'), { signal: AbortSignal.abort(new Error('stop')) });

@@ -67,7 +67,9 @@ describe('plugins and marketplaces (S83)', () => {
     expect(text).toContain('pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand');
     expect(text).toContain('Installed the recipe review-pr: in a chat it is /review-pr.');
     const rendered = await box.attempt('recipes render', { arguments: { name: 'review-pr', value: ['arg1=17', 'the tests'] } });
-    expect(rendered.text.trim()).toBe('Review pull request 17. Focus: the tests\nUse {{braces}} and {{these}} as they are, and !`git status`.');
+    expect(rendered.text.trim()).toBe(
+      'Review pull request 17. Focus: the tests\nUse {{braces}} and {{these}} as they are, and !`git status`.',
+    );
     const agent = readFileSync(path.join(box.sandbox, 'agents/code-reviewer/AGENT.md'), 'utf8');
     expect(agent).toBe('---\nname: "Reviewer"\ndescription: "Reviews code."\n---\nYou review code.\n');
     expect(box.lock()['letters']!.origin).toMatchObject({ path: 'plugins/writing/skills/letters' });
