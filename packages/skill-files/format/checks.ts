@@ -19,6 +19,14 @@ export type Check = (facts: Facts) => Iterable<Hit>;
 const LISTS = ['tags', 'requires', 'examples', 'toolsets'];
 const MAPS = ['metadata', 'triggers'];
 export const TRIGGER_KINDS = ['keywords', 'verbs', 'patterns'] as const;
+/** How to write fields that are no plain lists. */
+const EXAMPLES: ReadonlyMap<string, string> = new Map([
+  ['metadata', '`metadata:` and below it a line such as `  author: …` for each'],
+  ['triggers', '`triggers:`, below it `  keywords:`, and below that a line `    - …` for each'],
+  ['allowed-tools', '`allowed-tools: Read Write`'],
+  ['default_enabled', '`default_enabled: false`'],
+  ['scripts', '`scripts:` and below it a line such as `  - path: scripts/count.py` for each'],
+]);
 const TEXTS = ['name', 'description', 'version', 'license', 'compatibility', 'brief_description'];
 const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
 
@@ -63,10 +71,12 @@ export function unknownTo(known: ReadonlySet<string>): Check {
   };
 }
 
-export function among(names: ReadonlySet<string>): Check {
+/** `clients` by the fields that they read. */
+export function readByOthers(clients: ReadonlyMap<string, readonly string[]>): Check {
   return ({ fields }) => {
-    const found = [...fields.keys()].filter((key) => names.has(key));
-    return found.length === 0 ? [] : [{ detail: found.join(', '), ...placeOf(fields, found[0]!) }];
+    const found = [...fields.keys()].filter((key) => clients.has(key));
+    const listed = found.map((key) => `${key} (${clients.get(key)!.join(', ')})`);
+    return found.length === 0 ? [] : [{ detail: listed.join(', '), ...placeOf(fields, found[0]!) }];
   };
 }
 
@@ -77,7 +87,7 @@ export function misspelt(known: ReadonlySet<string>): Check {
       if (meant === null) continue;
       const counts = fields.get(meant) === field;
       const detail = counts ? `'${key}', which counts as '${meant}'` : `'${key}', which is ignored (did you mean '${meant}'?)`;
-      yield { detail, ...placeOf(fields, key) };
+      yield { detail, wanted: `\`${meant}:\` in place of \`${key}:\``, ...placeOf(fields, key) };
     }
   };
 }
@@ -94,13 +104,17 @@ export function withSafeguards(fields: Map<string, Field>): Map<string, Field> {
   return fields;
 }
 
-/** The name that a key misses by a letter or two; keys of other systems miss all by more. */
+/** The name that a key misses by a letter, a long one by two; keys of other systems miss all by more. */
 function slipOf(key: string, known: ReadonlySet<string>): string | null {
-  return slipsOf(key, known, 2)[0] ?? null;
+  return slipsOf(key, known, key.length < 6 ? 1 : 2)[0] ?? null;
 }
 
 export const wrongType: Check = function* ({ fields }) {
-  const wrong = (key: string, wanted: string): Hit => ({ detail: `a '${key}' that is not ${wanted}`, ...placeOf(fields, key) });
+  const wrong = (key: string, form: string): Hit => ({
+    detail: `a '${key}' that is not ${form}`,
+    wanted: EXAMPLES.get(key) ?? `\`${key}:\` and below it a line \`  - …\` for each`,
+    ...placeOf(fields, key),
+  });
   const value = (key: string) => fields.get(key)?.value ?? undefined;
   for (const key of LISTS) if (value(key) !== undefined && !isTexts(value(key))) yield wrong(key, 'a list of texts');
   for (const key of MAPS) if (value(key) !== undefined && !isMapping(value(key))) yield wrong(key, 'a map');

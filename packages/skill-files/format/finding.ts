@@ -3,6 +3,8 @@ export interface Finding {
   readonly code: string;
   /** What the message names: a field, a value, a count. */
   readonly detail: string;
+  /** What the cure says to write, where that is not the rule's alone. */
+  readonly wanted?: string;
   readonly line?: number;
   readonly column?: number;
 }

@@ -10,12 +10,15 @@ import {
   noSemver,
   noText,
   noToolset,
-  among,
+  readByOthers,
   unknownTo,
   unknownTriggers,
   wrongType,
   type Check,
 } from './checks.ts';
+import type { Finding } from './finding.ts';
+import { nameToWrite, namingCure } from './names.ts';
+import { CLIENTS_OF } from './other-clients.ts';
 
 export type Severity = 'error' | 'warning' | 'info';
 
@@ -28,7 +31,8 @@ export interface Rule {
   readonly lint: Severity | null;
   readonly load: Severity | null;
   readonly message: (detail: string) => string;
-  readonly cure: string;
+  /** What to write: a text, or what makes it of a finding in the skill of this id. */
+  readonly cure: string | ((finding: Finding, id: string) => string);
   readonly check?: Check;
 }
 
@@ -45,32 +49,12 @@ export const OUR_FIELDS = [
   'default_enabled',
 ] as const;
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([...SPECIFICATION_FIELDS, ...OUR_FIELDS]);
-/** Of other systems: kept, and left to them. `disable-model-invocation` counts here too. */
-const FIELDS_OF_OTHERS: readonly string[] = [
-  'disable-model-invocation',
-  'user-invocable',
-  'argument-hint',
-  'arguments',
-  'when_to_use',
-  'model',
-  'effort',
-  'context',
-  'agent',
-  'hooks',
-  'paths',
-  'globs',
-  'alwaysApply',
-  'author',
-  'homepage',
-];
-const NAMES: ReadonlySet<string> = new Set([...KNOWN_FIELDS, ...FIELDS_OF_OTHERS]);
+const NAMES: ReadonlySet<string> = new Set([...KNOWN_FIELDS, ...CLIENTS_OF.keys()]);
 export const FILE_LIMIT = 256 * 1024;
 export const BODY_TOKEN_LIMIT = 8000;
 
 type Modes = Pick<Rule, 'lint' | 'load'>;
 /** Nothing can be made of the file. */
-const BEGIN = 'begin the file with a line `---`, then `name:` and `description:`, then a line `---`';
-
 const FATAL: Modes = { lint: 'error', load: 'error' };
 /** Against the specification, and yet usable. */
 const STRICT: Modes = { lint: 'error', load: 'warning' };
@@ -78,177 +62,223 @@ const ADVICE: Modes = { lint: 'warning', load: 'warning' };
 const LINT_ONLY: Modes = { lint: 'warning', load: null };
 const NOTE: Modes = { lint: 'info', load: null };
 
+const BEGIN: Rule['cure'] = (_, id) =>
+  `begin the file with the four lines \`---\`, \`name: ${nameToWrite('', id)}\`, \`description: What it does. Use when …\` and \`---\``;
+const NAME: Rule['cure'] = ({ detail }, id) => namingCure(detail, id);
+const DESCRIBE = 'write `description: What it does. Use when …`, in the words that people would use';
+const SHORTEN = 'say in one sentence what it does and in one when to use it, and move the rest below the frontmatter';
+const MOVE =
+  'move detail into files such as `references/details.md`, each with a link where it is needed: `[details](references/details.md)`';
+const UTF_8 = 'save the file as UTF-8 without a byte order mark';
+const LF = 'save the file with LF line ends';
+
 export const RULES: readonly Rule[] = [
   // reading
-  rule('file_unreadable', FATAL, (why) => `cannot be read: ${why}`, 'make the file readable'),
-  rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file in its place'),
+  rule('file_unreadable', FATAL, (why) => `cannot be read: ${why}`, 'give yourself the right to read it: `chmod u+r SKILL.md`'),
+  rule('file_not_regular', FATAL, (why) => `cannot be read: ${why}`, 'put a text file in its place, named `SKILL.md`'),
+  rule('file_too_large', FATAL, (bytes) => `is ${bytes} bytes; at most ${FILE_LIMIT} are allowed`, MOVE, largerThan(FILE_LIMIT)),
+  rule('encoding_invalid', STRICT, () => 'is not valid UTF-8', UTF_8),
+  rule('encoding_utf16', FATAL, () => 'is UTF-16', UTF_8),
+  rule('line_ends_cr', FATAL, () => 'has lines that end with CR alone', LF),
   rule(
-    'file_too_large',
-    FATAL,
-    (bytes) => `is ${bytes} bytes; at most ${FILE_LIMIT} are allowed`,
-    'move detail into files under references/',
-    largerThan(FILE_LIMIT),
+    'file_name_case',
+    ADVICE,
+    (name) => `is named ${name}`,
+    ({ detail }) => `rename \`${detail}\` to \`SKILL.md\``,
+    fileNameIsNot('SKILL.md'),
   ),
-  rule('encoding_invalid', STRICT, () => 'is not valid UTF-8', 'save the file as UTF-8'),
-  rule('encoding_utf16', FATAL, () => 'is UTF-16', 'save the file as UTF-8'),
-  rule('line_ends_cr', FATAL, () => 'has lines that end with CR alone', 'save the file with LF line ends'),
-  rule('file_name_case', ADVICE, (name) => `is named ${name}`, 'rename it to SKILL.md', fileNameIsNot('SKILL.md')),
   rule('frontmatter_missing', STRICT, () => 'has no frontmatter', BEGIN),
   rule('frontmatter_and_text_missing', FATAL, () => 'has no frontmatter, and no text that says what it is for', BEGIN),
-  rule('frontmatter_misspelt', FATAL, () => 'begins with a line that is nearly `---`', BEGIN),
+  rule('frontmatter_misspelt', FATAL, () => 'begins with a line that is nearly `---`', 'write `---` and nothing else on the first line'),
   rule('frontmatter_unclosed', FATAL, () => 'has frontmatter that is never closed', 'end the frontmatter with a line `---`'),
-  rule('frontmatter_too_large', FATAL, () => 'has more than 16 KiB of frontmatter', 'move text below the frontmatter'),
-  rule('frontmatter_no_map', FATAL, () => 'has frontmatter that is not a list of `key: value`', 'write `name: …` and `description: …`'),
+  rule(
+    'frontmatter_too_large',
+    FATAL,
+    () => 'has more than 16 KiB of frontmatter',
+    'keep `name:` and `description:` there, and move other text below the second `---`',
+  ),
+  rule(
+    'frontmatter_no_map',
+    FATAL,
+    () => 'has frontmatter that is not a list of `key: value`',
+    (_, id) => `write \`name: ${nameToWrite('', id)}\` and below it \`description: What it does. Use when …\``,
+  ),
   rule(
     'yaml_invalid',
     FATAL,
     (why) => `has frontmatter that is not YAML: ${why}`,
-    'correct that line; quote values that contain `: ` or begin with a special character',
+    'correct that line: begin each `key: value` at its margin, and put a value that contains `: ` or begins with a special character in quotes, such as `description: "Use when: …"`',
   ),
-  rule('yaml_too_large', FATAL, (what) => `has frontmatter with ${what}`, 'write the values out, or leave them out'),
-  rule('repaired_bom', ADVICE, () => 'begins with a byte order mark', 'save the file as UTF-8 without BOM'),
-  rule('repaired_crlf', ADVICE, () => 'has CRLF line ends', 'save the file with LF line ends'),
-  rule('repaired_leading_blank', STRICT, () => 'has blank lines before the frontmatter', 'begin the file with `---`'),
-  rule('repaired_directive', STRICT, (line) => `has a YAML directive, which is ignored: ${line}`, 'remove the line'),
-  rule('repaired_tab', STRICT, () => 'is indented with a tab', 'indent with spaces'),
-  rule('repaired_quote', STRICT, (key) => `has a value of '${key}' that YAML cannot read unless it is quoted`, 'put the value in quotes'),
-  rule('control_character', STRICT, (which) => `has a control character in its frontmatter: ${which}`, 'remove it'),
-  rule('duplicate_key', ADVICE, (key) => `has '${key}' twice; the last one is used`, 'remove one of them'),
+  rule(
+    'yaml_too_large',
+    FATAL,
+    (what) => `has frontmatter with ${what}`,
+    'write each value as plain text after its key, or move it below the frontmatter',
+  ),
+  rule('repaired_bom', ADVICE, () => 'begins with a byte order mark', UTF_8),
+  rule('repaired_crlf', ADVICE, () => 'has CRLF line ends', LF),
+  rule('repaired_leading_blank', STRICT, () => 'has blank lines before the frontmatter', 'remove what stands above the first `---`'),
+  rule(
+    'repaired_directive',
+    STRICT,
+    (line) => `has a YAML directive, which is ignored: ${line}`,
+    ({ detail }) => `remove the line \`${detail}\``,
+  ),
+  rule('repaired_tab', STRICT, () => 'is indented with a tab', 'write two spaces in place of each tab'),
+  rule(
+    'repaired_quote',
+    STRICT,
+    (key) => `has a value of '${key}' that YAML cannot read unless it is quoted`,
+    ({ detail }) => `put the value in quotes: \`${detail}: "…"\``,
+  ),
+  rule(
+    'control_character',
+    STRICT,
+    (which) => `has a control character in its frontmatter: ${which}`,
+    ({ detail }) => `remove ${detail} there, or write a space in its place`,
+  ),
+  rule(
+    'duplicate_key',
+    ADVICE,
+    (key) => `has '${key}' twice; the last one is used`,
+    ({ detail }) => `keep one line \`${detail}:\` and remove the other`,
+  ),
   // names
-  rule('name_missing', STRICT, () => 'has no name; the directory name is used', 'add `name:`', missing('name')),
+  rule(
+    'name_missing',
+    STRICT,
+    () => 'has no name; the directory name is used',
+    (_, id) => namingCure('', id),
+    missing('name'),
+  ),
   rule(
     'name_length',
     STRICT,
     (name) => `has a name of ${[...name].length} characters; at most 64 are allowed`,
-    'shorten it',
+    NAME,
     nameIs((name) => [...name].length > 64),
   ),
   rule(
     'name_case',
     STRICT,
     (name) => `has upper-case letters in its name '${name}'`,
-    'write it in lower case',
+    NAME,
     nameIs((name) => name !== name.toLowerCase()),
   ),
   rule(
     'name_characters',
     STRICT,
     (name) => `has characters in its name '${name}' that are no letters, digits or hyphens`,
-    'use letters, digits and hyphens only',
+    NAME,
     nameIs((name) => /[^\p{L}\p{N}-]/u.test(name)),
   ),
   rule(
     'name_hyphens',
     STRICT,
     (name) => `has a leading, trailing or double hyphen in its name '${name}'`,
-    'use single hyphens between words',
+    NAME,
     nameIs((name) => /^-|-$|--/.test(name)),
   ),
   rule(
     'name_differs',
     STRICT,
     (name) => `has the name '${name}', which is not its directory's`,
-    'give directory and name the same text',
+    NAME,
     nameIs((name, id) => name !== id.normalize('NFKC')),
   ),
   // fields
-  rule(
-    'description_taken_from_text',
-    { lint: null, load: 'warning' },
-    () => 'has no description; its first paragraph is used',
-    'add `description:` that says what it does and when to use it',
-  ),
-  rule(
-    'description_missing',
-    FATAL,
-    () => 'has no description',
-    'add `description:` that says what it does and when to use it',
-    missing('description'),
-  ),
+  rule('description_taken_from_text', { lint: null, load: 'warning' }, () => 'has no description; its first paragraph is used', DESCRIBE),
+  rule('description_missing', FATAL, () => 'has no description', DESCRIBE, missing('description')),
   rule(
     'description_length',
     STRICT,
     (count) => `has a description of ${count} characters; at most 1024 are allowed`,
-    'shorten it',
+    SHORTEN,
     longerThan('description', 1024),
   ),
   rule(
     'description_long',
     LINT_ONLY,
     (count) => `has a description of ${count} characters; some clients cut it at 500`,
-    'shorten it to 500 characters',
+    SHORTEN,
     longerThan('description', 500, 1024),
   ),
   rule(
     'brief_long',
     NOTE,
     (count) => `has a brief_description of ${count} characters; the catalog has room for about 80`,
-    'shorten it',
+    'write in at most 80 characters what it does, such as `brief_description: Fills in PDF forms`',
     longerThan('brief_description', 80),
   ),
   rule(
     'compatibility_length',
     STRICT,
     (count) => `has a compatibility of ${count} characters; at most 500 are allowed`,
-    'shorten it',
+    'name only what it needs, such as `compatibility: Needs Python 3.11 and git`, and move the rest below the frontmatter',
     longerThan('compatibility', 500),
   ),
   rule(
     'field_unknown',
     STRICT,
     (keys) => `has fields that the format does not know: ${keys}`,
-    'move them under `metadata:`',
+    ({ detail }) => `write a line \`metadata:\` and move them below it, each indented: \`  ${detail.split(', ', 1)[0]}: …\``,
     unknownTo(NAMES),
   ),
   rule(
     'field_of_others',
-    { lint: 'error', load: null },
-    (keys) => `has fields of other systems, which the specification does not know: ${keys}`,
-    'keep them for the systems that read them; a strict reader wants them under `metadata:`, where they have no effect',
-    among(new Set(FIELDS_OF_OTHERS)),
+    NOTE,
+    (keys) => `has fields that other clients read and Pith keeps: ${keys}`,
+    'leave them for those clients; for a strict validator write them under `metadata:`, where no client reads them',
+    readByOthers(CLIENTS_OF),
   ),
-  rule('field_misspelt', STRICT, (what) => `has the unknown key ${what}`, 'correct the name', misspelt(NAMES)),
-  rule('field_type', STRICT, (what) => `has ${what}`, 'write it in that form', wrongType),
+  rule('field_misspelt', STRICT, (what) => `has the unknown key ${what}`, wanted, misspelt(NAMES)),
+  rule('field_type', STRICT, (what) => `has ${what}`, wanted, wrongType),
   rule(
     'triggers_unknown',
     STRICT,
     (keys) => `has triggers of a kind that the format does not know: ${keys}`,
-    'use keywords, verbs and patterns',
+    ({ detail }) => `write \`keywords:\`, \`verbs:\` or \`patterns:\` in place of \`${detail.split(', ', 1)[0]}:\``,
     unknownTriggers,
   ),
   rule(
     'pattern_invalid',
     STRICT,
     (why) => `has a trigger pattern that cannot be used, which is left out: ${why}`,
-    'correct it: RE2 has no backreferences and no lookaround; in YAML, single quotes keep backslashes',
+    "write it for RE2, without backreferences and lookaround, in single quotes that keep backslashes, such as `- '\\bpdf\\b'`",
   ),
   rule(
     'text_expected',
     ADVICE,
     (key) => `has a '${key}' that YAML does not read as text; it is taken as it is written`,
-    'put the value in quotes',
+    ({ detail }) => `put the value in quotes: \`${detail}: "…"\``,
     noText,
   ),
   rule(
     'version_no_semver',
     ADVICE,
     (version) => `has the version '${version}', which is not a semantic one`,
-    'write it as 1.0.0',
+    ({ detail }) => `write \`version: ${semanticVersion(detail)}\``,
     noSemver,
   ),
-  rule('toolset_invalid', STRICT, (toolset) => `names the toolset '${toolset}'`, 'write it as path:Export', noToolset),
+  rule(
+    'toolset_invalid',
+    STRICT,
+    (toolset) => `names the toolset '${toolset}'`,
+    'write the file and what it exports, such as `- toolsets/forms:FormsToolset`',
+    noToolset,
+  ),
   rule(
     'flow_style',
     LINT_ONLY,
     (key) => `has '${key}' in brackets or braces, which strict readers refuse`,
-    'write one item a line',
+    ({ detail }) => `write \`${detail}:\` and below it each item on a line of its own, indented`,
     flowStyle,
   ),
   rule(
     'body_large',
     ADVICE,
     (tokens) => `has a body of about ${tokens} tokens; at most ${BODY_TOKEN_LIMIT} are advised`,
-    'move detail into files under references/',
+    MOVE,
     bodyAbove(BODY_TOKEN_LIMIT),
   ),
 ];
@@ -256,7 +286,18 @@ export const RULES: readonly Rule[] = [
 /** The rule of a code. */
 export const RULE: ReadonlyMap<string, Rule> = new Map(RULES.map((one) => [one.code, one]));
 
-type Row = readonly [code: string, modes: Modes, message: Rule['message'], cure: string, check?: Check];
+/** Of a finding that brings what to write. */
+function wanted(finding: Finding): string {
+  return `write ${finding.wanted ?? finding.detail}`;
+}
+
+/** `1.0` as 1.0.0; 1.0.0 where there is no number. */
+function semanticVersion(version: string): string {
+  const numbers = (version.match(/\d+/g) ?? ['1']).slice(0, 3).map(Number);
+  return [...numbers, 0, 0].slice(0, 3).join('.');
+}
+
+type Row = readonly [code: string, modes: Modes, message: Rule['message'], cure: Rule['cure'], check?: Check];
 
 function rule(...[code, modes, message, cure, check]: Row): Rule {
   return { code, ...modes, message, cure, check };

@@ -143,7 +143,8 @@ function invalid(file: SkillFile & { readonly size: number }, findings: readonly
   return { valid: false, fields: emptyFields(file.id), tokens: Math.ceil(file.size / 4), diagnostics: diagnostics ?? NONE };
 }
 
-function add(diagnostics: Diagnostic[] | null, { code, detail, line, column }: Finding, { file, mode }: SkillFile): Diagnostic[] | null {
+function add(diagnostics: Diagnostic[] | null, finding: Finding, { file, mode, id }: SkillFile): Diagnostic[] | null {
+  const { code, detail, line, column } = finding;
   const rule = RULE.get(code);
   const severity = rule === undefined ? 'error' : rule[mode];
   if (severity === null) return diagnostics;
@@ -154,7 +155,7 @@ function add(diagnostics: Diagnostic[] | null, { code, detail, line, column }: F
     file,
     line: line ?? 1,
     column: column ?? 1,
-    cure: rule?.cure,
+    cure: typeof rule?.cure === 'function' ? rule.cure(finding, id) : rule?.cure,
   };
   if (diagnostics === null) return [diagnostic];
   diagnostics.push(diagnostic);

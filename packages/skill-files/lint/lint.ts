@@ -56,7 +56,7 @@ async function skillFileOf(folder: string): Promise<string | Diagnostic> {
   try {
     if (!(await stat(folder)).isDirectory()) {
       if (path.basename(folder).toLowerCase() === 'skill.md') return folder;
-      return problem('path_no_directory', 'is not a folder', folder, 'name the folder that holds SKILL.md');
+      return problem('path_no_directory', 'is not a folder', folder, 'name the folder that holds `SKILL.md`, or that file');
     }
     const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());
     const names = files
@@ -64,10 +64,15 @@ async function skillFileOf(folder: string): Promise<string | Diagnostic> {
       .filter((name) => name.toLowerCase() === 'skill.md')
       .sort();
     if (names[0] !== undefined) return path.join(folder, names[0]);
-    return problem('skill_file_missing', 'has no SKILL.md', folder, 'add one, or name a folder that has one');
+    return problem('skill_file_missing', 'has no SKILL.md', folder, 'put a file `SKILL.md` there, or name a folder that has one');
   } catch (error) {
     const absent = reasonOf(error) === 'ENOENT';
-    return problem('path_missing', absent ? 'does not exist' : `cannot be read: ${reasonOf(error)}`, folder, 'correct the path');
+    return problem(
+      'path_missing',
+      absent ? 'does not exist' : `cannot be read: ${reasonOf(error)}`,
+      folder,
+      'name a folder that holds a `SKILL.md` and that you may read',
+    );
   }
 }
 

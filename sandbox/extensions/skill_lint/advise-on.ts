@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, nearest, slipsOf } from '@pith/plain-text';
 import { clean, type LintResult, lintSkill, PLACEHOLDERS } from '@pith/skill-files';
 import { Bm25fRanker, eachTerm, type TextDocument } from '@pith/word-ranker';
 import { advice, lineOf, linkedResources, type LintedSkill, readSkillFolder } from './linked-resources.ts';
@@ -58,9 +58,13 @@ function* templateLeft(skill: LintedSkill): Iterable<Diagnostic> {
   const left = (what: string, cure: string, line: number) =>
     advice(skill, 'template_left', { message: `still has the ${what} that skills new wrote`, cure }, line);
   if (skill.description.includes(PLACEHOLDERS.description))
-    yield left('description', 'say what it does and when to use it', lineOf(skill, 'description'));
+    yield left('description', 'write `description: What it does. Use when …` in its place', lineOf(skill, 'description'));
   if (skill.body.includes(PLACEHOLDERS.body))
-    yield left('text', 'write what the agent must know', skill.bodyLine + skill.body.split(PLACEHOLDERS.body)[0]!.split('\n').length - 1);
+    yield left(
+      'text',
+      'write in its place the steps that the agent must follow',
+      skill.bodyLine + skill.body.split(PLACEHOLDERS.body)[0]!.split('\n').length - 1,
+    );
 }
 
 const SAYS =
@@ -80,7 +84,7 @@ function* whenToUse(skill: LintedSkill): Iterable<Diagnostic> {
     'when_to_use_missing',
     {
       message: 'has a description that does not say when to use it',
-      cure: "add a sentence 'Use when …' in the words that people would use",
+      cure: 'write `Use when …` at its end, in the words that people would use',
     },
     'description',
   );
@@ -102,10 +106,17 @@ function* outrankedExamples(
       if (first === undefined || first.id === skill.id) continue;
       const others = shipped.has(files.get(first.id)!) ? '' : `, or take them out of '${first.id}'`;
       const message = `is second to '${first.id}' for its own example '${example}' (it matched ${first.why.join(', ')})`;
-      const cure = `use the words of the example in the description of '${skill.id}'${others}`;
+      const cure = `write '${missingWords(example, skill.description)}' in the description of '${skill.id}'${others}`;
       yield advice(skill, 'example_outranked', { message, cure }, 'examples');
     }
   }
+}
+
+/** The words of an example that a description lacks; all of them where it has each. */
+function missingWords(example: string, description: string): string {
+  const said = termsOf(description);
+  const missing = example.split(/\s+/).filter((word) => [...termsOf(word)].some((term) => !said.has(term)));
+  return missing.length === 0 ? example : missing.join(' ');
 }
 
 /** As search has it. */
@@ -123,10 +134,12 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
     for (const wanted of skill.requires) {
       if (meant(wanted) !== undefined) continue;
       const hint = didYouMean(wanted, byId.keys());
+      const [near] = nearest(wanted, byId.keys(), 1);
+      const instead = near === undefined ? 'add a skill of that id' : `write \`- ${near}\` in its place`;
       yield advice(
         skill,
         'requires_unknown',
-        { message: `requires '${wanted}', which no source has${hint}`, cure: 'correct the id, add that skill, or leave it out' },
+        { message: `requires '${wanted}', which no source has${hint}`, cure: `${instead}, or remove the line \`- ${wanted}\`` },
         'requires',
       );
     }
@@ -142,7 +155,9 @@ function* requirements(skills: readonly LintedSkill[], all: readonly LintedSkill
     if (reported.has(key)) continue;
     reported.add(key);
     const chain = [...circle, circle[0]!].map(({ id }) => id).join(' → ');
-    yield advice(skill, 'requires_circle', { message: `requires itself in a circle: ${chain}`, cure: 'leave one of them out' }, 'requires');
+    const last = circle.at(-1)!.id;
+    const cure = `remove \`- ${skill.id}\` from the \`requires:\` of '${last}', or the like of another of them`;
+    yield advice(skill, 'requires_circle', { message: `requires itself in a circle: ${chain}`, cure }, 'requires');
   }
 }
 
@@ -166,18 +181,18 @@ function circleFrom(start: LintedSkill, meant: (wanted: string) => LintedSkill |
   return null;
 }
 
-/** Of what two descriptions say, so much in common makes them hard to tell apart. */
-const SIMILAR = 0.6;
+/** Of what two descriptions say, so much in common makes them hard to tell apart; less is enough where the names are nearly one. */
+const SIMILAR = { otherNames: 0.6, oneName: 0.45 };
 /** Fewer words say too little to compare. */
 const LEAST_TERMS = 4;
 
 /** Skills whose descriptions say nearly the same. One finding for all that are near to a linted one; no two of them are reported again. */
 function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySet<LintedSkill>): Iterable<Diagnostic> {
-  const terms = skills.map(({ description }) => termsOf(description));
+  const compared = skills.map((skill) => ({ skill, name: termsOf(skill.id), said: termsOf(skill.description) }));
   const holders = new Map<string, number[]>();
   const near = new Map<LintedSkill, Map<LintedSkill, number>>();
-  for (const [at, skill] of skills.entries()) {
-    const own = terms[at]!;
+  for (const [at, one] of compared.entries()) {
+    const { skill, said: own } = one;
     if (own.size < LEAST_TERMS) continue;
     const common = new Map<number, number>();
     for (const term of own) {
@@ -187,10 +202,13 @@ function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySe
       before.push(at);
       holders.set(term, before);
     }
-    for (const [other, count] of common) {
-      const similarity = count / (own.size + terms[other]!.size - count);
-      if (similarity < SIMILAR) continue;
-      const [first, second] = linted.has(skills[other]!) ? [skills[other]!, skill] : [skill, skills[other]!];
+    for (const [index, count] of common) {
+      const two = compared[index]!;
+      const other = two.skill;
+      const similarity = count / (own.size + two.said.size - count);
+      if (similarity < (isOneName(skill.id, other.id) ? SIMILAR.oneName : SIMILAR.otherNames)) continue;
+      if (tells(one, two) && tells(two, one)) continue;
+      const [first, second] = linted.has(other) ? [other, skill] : [skill, other];
       if (!linted.has(first)) continue;
       near.set(first, (near.get(first) ?? new Map<LintedSkill, number>()).set(second, similarity));
     }
@@ -204,6 +222,25 @@ function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySe
   }
 }
 
+/** A skill with the words of its name and of its description. */
+interface Compared {
+  readonly skill: LintedSkill;
+  readonly name: ReadonlySet<string>;
+  readonly said: ReadonlySet<string>;
+}
+
+/** Whether a description says which skill it is: it names the other one, or has a word of its own name that the other lacks (`pdf-forms` beside `docx-forms`). */
+function tells({ skill, name, said }: Compared, other: Compared): boolean {
+  if (skill.description.split(/[^\p{L}\p{N}-]+/u).includes(other.skill.id)) return true;
+  return [...name].some((word) => said.has(word) && !other.name.has(word) && !other.said.has(word));
+}
+
+/** `pdf-form` and `pdf-forms`, `review-code` and `code-review`, or a slip of one letter. */
+function isOneName(one: string, two: string): boolean {
+  const sorted = (name: string) => [...termsOf(name)].sort().join(' ');
+  return sorted(one) === sorted(two) || (one.length > 4 && slipsOf(one, [two]).length > 0);
+}
+
 function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, number])[]): Diagnostic {
   const [least, most] = [Math.min, Math.max].map((pick) => Math.round(pick(...others.map(([, similarity]) => similarity)) * 100));
   const names = others.map(([{ id }]) => `'${id}'`);
@@ -213,8 +250,8 @@ function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, nu
     first,
     'description_similar',
     {
-      message: `has nearly the description of ${listed} (${percent} % of their words are the same)`,
-      cure: `say in each what it is for and the other${names.length === 1 ? ' is' : 's are'} not, or make them one`,
+      message: `is hard to tell from ${listed}: ${percent} % of the words of their descriptions are the same`,
+      cure: `write in each description what it alone is for, here such as \`Use for …; for … use ${others[0]![0].id}\`, or make them one skill`,
     },
     'description',
   );

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Diagnostic } from 'pith';
+import { slipsOf } from '@pith/plain-text';
 import { FILE_LIMIT, folderTree, parseSkillFile, readRegularFile, type SkillFields, splitFrontmatter } from '@pith/skill-files';
 
 /** A skill with all that lint looks at. */
@@ -57,10 +58,17 @@ export function advice(
 }
 
 const LINK = /!?\[[^\]\n]{0,200}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+"[^"\n]{0,200}")?\s*\)/g;
-/** A path in backticks that begins with a folder that skills have. */
-const NAMED = /`(?:\.\/)?((?:references?|resources|templates|scripts|assets|toolsets)\/[\w./-]{1,200}\.\w{1,8})`/g;
-/** Not meant as the name of a file. */
-const PLACEHOLDER = /[<>{}*$|]|\.\.\.|\bYYYY|\bpath\/to\b|\bexample-|\bfoo\b|\bbar\b/;
+/** Code within a line, between as many backticks on both sides. */
+const CODE = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g;
+/** A path that begins with a folder that skills have; in code it names that file. */
+const PATH = /^(?:\.\/)?((?:references?|resources|templates|scripts|assets|toolsets)\/[\w./-]{1,200}\.\w{1,8})$/;
+/** Before a path of which the text only speaks. */
+const EXAMPLE = /\b(?:e\.g\.|for (?:example|instance)|such as|like|examples?:?)[^.!?]*$/i;
+/** Stands for a name that is not yet known. */
+const PLACEHOLDER =
+  /[<>{}[\]*$|\u2026]|\.\.\.|YYYY|(?<![A-Za-z])(?:NN+|XX+|xxx+)(?![A-Za-z])|\bpath\/to\b|(?:^|\/)your[-_]|\bexample-|\bfoo\b|\bbar\b/;
+/** Stands for a number between separators. */
+const LETTER = /(?<=[-_/])[NX]+(?=[-_.])/;
 /** These speak for themselves. */
 const UNNAMED =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog|security|contributing|evals?\b|tests?\b|\.|__|package(?:-lock)?\.json|pyproject\.toml|requirements\.txt|uv\.lock)/i;
@@ -69,7 +77,7 @@ const TEXT_LIMIT = 256 * 1024;
 /** Files that the text names and that are not there, and files under references/ that nothing leads to. */
 export async function linkedResources(skill: LintedSkill): Promise<readonly Diagnostic[]> {
   const found: Diagnostic[] = [];
-  const resources = new Set(skill.resources);
+  const resources = new Set([...skill.resources, 'SKILL.md', path.basename(skill.file)]);
   const folders = new Set(skill.resources.flatMap(parentsOf));
   const reported = new Set<string>();
   for (const { target, line } of namesIn(skill.body)) {
@@ -80,36 +88,53 @@ export async function linkedResources(skill: LintedSkill): Promise<readonly Diag
       advice(
         skill,
         'link_missing',
-        { message: `names the file '${place}', which is not there`, cure: 'add the file or correct the name' },
+        { message: `names the file '${place}', which is not there`, cure: cureOf(place, skill.resources) },
         skill.bodyLine + line,
       ),
     );
   }
   const mentioned = await mentionsIn(skill);
+  const patterns = patternsIn(mentioned);
   for (const resource of skill.resources) {
     if (!/^(?:references?|resources|docs)\//.test(resource) || UNNAMED.test(resource)) continue;
     const parts = [resource, path.basename(resource), path.basename(resource).replace(/\.\w+$/, ''), ...parentsOf(resource).slice(1)];
-    if (parts.some((part) => mentioned.includes(part))) continue;
+    if (parts.some((part) => mentioned.includes(part)) || patterns.some((pattern) => pattern.test(resource))) continue;
     found.push(
       advice(skill, 'resource_unlinked', {
         message: `has '${resource}', which its text does not name, so that nobody will read it`,
-        cure: 'name it in SKILL.md where it is needed, or remove it',
+        cure: `write \`[${path.basename(resource).replace(/\.\w+$/, '')}](${resource})\` in SKILL.md where it is needed, or remove the file`,
       }),
     );
   }
   return found;
 }
 
+/** The file that was probably meant: of the same name elsewhere, in other letter case or with another ending, or a slip away. */
+function cureOf(place: string, resources: readonly string[]): string {
+  const [name, stem] = [path.basename(place).toLowerCase(), stemOf(place)];
+  const meant =
+    resources.find((one) => path.basename(one).toLowerCase() === name) ??
+    resources.find((one) => stemOf(one) === stem) ??
+    slipsOf(place, resources, 2)[0];
+  return meant === undefined ? `add \`${place}\` beside SKILL.md, or remove what names it` : `write \`${meant}\` in its place`;
+}
+
+/** Links outside code, and paths that are code by themselves; not what stands in code blocks. */
 function* namesIn(body: string): Iterable<{ readonly target: string; readonly line: number }> {
   let fence: string | null = null;
   for (const [line, text] of body.split('\n').entries()) {
-    const mark = /^\s*(```+|~~~+)/.exec(text)?.[1];
-    if (mark !== undefined) {
-      fence = fence === null ? mark : text.trim().startsWith(fence) ? null : fence;
+    const [, mark, info] = /^[\s>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}(?=[^`]*$)|~{3,})(.*)/.exec(text) ?? [];
+    if (mark !== undefined && (fence === null || (mark.startsWith(fence) && info?.trim() === ''))) {
+      fence = fence === null ? mark : null;
       continue;
     }
     if (fence !== null) continue;
-    for (const pattern of [LINK, NAMED]) for (const match of text.matchAll(pattern)) yield { target: match[1]!, line };
+    for (const { 2: code, index } of text.matchAll(CODE)) {
+      const target = PATH.exec(code!.trim())?.[1];
+      if (target !== undefined && !EXAMPLE.test(text.slice(0, index))) yield { target, line };
+    }
+    const prose = text.replace(CODE, (code) => '_'.repeat(code.length));
+    for (const match of prose.matchAll(LINK)) yield { target: match[1]!, line };
   }
 }
 
@@ -128,6 +153,16 @@ function placeOf(target: string): string | null {
   return place.startsWith('..') || place === '.' ? null : place;
 }
 
+/** Names of many files, such as `references/step-N-*.md` or `references/<language>.md`, as patterns. */
+function patternsIn(text: string): readonly RegExp[] {
+  const found = text.match(/\b(?:references?|resources|docs)\/[\w./*<>{}[\]-]{1,200}/g) ?? [];
+  return [...new Set(found)]
+    .filter((name) => PLACEHOLDER.test(name) || LETTER.test(name))
+    .map((name) => name.split(/\*+|<[^<>]*>|\{[^{}]*\}|\[[^[\]]*\]|(?<=[-_/])[NX]+(?=[-_.])/))
+    .filter((parts) => parts.join('').replace(/^\w+\//, '') !== '')
+    .map((parts) => new RegExp(`^${parts.map((part) => part.replace(/[.\\^$*+?()[\]{}|]/g, '\\$&')).join('[^/]+')}$`));
+}
+
 /** The text of SKILL.md and of every Markdown file beside it. */
 async function mentionsIn({ body, directory, resources }: LintedSkill): Promise<string> {
   const texts = [body];
@@ -137,6 +172,10 @@ async function mentionsIn({ body, directory, resources }: LintedSkill): Promise<
     else if (bytes !== null && body.includes(path.basename(resource))) texts.push(bytes.toString('utf8'));
   }
   return texts.join('\n');
+}
+
+function stemOf(resource: string): string {
+  return resource.replace(/\.\w+$/, '').toLowerCase();
 }
 
 /** `a/b` of `a/b/c.md`, then `a`, each with a slash as people write folders. */

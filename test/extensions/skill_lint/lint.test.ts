@@ -54,7 +54,7 @@ describe('skills lint (S81)', () => {
     });
     expect(code).toBe(0);
     expect(found).toEqual([
-      ['letters', 'warning', 'description_similar', 3, "has nearly the description of 'post' (71 % of their words are the same)"],
+      ['letters', 'warning', 'description_similar', 3, "is hard to tell from 'post': 71 % of the words of their descriptions are the same"],
     ]);
   });
 
@@ -62,15 +62,11 @@ describe('skills lint (S81)', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const { found } = await lint(
       Object.fromEntries(
-        names.map((name) => [`${name}/SKILL.md`, skillText({ name, description: letters.replace('late', `late ${name}`) })]),
+        names.map((name, at) => [`${name}/SKILL.md`, skillText({ name, description: letters.replace('late', `late no ${at}`) })]),
       ),
     );
     expect(found.map(([id, , code, , message]) => [id, code, message])).toEqual([
-      [
-        'a',
-        'description_similar',
-        expect.stringMatching(/^has nearly the description of 'b', 'c', 'd', 'e', 'f' and 'g' \(86 to 100 % of/),
-      ],
+      ['a', 'description_similar', expect.stringMatching(/^is hard to tell from 'b', 'c', 'd', 'e', 'f' and 'g': \d+ % of/)],
     ]);
   });
 
@@ -81,7 +77,7 @@ describe('skills lint (S81)', () => {
     });
     expect((await box.run('lint', [])).text).toBe(`${2 + SHIPPED} skills checked: nothing to say`);
     expect((await box.run('lint', ['letters'])).text).toBe('1 skill checked: nothing to say');
-    expect((await box.run('lint', ['post'])).text).toContain("has nearly the description of 'letters'");
+    expect((await box.run('lint', ['post'])).text).toContain("is hard to tell from 'letters'");
   });
 
   it('S81 says what of the template is left, and no example of it is outranked (N11)', async () => {
@@ -90,9 +86,9 @@ describe('skills lint (S81)', () => {
     await box.run('new', 'tours', { description: 'Plans tours of museums. Use when somebody visits one.' });
     const told = (await box.run('lint', [])).text.split('\n').map((line) => line.replace(/^.*skills\//, ''));
     expect(told).toEqual([
-      'tours/SKILL.md:11:1: warning: still has the text that skills new wrote; write what the agent must know',
-      'walks/SKILL.md:3:1: warning: still has the description that skills new wrote; say what it does and when to use it',
-      'walks/SKILL.md:11:1: warning: still has the text that skills new wrote; write what the agent must know',
+      'tours/SKILL.md:11:1: warning: still has the text that skills new wrote; write in its place the steps that the agent must follow',
+      'walks/SKILL.md:3:1: warning: still has the description that skills new wrote; write `description: What it does. Use when …` in its place',
+      'walks/SKILL.md:11:1: warning: still has the text that skills new wrote; write in its place the steps that the agent must follow',
       `${2 + SHIPPED} skills checked: 3 warnings`,
     ]);
   });
@@ -108,7 +104,7 @@ describe('skills lint (S81)', () => {
         ({ code }) => code === 'example_outranked',
       )!.cure;
     expect(await cure([])).toContain("or take them out of 'walks'");
-    expect(await cure([other])).toBe("use the words of the example in the description of 'letters'");
+    expect(await cure([other])).toBe("write 'plan walk' in the description of 'letters'");
   });
 
   it('S81 validate takes the id of a skill of any source, as lint does (N32)', async () => {
@@ -161,7 +157,7 @@ describe('skills lint (S81)', () => {
 
   it('S81 finds links to files that are missing and files that nothing names', async () => {
     const body =
-      'See [the forms](references/forms.md#top) and `scripts/send.sh`.\n\nAlso [a page](https://example.com/a.md), [b](../other/b.md), [c](#c), `references/<name>.md`.\n```\n[no](references/no.md)\n```\n';
+      'See [the forms](references/forms.md#top) and `scripts/send.sh`.\n\nAlso [a page](https://example.com/a.md), [b](../other/b.md), [c](#c), `templates/<name>.md`.\n```\n[no](references/no.md)\n```\n';
     const { found } = await lint({
       'letters/SKILL.md': skillText({ name: 'letters', description: letters, body }),
       'letters/references/orphan.md': 'x',
@@ -187,7 +183,7 @@ describe('skills lint (S81)', () => {
     const { results, code } = await lint(files, ['walks']);
     expect([code, results.map(({ path: folder }) => path.basename(folder))]).toEqual([0, ['walks']]);
     const folder = await all.box.run('lint', [path.join(all.box.sandbox, 'skills'), '/nowhere'], {});
-    expect(folder.text).toContain("letters/SKILL.md:2:1: error: has upper-case letters in its name 'Letters'; write it in lower case");
+    expect(folder.text).toContain("letters/SKILL.md:2:1: error: has upper-case letters in its name 'Letters'; write `name: letters`");
     expect(folder.text).toContain('does not exist');
     expect(folder.text.split('\n').at(-1)).toMatch(/^3 skills checked: .*\d errors/);
   });

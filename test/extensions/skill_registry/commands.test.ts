@@ -190,7 +190,9 @@ describe('the commands', () => {
     expect(await validate('ok/SKILL.md')).toMatchObject({ code: 0 });
     const wrong = await validate('ok', 'Wrong');
     expect(wrong.code).toBe(1);
-    expect(wrong.text).toContain(`${at('Wrong')}/SKILL.md:2:1: error: has upper-case letters in its name 'Wrong'; write it in lower case`);
+    expect(wrong.text).toContain(
+      `${at('Wrong')}/SKILL.md:2:1: error: has upper-case letters in its name 'Wrong'; write \`name: wrong\` and rename the folder to \`wrong\``,
+    );
     expect((await validate('absent')).text).toContain('does not exist');
     expect((await validate('a-file')).text).toContain('is not a folder');
     expect((await validate('empty')).text).toContain('has no SKILL.md');
@@ -209,7 +211,7 @@ describe('the commands', () => {
             file: at('absent'),
             line: null,
             column: null,
-            cure: 'correct the path',
+            cure: 'name a folder that holds a `SKILL.md` and that you may read',
           },
         ],
       },

@@ -62,7 +62,8 @@ const CASES: readonly Case[] = [
     error: 'name_case',
   },
   { what: 'a decomposed name, the folder composed', files: named('cafe\u0301'), folder: 'caf\u00e9', error: null },
-  { what: 'an unknown field', files: about('description: Does it.\nauthor: me'), error: 'field_of_others' },
+  { what: 'an unknown field', files: about('description: Does it.\nmood: good'), error: 'field_unknown' },
+  { what: 'a field of another client, on purpose (S3)', files: about('description: Does it.\nauthor: me'), error: null },
   {
     what: 'all six fields',
     files: about('description: Does it.\nlicense: MIT\ncompatibility: any\nmetadata:\n  author: me\nallowed-tools: Read'),

@@ -78,6 +78,8 @@ describe('the table of odd skills', () => {
       'file-mixed-case',
       'yaml-duplicate-key',
       'value-version',
+      'field-unknown',
+      'field-of-others',
       'hostile-yaml-function',
       'hostile-yaml-python',
     ]);

@@ -17,7 +17,7 @@ describe('the format', () => {
     const parsed = await parse(skillText({ name: 'demo' }), 'load', 'demo', '/skills/demo/skill.md');
     expect(parsed.valid).toBe(true);
     expect(parsed.diagnostics).toMatchObject([
-      { severity: 'warning', code: 'file_name_case', file: '/skills/demo/skill.md', cure: 'rename it to SKILL.md' },
+      { severity: 'warning', code: 'file_name_case', file: '/skills/demo/skill.md', cure: 'rename `skill.md` to `SKILL.md`' },
     ]);
   });
 
@@ -225,7 +225,7 @@ describe('the format', () => {
     const large = await parse(skillText({ body: 'word '.repeat(8000) }));
     expect([large.valid, large.diagnostics.map(({ code, cure }) => [code, cure])]).toEqual([
       true,
-      [['body_large', 'move detail into files under references/']],
+      [['body_large', expect.stringContaining('`[details](references/details.md)`')]],
     ]);
     const exact = 256 * 1024 - Buffer.byteLength(skillText({ body: '' }));
     expect((await parse(skillText({ body: 'x'.repeat(exact) }))).valid).toBe(true);
