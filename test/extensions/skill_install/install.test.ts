@@ -120,7 +120,8 @@ describe('skills install (S83)', () => {
     const again = await box.run('install', from, { all: true });
     expect([again.error, again.code]).toEqual(['', 0]);
     expect(again.text).toContain("pith: a was not installed: sandbox/skills has 'a' already");
-    expect(again.text).toContain('Installed b into sandbox/skills, 1 of 3 skills.');
+    expect(again.text).toContain('\nb: installed\n');
+    expect(again.text).toContain('\nInstalled b into sandbox/skills; 2 were not.\n');
     expect((await box.run('install', from, { all: true, force: true })).code).toBe(0);
     expect(box.skills()).toEqual(['a', 'b', 'c']);
   });
@@ -302,6 +303,10 @@ describe('skills install (S83)', () => {
     expect([code, box.skills()]).toEqual([0, ['a', 'b', 'evil', 'worse']]);
     const again = await box.run('install', from, { all: true, force: true, answer: 'no' });
     expect([again.asked, again.code]).toEqual([['Install 2 skills into sandbox/skills?'], 1]); // who refuses all is asked no more
+    expect(again.text.split('\n').slice(-5)).toEqual([
+      ...['a', 'b', 'evil', 'worse'].map((id) => `${id}: declined`),
+      'Nothing was installed.',
+    ]);
   });
 
   it('S83 owner/repo means a repository of GitHub, unless a folder has that name', () => {
