@@ -68,7 +68,7 @@ async function listedIn(listing: Listing, below: string): Promise<readonly Plugi
 
 /** Those of that name. Throws `plugin_not_found`, and `plugin_invalid` where the list of them cannot be read. */
 export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly string[]): readonly Plugin[] {
-  return wanted.map((name) => {
+  return [...new Set(wanted)].map((name) => {
     const found = plugins.find((plugin) => plugin.name === name);
     if (found !== undefined) return found;
     const unread = plugins.find((plugin) => plugin.name === MARK);
@@ -94,7 +94,7 @@ export function skillsOf(found: readonly FoundSkill[], plugins: readonly Plugin[
 /** Files of an origin that are, or lie in, one of these places, as `.md`. */
 export function filesIn({ entries }: Listing, places: readonly string[]): readonly OriginEntry[] {
   if (places.length === 0) return [];
-  return entries.filter(({ path }) => /\.md$/i.test(path) && places.some((place) => isIn(path, place)));
+  return entries.filter(({ path }) => places.some((place) => isIn(path, place)) && /\.md$/i.test(path));
 }
 
 /** Of an entry whose source is relative to `base`. What is wrong with it is its problem, and that of no other plugin. */
