@@ -19,8 +19,8 @@ const EXPOSURE: Readonly<Record<string, Bounds>> = { '100': [99, 100], '1000': [
 const GAIN = { user: [57, 65], keywords: [83, 86] } as const;
 const TOOLS: Readonly<Record<number, Bounds>> = { 0: [68, 72], 5: [79, 82], 20: [87, 90] };
 const TIME: Readonly<Record<string, Bounds>> = { '1000': [2, 0.5], '10000 transplanted': [6, 2] };
-/** Of sixty: a fifth, and a fifteenth. */
-const TALK: Bounds = [12, 4];
+/** Of thirty. */
+const TALK: Bounds = [6, 2];
 const NEEDS_KEPT: Bounds = [97, 100];
 
 /** Needs, by who wrote them and what they were used for. */
@@ -114,17 +114,11 @@ function figuresOf({ asked, tools, catalog }: Measurements): readonly Figure[] {
   );
   const silence = asked
     .filter(({ set }) => set === SETS.at(-1)!.set)
-    .flatMap(({ pool, spoken: { talk, needs }, needs: count }) => [
-      {
-        figure: `everyday messages of 60 with a suggestion, ${pool} skills`,
-        value: talk,
-        shown: `${talk}`,
-        better: 'less',
-        must: TALK[0],
-        aim: TALK[1],
-      } as const,
+    .flatMap(({ pool, spoken: { tuned, untouched, needs }, needs: count }) => [
+      talkFigure(`everyday messages of 30 with a suggestion, ${pool} skills, tuned on`, tuned),
+      talkFigure(`everyday messages of 30 with a suggestion, ${pool} skills, untouched`, untouched),
       rating(
-        `needs with a suggestion, ${pool} skills`,
+        `needs with a suggestion, ${pool} skills, untouched`,
         Array.from({ length: count }, (_, at) => (at < needs ? 1 : 0)),
         NEEDS_KEPT,
         [],
@@ -160,6 +154,10 @@ function figuresOf({ asked, tools, catalog }: Measurements): readonly Figure[] {
     must: 2000,
   } as const;
   return [...exposures, ...gains, ...silence, ...hits, ...times, told, used];
+}
+
+function talkFigure(figure: string, value: number): Figure {
+  return { figure, value, shown: `${value}`, better: 'less', must: TALK[0], aim: TALK[1] };
 }
 
 type Four<T> = readonly [own: T, words: T, substring: T, fullText: T];

@@ -11,7 +11,8 @@ export const CONFORMANCE_INPUT = {
   arguments: [
     {
       name: 'command',
-      description: 'after --: what lists skills as JSON; {dir} stands for the folder of skills, {root} for the one above it',
+      description:
+        'after --: what lists skills as JSON; {dir} stands for the folder of skills, {root} for the one above it; without either, the folder is added at the end',
       variadic: true,
     },
   ],
@@ -59,7 +60,8 @@ export async function runConformance(input: Input, io: ConformanceIO, signal?: A
   const { options } = input;
   const cases = chosen([options['case'] ?? []].flat().map(String));
   if (options['cases'] === true) {
-    io.print(casesText(cases, widthOf(io)));
+    if (io.wantsJson) io.json(cases.map(({ id, area, why, strict, lenient }) => ({ id, area, why, strict, lenient })));
+    else io.print(casesText(cases, widthOf(io)));
     return 0;
   }
   const argv = [input.arguments['command'] ?? []].flat();

@@ -47,18 +47,26 @@ export function listingOf(stdout: string, map: KeyMap = {}, key: string | null =
   });
 }
 
-/** Other programs print a line before it, such as a notice of a new version. */
+/** Other programs print lines before or after it, such as a notice of a new version. */
 function jsonIn(stdout: string): unknown {
-  const start = stdout.search(/^\s*[[{]/m);
-  for (const text of [stdout, start === -1 ? '' : stdout.slice(start)]) {
+  const lines = stdout.split('\n');
+  const begins = lines.flatMap((line, at) => (/^\s*[[{]/.test(line) ? [at] : [])).slice(0, MOST_TRIED);
+  const ends = lines
+    .flatMap((line, at) => (/[\]}]\s*$/.test(line) ? [at + 1] : []))
+    .slice(-MOST_TRIED)
+    .reverse();
+  for (const [begin, end] of [[0, lines.length] as const, ...begins.flatMap((begin) => ends.map((end) => [begin, end] as const))]) {
     try {
-      return JSON.parse(text) as unknown;
+      return JSON.parse(lines.slice(begin, end).join('\n')) as unknown;
     } catch {
       // The next may be JSON; if none is, that is the answer.
     }
   }
   return null;
 }
+
+/** A listing is long, and notices are few lines. */
+const MOST_TRIED = 4;
 
 function skillsIn(value: unknown, key: string | null): readonly unknown[] | null {
   if (Array.isArray(value)) return value;

@@ -1,5 +1,5 @@
-import type { Command, JsonValue } from 'pith';
-import { CONFORMANCE_INPUT, runConformance } from '@pith/skill-files';
+import { type Command, type JsonValue, PithError } from 'pith';
+import { CONFORMANCE_INPUT, ConformanceMisused, runConformance } from '@pith/skill-files';
 
 /** What needs neither skills nor the extension. Not in chat: it starts a program that a person names. */
 export default function commands(): Command[] {
@@ -21,7 +21,10 @@ export default function commands(): Command[] {
             workingDirectory: io.workingDirectory,
           },
           signal,
-        ),
+        ).catch((error: unknown) => {
+          if (error instanceof ConformanceMisused) throw new PithError('usage', error.message, { cure: error.cure });
+          throw error;
+        }),
     },
   ];
 }

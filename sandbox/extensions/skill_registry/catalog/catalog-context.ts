@@ -50,7 +50,7 @@ interface Shown {
   readonly suggested: readonly Skill[];
 }
 
-/** What is suggested, then what is ranked by the newest of the user's texts; where it finds few ("and page 3?"), by those before it. */
+/** What is suggested, then what is ranked by the newest of the user's texts and, where that finds few, by those before it, up to one that nothing fits. */
 async function messagePart(
   ports: CatalogPorts,
   snapshot: Snapshot,

@@ -33,7 +33,7 @@ const BATCH = 50;
 const MOST_EXTRA = 200;
 const RETRY_MS = 30_000;
 /** The first time the whole library is sent, which takes so much longer. */
-const FIRST_MS = 500;
+const FIRST_MS = 250;
 const MOST_WORDS = 20;
 const LONGEST_WORD = 60;
 
