@@ -129,12 +129,12 @@ function* namesIn(body: string): Iterable<{ readonly target: string; readonly li
       continue;
     }
     if (fence !== null) continue;
+    const prose = text.replace(CODE, (code) => '_'.repeat(code.length));
+    for (const match of prose.matchAll(LINK)) yield { target: match[1]!, line };
     for (const { 2: code, index } of text.matchAll(CODE)) {
       const target = PATH.exec(code!.trim())?.[1];
       if (target !== undefined && !EXAMPLE.test(text.slice(0, index))) yield { target, line };
     }
-    const prose = text.replace(CODE, (code) => '_'.repeat(code.length));
-    for (const match of prose.matchAll(LINK)) yield { target: match[1]!, line };
   }
 }
 
