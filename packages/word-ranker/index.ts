@@ -1,8 +1,6 @@
 export { Bm25fRanker, PARAMETERS } from './bm25f.ts';
 export { BODY_CHARACTERS, type RankedDocument, type RankOptions, type TextDocument } from './document.ts';
 export { synonymsOf } from './synonyms.ts';
-export { countTerms, FIELD_COUNT, type Counted } from './term-index.ts';
 export { TextRanker } from './text-ranker.ts';
-export { POSITIONS } from './term-positions.ts';
 export { eachTerm, queryTerms } from './tokens.ts';
 export { WordVectors } from './word-vectors.ts';

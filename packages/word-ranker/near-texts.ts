@@ -66,16 +66,16 @@ export class NearTexts {
     this.#directions.delete(id);
   }
 
-  /** The best of what the ranker of words has found and of what lies near the query. */
+  /** The best of what the ranker of words has found and of what lies near the query; weak ones after the others. */
   order(query: string, found: readonly FoundDocument[], { size, k, among, weak = false }: OrderOptions): readonly RankedDocument[] {
-    const ranked: RankedDocument[] = [];
+    const [strong, rest]: [RankedDocument[], RankedDocument[]] = [[], []];
     for (const { found: document, near, score } of this.#candidates(query, found, among)) {
       const why = document.why();
       const isWeak = this.#isWeak({ ...document, why: () => why }, near, size);
-      if (weak || !isWeak) ranked.push({ ...document, why, score: Math.max(0, score), weak: isWeak });
-      if (ranked.length === k) break;
+      (isWeak ? rest : strong).push({ ...document, why, score: Math.max(0, score), weak: isWeak });
+      if (strong.length === k) break;
     }
-    return ranked;
+    return [...strong, ...(weak ? rest : [])].slice(0, k);
   }
 
   /** Best first. */

@@ -28,11 +28,12 @@ export class WordVectors {
       .trimEnd()
       .split('\n');
     for (const [place, word] of names.entries()) this.#places.set(word, place);
+    if (dimensions === 0 || this.#places.size !== words) throw new Error('its words are damaged');
     this.#scales = new Float32Array(whole, scales, words);
     this.#numbers = new Int8Array(whole, numbers);
   }
 
-  /** How little a word is said in passing: 0 of the most frequent words and of numbers, 1 of those that are not in the table, which are not among the 28,000 most frequent. */
+  /** How little a word is said in passing: 0 of the most frequent words and of numbers, 1 of those that are not in the table, which are rarer than all that are. */
   rarity(word: string): number {
     if (!/\p{L}/u.test(word)) return 0;
     const place = this.#places.get(word.toLowerCase());

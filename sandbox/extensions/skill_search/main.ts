@@ -150,12 +150,14 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     isComplete: boolean,
   ): Promise<{ readonly ranked: readonly RankedSkill[]; readonly by: 'lexical' | 'fused' }> {
     const allowed = among === undefined ? null : new Set(among);
+    const reranks = (await this.reranking.current(isComplete)) !== null;
     const words = await this.index.rank(query, {
-      k: Math.max(k, DEPTH),
+      k: reranks ? Math.max(k, DEPTH) : k,
       weak,
       seed,
       ...(allowed === null ? {} : { among: (id: string) => allowed.has(id) }),
     });
+    if (!reranks) return { ranked: words, by: 'lexical' };
     const better = await this.reranking.of(query, words, { k, weak, ...(among === undefined ? {} : { among }) }, isComplete);
     return better === null ? { ranked: words.slice(0, k), by: 'lexical' } : { ranked: better, by: 'fused' };
   }

@@ -29,6 +29,8 @@ export class SearchIndex {
   private readonly ranker = once(async () => new TextRanker(await this.ports.vectors()));
   private readonly ports: SearchIndexPorts;
   private readonly indexed = new Map<string, Indexed>();
+  /** Of what was learned and written: that of which the index has all. */
+  private taken = '';
   /** Grows with every change. */
   revision = 0;
 
@@ -60,13 +62,15 @@ export class SearchIndex {
 
   async rank(query: string, options: RankOptions): Promise<readonly RankedSkill[]> {
     const ranker = await this.ranker();
-    if (await this.look()) await this.takeOver(ranker);
+    const version = await this.look();
+    if (version !== this.taken) await this.takeOver(ranker);
+    this.taken = version;
     return ranker.rank(query, options);
   }
 
-  private async look(): Promise<boolean> {
+  private async look(): Promise<string> {
     const { learned, written } = this.ports;
-    return [await learned?.look(), await written.look()].includes(true);
+    return `${await learned?.look()} ${await written.look()}`;
   }
 
   private add(ranker: TextRanker, document: RankerDocument): void {

@@ -63,11 +63,13 @@ describe('plugins and marketplaces (S83)', () => {
     expect(asked).toEqual(['Install 1 skill, 1 recipe and 1 agent into sandbox/skills?']);
     expect(text).toContain('recipe review-pr: Review a pull request');
     expect(text).toContain('agent code-reviewer: Reviews code.');
-    expect(text).toContain('what it says of tools, model is meant for its own client and is left out');
+    expect(text).toContain('ignored, because its own client alone knows it: tools, model');
     expect(text).toContain('pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand');
-    expect(text).toContain('Installed the recipe review-pr: in a chat it is /review-pr.');
+    expect(text).toContain('Installed the recipe review-pr: see pith recipes show review-pr');
     const rendered = await box.attempt('recipes render', { arguments: { name: 'review-pr', value: ['arg1=17', 'the tests'] } });
-    expect(rendered.text.trim()).toBe('Review pull request 17. Focus: the tests\nUse {{braces}} and {{these}} as they are, and !`git status`.');
+    expect(rendered.text.trim()).toBe(
+      'Review pull request 17. Focus: the tests\nUse {{braces}} and {{these}} as they are, and !`git status`.',
+    );
     const agent = readFileSync(path.join(box.sandbox, 'agents/code-reviewer/AGENT.md'), 'utf8');
     expect(agent).toBe('---\nname: "Reviewer"\ndescription: "Reviews code."\n---\nYou review code.\n');
     expect(box.lock()['letters']!.origin).toMatchObject({ path: 'plugins/writing/skills/letters' });
@@ -139,6 +141,7 @@ describe('plugins and marketplaces (S83)', () => {
       'from/evil/agents/empty.md': '---\nname: x\n---\n',
       'from/evil/agents/fine.md': AGENT,
       'from/evil/agents/binary.md': '\u0000',
+      'from/evil/agents/alias.md': '---\nname: alias\ndescription: Use this agent when: you want a review\ntools: *\n---\nReview.\n',
       'sandbox/recipes/mine.md': '---\ndescription: Mine\n---\nMine.\n',
     });
     await symlink('/etc/passwd', path.join(box.project, 'from/evil/commands/link.md'));
@@ -155,7 +158,8 @@ describe('plugins and marketplaces (S83)', () => {
         'recipe link': 'refused origin_refused',
         'recipe mine': 'skipped target_exists',
         'recipe twin': 'refused origin_refused',
-        'agent binary': expect.stringMatching(/installed|refused/),
+        'agent binary': 'refused origin_refused',
+        'agent alias': 'installed',
         'agent empty': 'refused origin_refused',
         'agent fine': 'installed',
       },

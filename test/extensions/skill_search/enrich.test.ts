@@ -7,6 +7,7 @@ import { skill, skillKernel } from '../skill_registry/skill-kernel.ts';
 
 const ALPHA = 'Where is my porcupine hiding tonight?\n- "count the hedgehogs in this photo"\n3. shrink the quills';
 const REQUESTS = ['Where is my porcupine hiding tonight?', 'count the hedgehogs in this photo', 'shrink the quills'];
+const BADGERS = ['what do badgers like to eat', 'my badger is hungry', 'food for a sett'];
 const FILES = {
   ...skill('alpha', { description: 'Finds spiny animals.', body: 'SECRET-BODY of alpha.\n' }),
   ...skill('beta', { description: 'Feeds badgers.' }),
@@ -20,7 +21,7 @@ it('R5 enrich shows what the model wrote, keeps it beside the skill, and finds t
   const before = readFileSync(path.join(pith.sandbox, 'skills/alpha/SKILL.md'), 'utf8');
   model.add({ text: ALPHA });
   const { text } = await pith.command('skills enrich alpha');
-  expect(text).toBe(`alpha is also found by:\n${REQUESTS.map((one) => `  ${one}\n`).join('')}`.trimEnd());
+  expect(text).toBe(`Asking the model for alpha …\nalpha is also found by:\n${REQUESTS.map((one) => `  ${one}\n`).join('')}`.trimEnd());
   const asked = JSON.stringify(model.requests.at(-1));
   expect(asked).toContain('Finds spiny animals.');
   expect(asked).toContain('SECRET-BODY of alpha.');
@@ -37,14 +38,14 @@ it('R5 what was written counts as long as the skill says what it said; --all ask
   const { pith, model, command } = await skillKernel(FILES);
   model.add({ text: ALPHA });
   await command('skills enrich alpha');
-  model.add({ text: 'what do badgers like to eat' });
+  model.add({ text: BADGERS.join('\n') });
   expect(await command('skills enrich --all')).toEqual([
     { id: 'alpha', state: 'known', requests: REQUESTS },
-    { id: 'beta', state: 'kept', requests: ['what do badgers like to eat'] },
+    { id: 'beta', state: 'kept', requests: BADGERS },
   ]);
   await pith.write('skills/alpha/SKILL.md', skill('alpha', { description: 'Cooks soup.' })['skills/alpha/SKILL.md']!);
   expect(ids(await command('skills search porcupine'))).toEqual([]);
-  model.add({ text: 'boil me a broth tonight' });
+  model.add({ text: JSON.stringify({ requests: ['boil me a broth tonight', 'dinner for two', 'something warm'] }) });
   expect(await command('skills enrich --all')).toMatchObject([
     { id: 'alpha', state: 'kept' },
     { id: 'beta', state: 'known' },
@@ -61,7 +62,7 @@ it("R5 --write puts them into the frontmatter's examples and changes nothing els
   expect(readFileSync(file, 'utf8')).toBe(before.replace('---\nSECRET', `${written}---\nSECRET`));
   expect(readFileSync(path.join(pith.sandbox, 'skills/alpha/notes.md'), 'utf8')).toBe('Notes.\n');
   writeFileSync(path.join(pith.sandbox, 'skills/beta/SKILL.md'), 'Feeds badgers.\n');
-  model.add({ text: 'what do badgers like to eat' });
+  model.add({ text: BADGERS.join('\n') });
   expect(await command('skills enrich beta --write')).toMatchObject([
     { id: 'beta', state: 'failed', error: expect.stringContaining('it has no frontmatter') },
   ]);
@@ -78,10 +79,10 @@ it('R5 says what is wrong before any skill is sent, and of one skill where the m
     message: expect.stringContaining('13 skills'),
   });
   expect(model.requests).toHaveLength(0);
-  model.add({ error: new Error('overloaded') }, { text: '\n' }, { text: 'what do badgers like to eat' });
+  model.add({ error: new Error('overloaded') }, { text: 'I cannot translate that.' }, { text: BADGERS.join('\n') });
   expect(await command('skills enrich alpha beta')).toMatchObject([
     { id: 'alpha', state: 'failed' },
-    { id: 'beta', state: 'failed', error: 'the model wrote no request' },
+    { id: 'beta', state: 'failed', error: expect.stringMatching(/^the model wrote 1 request instead of 5; /) },
   ]);
   expect((await pith.command('skills enrich beta')).code).toBe(0);
 });
@@ -98,19 +99,66 @@ it('R5 what a skill tells the model cannot end the data or become a request of a
 });
 
 it.each([
-  ['1. first request here\n2) second request here', ['first request here', 'second request here']],
-  ['Here are five requests:\n```\n* “quoted request”\n```\ntoo', ['quoted request']],
-  [`${'x'.repeat(400)}\nsame request\nsame request`, ['same request']],
+  ['1. first request here\n2) second request here\n- the third', ['first request here', 'second request here', 'the third']],
+  [
+    'Here are five requests:\n```\n* “quoted request”\n```\nsecond request\nthird request',
+    ['quoted request', 'second request', 'third request'],
+  ],
+  [`${'x'.repeat(400)}\nsame request\nsame request\n帮我填这个表\nlast`, ['same request', '帮我填这个表', 'last']],
+  ['```json\n{"requests": ["feed badgers", "wash badgers", "count badgers", 5]}\n```', ['feed badgers', 'wash badgers', 'count badgers']],
 ])('R5 reads the requests in an answer (%#)', (text, requests) => {
   expect(requestsIn(text)).toEqual(requests);
 });
 
+it.each(['I cannot do that.', '', '[]', '{"requests": "none"}', '{', 'a:\nb:'])(
+  'R5 an answer without requests is a failure: %j',
+  (text) => {
+    expect(() => requestsIn(text)).toThrow(/^the model wrote (?:1 request|\d requests) instead of 5$/);
+  },
+);
+
+const HEAD = 'name: skill\ndescription: A thing. Use it for things.\n';
+const LONG = `description: ${'words of a long description '.repeat(8)}end\n`;
 it.each([
-  ['---\nname: a\n---\nB', '---\nname: a\nexamples:\n  - "x: y"\n---\nB'],
-  ['---\r\nname: a\r\n---\r\nB', '---\r\nname: a\r\nexamples:\r\n  - "x: y"\r\n---\r\nB'],
-  ['---\nexamples: [one] # mine\nname: a\n---\nB', '---\nexamples: [ one, "x: y" ] # mine\nname: a\n---\nB'],
-])('R5 adds examples to a frontmatter (%#)', (text, result) => {
-  expect(withExamples(text, ['x: y'])).toBe(result);
-  expect(withExamples('no frontmatter', ['x'])).toMatchObject({ why: expect.stringContaining('no frontmatter') });
-  expect(withExamples('---\nexamples: five\n---\n', ['x'])).toMatchObject({ why: expect.stringContaining('no list') });
+  [`---\n${HEAD}---\nB`, `---\n${HEAD}examples:\n  - "x: y"\n---\nB`],
+  [`---\r\n${HEAD.replaceAll('\n', '\r\n')}---\r\nB`, `---\r\n${HEAD.replaceAll('\n', '\r\n')}examples:\r\n  - "x: y"\r\n---\r\nB`],
+  [`---\nexamples: [one] # mine\nname: skill\n${LONG}---\nB`, `---\nexamples: [ one, "x: y" ] # mine\nname: skill\n${LONG}---\nB`],
+  [`---\n"examples": [one]\n${HEAD}---\nB`, `---\n"examples": [ one, "x: y" ]\n${HEAD}---\nB`],
+  [`---\nexamples:\n${HEAD}---\nB`, `---\nexamples:\n  - "x: y"\n${HEAD}---\nB`],
+])('R5 adds examples to a frontmatter and changes nothing else (%#)', async (text, result) => {
+  expect(await withExamples(text, ['x: y'])).toBe(result);
+});
+
+it.each([
+  'no frontmatter',
+  `---\n${HEAD}examples: five\n---\n`,
+  `---\n${HEAD}bad: [\n---\n`,
+  `---\n- a list\n---\n`,
+  `---\n${HEAD}${'# x\n'.repeat(4080)}---\n`,
+])('R5 leaves a frontmatter alone that it cannot add to (%#)', async (text) => {
+  expect(await withExamples(text, ['x'.repeat(200)])).toMatchObject({ why: expect.stringMatching(/frontmatter/) });
+});
+
+it('R5 what a model wrote counts in a search that goes on, whoever looked first; forget removes it', async () => {
+  const { pith, model, command, chat, resultOf } = await skillKernel(FILES);
+  await chat('hello');
+  model.add({ text: ALPHA });
+  await command('skills enrich alpha');
+  await pith.command('skills explain alpha');
+  await pith.write('skills/beta/SKILL.md', skill('beta', { description: 'Feeds more badgers.' })['skills/beta/SKILL.md']!);
+  await pith.command('skills explain alpha');
+  expect(await resultOf('list_skills', { query: 'porcupine' })).toContain('`alpha`');
+  expect((await pith.command('skills forget alpha --yes')).text).toBe('Removed 3 examples: alpha (3).');
+  expect(await resultOf('list_skills', { query: 'porcupine' })).not.toContain('`alpha`');
+});
+
+it('R5 what --write has put into a SKILL.md is asked for no more', async () => {
+  const { pith, model, command } = await skillKernel(FILES);
+  model.add({ text: ALPHA }, { text: BADGERS.join('\n') });
+  await command('skills enrich --all --write');
+  const once = readFileSync(path.join(pith.sandbox, 'skills/alpha/SKILL.md'), 'utf8');
+  await pith.restart();
+  for (const line of ['skills enrich --all', 'skills enrich --all --write'])
+    expect(await command(line)).toMatchObject([{ state: 'known' }, { state: 'known' }]);
+  expect(readFileSync(path.join(pith.sandbox, 'skills/alpha/SKILL.md'), 'utf8')).toBe(once);
 });

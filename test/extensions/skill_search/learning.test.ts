@@ -121,7 +121,7 @@ it('R5 forget removes what was learned, from the search index too, and says what
     code: 'skill_not_found',
     message: expect.stringContaining("did you mean 'alpha'?"),
   });
-  expect(await world.print('skills forget alpha --yes')).toBe('Removed 1 learned example: alpha (1).');
+  expect(await world.print('skills forget alpha --yes')).toBe('Removed 1 example: alpha (1).');
   expect(await found('paddling')).toEqual([]);
   await world.chat('go', [call('list_skills', { query: 'paddling' })]); // the running kernel has heard of it
   expect(JSON.stringify(world.model.requests.at(-1))).not.toContain('[matches: paddling]');

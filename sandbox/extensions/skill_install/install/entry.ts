@@ -42,7 +42,7 @@ export async function readText(listing: Listing, entry: OriginEntry, most: numbe
   }
 }
 
-export function refused(what: string, cure = 'install only what you know; nothing was written'): PithError {
+export function refused(what: string, cure = 'ask its author to fix it'): PithError {
   return new PithError('origin_refused', what, { cure });
 }
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { type Clock, PithError } from 'pith';
 import { checkNames, type Listing, type OriginEntry, refused } from './entry.ts';
@@ -65,6 +65,10 @@ const LOOKED_AT = { entries: 20_000, depth: 32 };
 
 /** A folder of this machine; `.git` is left out. */
 async function openFolderOrigin(folder: string): Promise<Listing> {
+  if (!existsSync(folder))
+    throw new PithError('origin_gone', `the folder ${folder} is there no more`, {
+      cure: 'put it back, or remove what was installed from it',
+    });
   const tree = await folderTree(folder, LOOKED_AT, { leavesOut: (name) => name === '.git' });
   if (tree.more)
     throw refused(`${folder} holds more than ${LOOKED_AT.entries} files, or lies too deep`, 'name the folder of the skill itself');

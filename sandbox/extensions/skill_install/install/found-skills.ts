@@ -68,20 +68,23 @@ export function chosenSkills(found: readonly FoundSkill[], wanted: readonly stri
   });
 }
 
-/** Why a skill cannot be installed, whatever its files are; null where nothing speaks against it. Of several that are one folder on some systems the first is taken. */
-export function unusable(skill: FoundSkill, chosen: readonly FoundSkill[]): PithError | null {
+/** Why a skill cannot be installed, whatever its files are; null where nothing speaks against it. Of several that are one folder on some systems the first good one is taken. */
+export function unusable(skill: FoundSkill, taken: readonly FoundSkill[]): PithError | null {
   if (skill.problem !== null) return skill.problem;
   if (!isInstallableId(skill.id))
     return refused(
       `its skill ${JSON.stringify(skill.id)} has a name that cannot be a folder's`,
       'rename the folder: letters, digits and hyphens, at most 64',
     );
-  const first = chosen.find(({ id, problem }) => problem === null && folded(id) === folded(skill.id))!;
-  if (first === skill) return null;
-  const place = printableLine(first.path || '.');
-  return new PithError('skill_exists', `it holds '${printableLine(skill.id)}' more than once, first in ${place}`, {
-    cure: `for this one take --skill ${printableLine(skill.path || '.')}`,
-  });
+  const first = taken.find(({ id }) => folded(id) === folded(skill.id));
+  if (first === undefined) return null;
+  return new PithError(
+    'skill_exists',
+    `it holds '${printableLine(skill.id)}' more than once, first in ${printableLine(first.path || '.')}`,
+    {
+      cure: `to have this one instead: --skill ${printableLine(skill.path || '.')} --force`,
+    },
+  );
 }
 
 function outermost(entries: readonly OriginEntry[], below: string): readonly Folder[] {

@@ -59,23 +59,31 @@ export async function installSkills(request: InstallRequest, context: InstallCon
     others = plugins.filter(({ elsewhere }) => elsewhere !== null);
     outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
   });
-  for (const { name, elsewhere } of others) {
-    if (!request.plugins.includes(name)) outcomes.push(skippedPlugin(name, elsewhere!));
-    else
-      await fetched(elsewhere!, place, { asking, allow: context.config.private_origins }, async (listing, staging) => {
-        const [own, ...more] = await pluginsIn(listing, elsewhere!.path ?? '');
-        const plugins = own === undefined || more.length > 0 ? [] : [own];
-        const skills = await foundSkills(listing, elsewhere!.path);
-        const wanted = {
-          origin: elsewhere!,
-          listing,
-          skills: plugins.length === 0 ? skills : skillsOf(skills, plugins),
-          parts: partsOf(listing, plugins),
-        };
-        outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
-      });
+  for (const plugin of others) {
+    if (!request.plugins.includes(plugin.name)) outcomes.push(skippedPlugin(plugin));
+    else outcomes.push(...(await outcomesElsewhere(plugin, place, asking)));
   }
   return report(outcomes, { origin, commit, place, io });
+}
+
+/** Of a plugin in another repository. What was installed before is reported, whatever becomes of it. */
+async function outcomesElsewhere({ name, elsewhere }: Plugin, place: SkillPlace, asking: Asking): Promise<readonly Outcome[]> {
+  const [origin, outcomes]: [Origin, Outcome[]] = [elsewhere!, []];
+  try {
+    await fetched(origin, place, { asking, allow: asking.context.config.private_origins }, async (listing, staging) => {
+      const [own, ...more] = await pluginsIn(listing, origin.path ?? '');
+      const plugins = own === undefined || more.length > 0 ? [] : [own];
+      const skills = await foundSkills(listing, origin.path);
+      const chosen = plugins.length === 0 ? skills : skillsOf(skills, plugins);
+      const wanted = { origin, listing, skills: chosen, parts: partsOf(listing, plugins, skills) };
+      outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
+    });
+  } catch (error) {
+    asking.signal.throwIfAborted();
+    if (!(error instanceof PithError)) throw error;
+    outcomes.push(refusedPlugin(name, error));
+  }
+  return outcomes;
 }
 
 async function fetched(
@@ -103,16 +111,17 @@ async function choose(
       const own = skillsOf(found, plugins.filter(isHere));
       const chosen = skills.length === 0 ? own : chosenSkills(own, skills, false);
       return {
-        wanted: { origin, listing, skills: chosen, parts: skills.length === 0 ? partsOf(listing, plugins.filter(isHere)) : [] },
+        wanted: { origin, listing, skills: chosen, parts: skills.length === 0 ? partsOf(listing, plugins.filter(isHere), found) : [] },
         plugins,
       };
     }
     const plugins = skills.length === 0 && all ? known : [];
     const chosen = found.length === 0 && plugins.length > 0 ? [] : chosenSkills(found, skills, all);
-    return { wanted: { origin, listing, skills: chosen, parts: partsOf(listing, plugins.filter(isHere)) }, plugins };
+    return { wanted: { origin, listing, skills: chosen, parts: partsOf(listing, plugins.filter(isHere), found) }, plugins };
   } catch (error) {
-    if (found.length > 1 || known.length > 0) offer(found, known, origin, io);
-    if (!(error instanceof PithError) || error.code !== 'skill_choice_needed' || known.length === 0) throw error;
+    const isChoice = error instanceof PithError && error.code === 'skill_choice_needed' && skills.length === 0;
+    if (isChoice) offer(found, known, origin, io);
+    if (!isChoice || known.length === 0) throw error;
     throw new PithError('skill_choice_needed', `${error.message} and ${known.length === 1 ? '1 plugin' : `${known.length} plugins`}`, {
       cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
     });
@@ -167,7 +176,7 @@ async function outcomesOf(staging: Staging, { skills, parts, listing, origin }: 
   const stagedSkills = new Map<FoundSkill, StagedSkill>();
   for (const skill of skills) {
     signal.throwIfAborted();
-    const problem = unusable(skill, skills);
+    const problem = unusable(skill, [...stagedSkills.keys()]);
     const exists = problem === null ? taken(skill.id) : null;
     const staged = problem ?? exists ?? (await good(() => stageSkill(listing, skill, path.join(staging.directory, 'new')), invalid));
     if (staged instanceof PithError) refuse(skill, 'skill', exists === null ? 'refused' : 'skipped', staged);
@@ -228,8 +237,12 @@ async function good<T extends StagedItem>(
   }
 }
 
-function skippedPlugin(name: string, { location }: Origin): Outcome {
-  const error = new PithError('plugin_elsewhere', `the plugin lies in ${printableLine(location)}`, {
+function refusedPlugin(name: string, error: PithError): Outcome {
+  return { kind: 'plugin', id: name, from: '', item: null, place: null, state: 'refused', error };
+}
+
+function skippedPlugin({ name, elsewhere }: Plugin): Outcome {
+  const error = new PithError('plugin_elsewhere', `it lies in ${printableLine(elsewhere!.location)}`, {
     cure: `take it with --plugin ${printableLine(name)}`,
   });
   return { kind: 'plugin', id: name, from: '', item: null, place: null, state: 'skipped', error };

@@ -51,7 +51,9 @@ export function report(
     );
   }
   if (installed.length === 0) {
-    io.print('Nothing was installed.');
+    io.print(
+      outcomes.length === 0 ? 'Nothing was installed: what was chosen brings no skill, command or agent.' : 'Nothing was installed.',
+    );
     return 1;
   }
   const skills = installed.filter(({ kind }) => kind === 'skill').map(({ id }) => id);
@@ -60,8 +62,8 @@ export function report(
   if (skills.length > 0)
     io.print(`Installed ${skills.join(', ')} into ${place.label}${commit === null ? '' : ` (commit ${commit.slice(0, 12)})`}${of}.`);
   for (const { kind, id } of installed)
-    if (kind === 'recipe') io.print(`Installed the recipe ${id}: in a chat it is /${id}.`);
-    else if (kind === 'agent') io.print(`Installed the agent ${id}: pith agents list shows it.`);
+    if (kind === 'recipe') io.print(`Installed the recipe ${id}: see pith recipes show ${id}`);
+    else if (kind === 'agent') io.print(`Installed the agent ${id}: see pith agents list`);
   if (!io.quiet && skills.length > 0) io.print(`Look at it with: pith skills show ${skills[0]}`);
   return 0;
 }

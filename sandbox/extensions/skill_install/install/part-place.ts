@@ -26,7 +26,9 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
     fileOf,
     async taken(part) {
       if (source !== 'project')
-        return new PithError('usage', `a ${part.kind} belongs to a project`, { cure: 'install it with --source project' });
+        return new PithError('usage', `${part.kind === 'agent' ? 'an agent' : 'a recipe'} belongs to a project`, {
+          cure: 'install it with --source project',
+        });
       const folder = part.kind === 'agent' ? names(part).slice(0, -1) : names(part);
       return (await new Jail(sandbox).stat(folder)) === null ? null : exists(part);
     },

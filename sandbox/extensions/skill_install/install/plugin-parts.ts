@@ -2,9 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, type Diagnostic } from 'pith';
 import { guardedYaml } from '@pith/guarded-yaml';
+import { printableLine } from '@pith/plain-text';
 import { clean, splitFrontmatter } from '@pith/skill-files';
 import { inspectSkill } from '../safety/inspection.ts';
 import { type Listing, type OriginEntry, readText, refused } from './entry.ts';
+import type { FoundSkill } from './found-skills.ts';
 import { filesIn, type Plugin } from './plugins.ts';
 import type { StagedItem } from './staged-skill.ts';
 
@@ -18,13 +20,15 @@ export interface PluginPart {
 
 const MOST_BYTES = 64 * 1024;
 
-export function partsOf(listing: Listing, plugins: readonly Plugin[]): readonly PluginPart[] {
+/** Files of skills are no parts. */
+export function partsOf(listing: Listing, plugins: readonly Plugin[], skills: readonly FoundSkill[]): readonly PluginPart[] {
   const found = new Map<string, PluginPart>();
   for (const { commands, agents } of plugins) {
     for (const entry of filesIn(listing, commands)) found.set(entry.path, { kind: 'recipe', id: idOf(entry), entry });
     for (const entry of filesIn(listing, agents)) found.set(entry.path, { kind: 'agent', id: idOf(entry), entry });
   }
-  return [...found.values()].filter(({ entry }) => !/(?:^|\/)readme\.md$/i.test(entry.path));
+  const inSkills = new Set(skills.flatMap(({ entries }) => entries.map((entry) => entry.path)));
+  return [...found.values()].filter(({ entry }) => !/(?:^|\/)(?:readme|changelog)\.md$/i.test(entry.path) && !inSkills.has(entry.path));
 }
 
 /** Where it is put, below the sandbox. */
@@ -49,7 +53,10 @@ export async function stagePart(listing: Listing, part: PluginPart, folder: stri
     await writeFile(file, text, { flag: 'wx' });
   } catch (error) {
     if (codeOf(error, '') === 'EEXIST')
-      throw refused(`it holds the ${kind} '${id}' more than once`, 'take the plugins one by one with --plugin');
+      throw refused(
+        `it holds the ${kind} '${id}' more than once: this is ${printableLine(entry.path)}`,
+        'the first is taken; to have this one, put it in its place by hand',
+      );
     throw error;
   }
   return {
@@ -80,10 +87,10 @@ interface Parsed {
   readonly body: string;
 }
 
-/** A slash command: what is typed behind it becomes the argument `text`, single words `arg1` and so on. */
+/** A slash command: all that is typed behind it becomes the argument `text`; single words are arguments that must be named, `arg1=…` and so on. */
 function recipeOf(read: string): Converted {
   const { head, body } = parsed(read);
-  const plain = body.replace(/\\*\{\{/g, '\\{{'); // a recipe cannot say a backslash before braces
+  const plain = body.replace(/\\*\{\{(?=[ \t]*[A-Za-z_][\w-]*[ \t]*\}\})/g, '\\{{'); // a recipe cannot say a backslash before what would be a blank
   const numbers = [...new Set([...plain.matchAll(/\$([1-9])\b/g)].map((match) => match[1]!))].sort();
   const filled = plain.replace(/\$ARGUMENTS\b/g, '{{text}}').replace(/\$([1-9])\b/g, '{{arg$1}}');
   const hint = said(head['argument-hint']);
@@ -97,10 +104,11 @@ function recipeOf(read: string): Converted {
       : []),
   ];
   const notes = [
+    ...(numbers.length > 0 ? [`its words are arguments here: type ${numbers.map((number) => `arg${number}=…`).join(' ')} in a chat`] : []),
     ...(/(?:^|\s)!`/.test(body)
       ? ['it holds commands that its own client runs before it is said (!`…`): here the agent reads them as text']
       : []),
-    ...told(head, ['allowed-tools', 'model', 'agent', 'hooks']),
+    ...ignoredIn(head, ['allowed-tools', 'model', 'agent', 'hooks']),
   ];
   const lines = [`description: ${JSON.stringify(description)}`, ...(named.length === 0 ? [] : ['arguments:', ...named])];
   return { text: `---\n${lines.join('\n')}\n---\n${filled.trim()}\n`, description, notes };
@@ -109,29 +117,45 @@ function recipeOf(read: string): Converted {
 function agentOf(read: string, id: string): Converted {
   const { head, body } = parsed(read);
   const description = said(head['description']);
-  if (body.trim() === '') throw refused(`its agent '${id}' has no instructions`);
+  if (!/\p{L}/u.test(body)) throw refused(`its agent '${id}' has no instructions`, 'ask its author to fix it');
   const lines = [`name: ${JSON.stringify(said(head['name']) || id)}`, `description: ${JSON.stringify(description)}`];
   return {
     text: `---\n${lines.join('\n')}\n---\n${body.trim()}\n`,
     description,
-    notes: told(head, ['tools', 'disallowedTools', 'model', 'permissionMode', 'hooks', 'mcpServers', 'skills']),
+    notes: ignoredIn(head, ['tools', 'disallowedTools', 'model', 'permissionMode', 'hooks', 'mcpServers', 'skills']),
   };
 }
 
-function told(head: Parsed['head'], keys: readonly string[]): readonly string[] {
+function ignoredIn(head: Parsed['head'], keys: readonly string[]): readonly string[] {
   const found = keys.filter((key) => head[key] !== undefined);
-  return found.length === 0 ? [] : [`what it says of ${found.join(', ')} is meant for its own client and is left out`];
+  return found.length === 0 ? [] : [`ignored, because its own client alone knows it: ${found.join(', ')}`];
 }
 
 function parsed(read: string): Parsed {
   const split = splitFrontmatter(read, true);
   if ('code' in split) return { head: {}, body: read };
-  const value: unknown = guardedYaml(split.head).document?.toJS() ?? {};
-  return { head: typeof value === 'object' && value !== null ? (value as Parsed['head']) : {}, body: read.slice(split.bodyOffset) };
+  return { head: headOf(split.head), body: read.slice(split.bodyOffset) };
+}
+
+/** Its values as far as they can be read. Such files are written for a reader of lines: `description: Use when: …` is a text there. */
+function headOf(head: string): Parsed['head'] {
+  const { document } = guardedYaml(head);
+  try {
+    const value: unknown = document?.errors.length === 0 ? document.toJS() : null;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Parsed['head'];
+  } catch {
+    // an alias of nothing, such as `tools: *`
+  }
+  const lines = head.split(/\r?\n/).flatMap((line) => {
+    const [, key = '', text = ''] = /^([\w-]+):[ \t]+(\S.*)$/.exec(line) ?? [];
+    return key === '' ? [] : [[key, text] as const];
+  });
+  return Object.fromEntries(lines);
 }
 
 /** One line of at most 300 characters. */
 function said(value: unknown): string {
+  if (Array.isArray(value)) return said(`[${value.join('] [')}]`);
   return typeof value === 'string' ? clean(value).slice(0, 300) : '';
 }
 

@@ -56,7 +56,8 @@ async function listedIn(listing: Listing, below: string): Promise<readonly Plugi
   for (const entry of plugins as readonly unknown[]) {
     if (typeof entry !== 'object' || entry === null) continue;
     const { source } = entry as Json;
-    const folder = typeof source === 'string' ? insideOf(below, root, source) : below;
+    const isElsewhere = typeof source === 'object' && source !== null;
+    const folder = typeof source === 'string' ? insideOf(below, root, source) : isElsewhere ? below : null;
     const manifest = typeof source === 'string' && folder !== null ? await readJson(listing, joined(folder, `${MARK}/plugin.json`)) : null;
     found.push(pluginOf(places, folder, entry as Json, manifest ?? {}));
   }
@@ -65,7 +66,7 @@ async function listedIn(listing: Listing, below: string): Promise<readonly Plugi
 
 /** Those of that name. Throws `plugin_not_found`. */
 export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly string[]): readonly Plugin[] {
-  return wanted.map((name) => {
+  return [...new Set(wanted)].map((name) => {
     const found = plugins.find((plugin) => plugin.name === name);
     if (found?.problem) throw found.problem;
     if (found !== undefined) return found;
@@ -98,7 +99,13 @@ function pluginOf(places: ReadonlySet<string>, folder: string | null, entry: Jso
   const plain = { ...NOTHING, name, description, folder: folder ?? '' };
   if (!NAME.test(name)) return { ...plain, problem: refuse(name, 'its name is missing, or no name') };
   if (folder === null)
-    return { ...plain, problem: refuse(name, `its source ${JSON.stringify(entry['source'])} leads out of the repository`) };
+    return {
+      ...plain,
+      problem: refuse(
+        name,
+        entry['source'] === undefined ? 'it has no source' : `its source ${JSON.stringify(entry['source'])} leads out of the repository`,
+      ),
+    };
   if (typeof entry['source'] === 'object' && entry['source'] !== null) {
     const elsewhere = elsewhereOf(entry['source'] as Json);
     return { ...plain, elsewhere, problem: elsewhere === null ? refuse(name, 'its source is of a kind that is not known here') : null };

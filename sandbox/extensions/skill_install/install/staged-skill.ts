@@ -36,7 +36,11 @@ export async function stageSkill(listing: Listing, skill: FoundSkill, folder: st
   if (entries.reduce((sum, { size }) => sum + size, 0) > LIMITS.bytes) throw refused(`it holds more than ${LIMITS.bytes / 1024 / 1024} MB`);
   checkNames(entries.map((entry) => insideOf(skill, entry)));
   const odd = entries.find(({ kind }) => kind !== 'file');
-  if (odd !== undefined) throw refused(`its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'no regular file'}`);
+  if (odd !== undefined)
+    throw refused(
+      `its entry ${JSON.stringify(odd.path)} is ${odd.kind === 'link' ? 'a link' : 'no regular file'}`,
+      'put the file itself in its place',
+    );
   const directory = path.join(folder, id);
   const places = new Map(entries.map((entry) => [entry, path.join(directory, insideOf(skill, entry))]));
   for (const place of new Set([...places.values()].map((file) => path.dirname(file)))) await mkdir(place, { recursive: true });

@@ -17,8 +17,7 @@ import { digestOf, type WrittenExamples } from './written-examples.ts';
 const UNASKED = 10;
 
 type Outcome =
-  | { readonly id: string; readonly state: 'written' | 'kept'; readonly requests: readonly string[] }
-  | { readonly id: string; readonly state: 'known'; readonly requests: readonly string[] }
+  | { readonly id: string; readonly state: 'written' | 'kept' | 'known'; readonly requests: readonly string[] }
   | { readonly id: string; readonly state: 'failed'; readonly error: string };
 
 /** `pith skills enrich`: the connected model writes requests by which skills are found. */
@@ -56,14 +55,17 @@ export function enrich(
       async function enrichOne({ id, ...record }: SkillRecord, { options }: CommandInput): Promise<Outcome> {
         try {
           const document = await library.document(`${record.source}/${id}`);
-          const known = written.of(digestOf(document));
-          if (options['all'] === true && known.length > 0 && options['write'] !== true) return { id, state: 'known', requests: known };
-          const requests = known.length > 0 && options['write'] === true ? known : await writeRequests(context.agents, document, signal);
-          if (requests.length === 0) throw new PithError('provider_failed', 'the model wrote no request');
+          const kept = written.of(digestOf(document));
+          const known = kept.length > 0 ? kept : document.examples;
+          if (options['all'] === true && known.length > 0 && (options['write'] !== true || kept.length === 0))
+            return { id, state: 'known', requests: known };
+          if (!io.wantsJson && !io.quiet) io.error(`Asking the model for ${printableLine(id)} …`);
+          const requests = kept.length > 0 && options['write'] === true ? kept : await writeRequests(context.agents, document, signal);
           await written.keep(document, requests);
           if (options['write'] !== true) return { id, state: 'kept', requests };
           const { writeIntoSkill } = await import('./write-into-skill.ts');
           await writeIntoSkill(context.use(SkillWriter), { id, ...record }, requests);
+          await written.forget(id);
           return { id, state: 'written', requests };
         } catch (error) {
           if (signal.aborted || (error instanceof PithError && error.code === 'model_offline')) throw error;

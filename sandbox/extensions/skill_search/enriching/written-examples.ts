@@ -8,8 +8,11 @@ const NONE: readonly string[] = [];
 /** Nobody asks for so many skills; beyond it the oldest go. */
 const MOST = 20_000;
 
-const TABLE = `CREATE TABLE IF NOT EXISTS skill_search__written (
-  digest TEXT PRIMARY KEY, skill TEXT NOT NULL, texts TEXT NOT NULL, at INTEGER NOT NULL)`;
+const TABLE = [
+  `CREATE TABLE IF NOT EXISTS skill_search__written (
+  digest TEXT PRIMARY KEY, skill TEXT NOT NULL, texts TEXT NOT NULL, at INTEGER NOT NULL)`,
+  'CREATE INDEX IF NOT EXISTS skill_search__written_at ON skill_search__written (at)',
+];
 
 /** What a skill says, by which it is found: requests that were written for it count as long as it says this. */
 export function digestOf({ id, name, description, tags, examples, whenToUse, body }: RankerDocument): string {
@@ -37,12 +40,12 @@ export class WrittenExamples {
     return this.texts.get(digest) ?? NONE;
   }
 
-  /** Takes over what was written; whether anything was. */
-  async look(): Promise<boolean> {
-    if (!(await this.isThere())) return false;
-    const now = await this.database.get('SELECT count(*) AS count, max(at) AS last FROM skill_search__written');
-    const version = `${String(now?.['count'])} ${String(now?.['last'])}`;
-    if (version === this.version) return false;
+  /** Takes over what was written, also by other processes; names what is there now. */
+  async look(): Promise<string> {
+    if (!(await this.isThere())) return this.version;
+    const now = await this.database.get('SELECT max(at) AS last FROM skill_search__written');
+    const version = String(now?.['last']);
+    if (version === this.version) return version;
     const before = this.texts;
     const rows = await this.database.all('SELECT digest, texts FROM skill_search__written');
     this.texts = new Map(
@@ -52,20 +55,41 @@ export class WrittenExamples {
       }),
     );
     this.version = version;
-    return true;
+    return version;
   }
 
   /** They take the place of what was written for the skill before; the next look sees them. */
   async keep(document: RankerDocument, texts: readonly string[]): Promise<void> {
-    if (!(await this.isThere())) await this.database.write([{ sql: TABLE }]);
+    await this.replace(document.id, [{ digest: digestOf(document), texts }]);
+  }
+
+  /** How many requests are kept for one skill, or for each. */
+  async counts(skillId: string | null): Promise<ReadonlyMap<string, number>> {
+    if (!(await this.isThere())) return new Map();
+    const rows = await this.database.all("SELECT skill, texts FROM skill_search__written WHERE texts <> '[]' ORDER BY skill");
+    const counted = rows.map(({ skill, texts }) => [String(skill), (JSON.parse(String(texts)) as string[]).length] as const);
+    return new Map(counted.filter(([id]) => skillId === null || id === skillId));
+  }
+
+  /** Removes what was written for one skill, or for all; how many requests of which. */
+  async forget(skillId: string | null): Promise<ReadonlyMap<string, number>> {
+    const gone = await this.counts(skillId);
+    for (const id of gone.keys()) await this.replace(id, []);
+    return gone;
+  }
+
+  /** Each change ends with a row that is newer than all others: by it every process sees that something changed. */
+  private async replace(skillId: string, rows: readonly { readonly digest: string; readonly texts: readonly string[] }[]): Promise<void> {
+    if (!(await this.isThere())) await this.database.write(TABLE.map((sql) => ({ sql })));
     const last = await this.database.get('SELECT max(at) AS last FROM skill_search__written');
-    const at = Math.max(this.clock.now(), Number(last?.['last'] ?? 0) + 1); // each change makes another version
+    const at = Math.max(this.clock.now(), Number(last?.['last'] ?? 0) + 1);
+    const kept = rows.length > 0 ? rows : [{ digest: skillId, texts: NONE }]; // no digest: a row that only says when
     await this.database.write([
-      { sql: 'DELETE FROM skill_search__written WHERE skill = ?', values: [document.id] },
-      {
+      { sql: 'DELETE FROM skill_search__written WHERE skill = ?', values: [skillId] },
+      ...kept.map(({ digest, texts }) => ({
         sql: 'INSERT OR REPLACE INTO skill_search__written (digest, skill, texts, at) VALUES (?, ?, ?, ?)',
-        values: [digestOf(document), document.id, JSON.stringify(texts), at],
-      },
+        values: [digest, skillId, JSON.stringify(texts), at],
+      })),
       {
         sql: `DELETE FROM skill_search__written WHERE digest IN (SELECT digest FROM skill_search__written ORDER BY at DESC LIMIT -1 OFFSET ${MOST})`,
       },

@@ -4,25 +4,30 @@ import type { SkillLibrary } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import { needsPerson } from '@pith/command-line';
 import { stateFolder } from '@pith/safe-files';
+import { WrittenExamples } from '../enriching/written-examples.ts';
 import { LearnedExamples } from './learned-examples.ts';
 
-/** `pith skills forget`: removes what was learned of one skill, or of all. A person is asked first. */
+/** `pith skills forget`: removes what was learned of one skill or of all, and what a model wrote for it. A person is asked first. */
 export function forget(context: Pick<ExtensionContext, 'database' | 'clock' | 'dataDirectory'>, library: Remote<SkillLibrary>): Command {
   const command: Command = {
     path: 'skills forget',
-    description: "Remove what people's texts taught the search, of one skill or of all",
+    description: "Remove what people's texts taught the search, and what a model wrote for it",
     arguments: [{ name: 'id', description: 'id, display name or source/id; without one, all skills' }],
     options: [{ name: 'yes', short: 'y', type: 'boolean', description: 'do not ask before it is removed' }],
     async run({ arguments: { id }, options }, io) {
       const learned = new LearnedExamples(context);
       await learned.look();
-      const known = typeof id !== 'string' ? null : learned.count(id) > 0 ? id : (await library.named(id)).id;
-      const count = learned.count(known);
+      const written = new WrittenExamples(context);
+      const isKnown = typeof id === 'string' && (learned.count(id) > 0 || (await written.counts(id)).size > 0);
+      const known = typeof id !== 'string' ? null : isKnown ? id : (await library.named(id)).id;
+      const requests = [...(await written.counts(known)).values()].reduce((sum, one) => sum + one, 0);
+      const count = learned.count(known) + requests;
       const former = known === null ? formerFiles(context.dataDirectory) : [];
       if (count === 0 && former.length === 0) return said(io, new Map(), known);
       const what = count > 0 ? textsOf(count) : 'what earlier versions learned';
       if (options['yes'] !== true && !(await agreed(io, what, known))) return io.print('Nothing was removed.');
-      const gone = await learned.forget(known);
+      const gone = new Map(await learned.forget(known));
+      for (const [skill, number] of await written.forget(known)) gone.set(skill, (gone.get(skill) ?? 0) + number);
       for (const remove of former) remove();
       if (gone.size > 0) return said(io, gone, known);
       io.json({ forgotten: [] });
@@ -55,5 +60,5 @@ function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | nul
 }
 
 function textsOf(count: number): string {
-  return count === 1 ? '1 learned example' : `${count} learned examples`;
+  return count === 1 ? '1 example' : `${count} examples`;
 }

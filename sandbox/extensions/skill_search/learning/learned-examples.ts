@@ -49,12 +49,12 @@ export class LearnedExamples {
     return [...this.sets.keys()];
   }
 
-  /** Takes over what was written; whether anything was. */
-  async look(): Promise<boolean> {
+  /** Takes over what was written, also by other processes; names what is there now. */
+  async look(): Promise<string> {
     await this.make();
     const now = await this.database.get('SELECT count(*) AS count, max(id) AS last FROM skill_search__examples');
     const version = `${String(now?.['count'])} ${String(now?.['last'])}`;
-    if (version === this.version) return false;
+    if (version === this.version) return version;
     const since = this.clock.now() - KEPT_MS;
     const rows = await this.database.all('SELECT skill, text, at FROM skill_search__examples WHERE at > ? ORDER BY id', since);
     const before = this.sets;
@@ -62,7 +62,7 @@ export class LearnedExamples {
     for (const { skill, text } of rows) this.setOf(String(skill)).add(String(text));
     for (const [id, set] of before) if (this.sets.get(id)?.isLike(set) === true) this.sets.set(id, set);
     this.version = version;
-    return true;
+    return version;
   }
 
   /** Keeps what says something new. */
