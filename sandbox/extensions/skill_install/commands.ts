@@ -16,7 +16,7 @@ function install(context: InstallContext): Command {
     arguments: [
       {
         name: 'from',
-        description: 'a folder, owner/repo of GitHub, the address of a git repository, or a zip archive or its address',
+        description: 'a folder, owner/repo of GitHub, the address of a git repository (also with #ref), or a zip archive or its address',
         required: true,
       },
     ],

@@ -127,6 +127,51 @@ describe('where skills are fetched from', () => {
     expect(asked).toEqual(['/a.zip', '/a.zip']);
   });
 
+  it.skipIf(!servesGit)(
+    'S83 T17 a plugin in another repository is installed as its marketplace lists it; where it cannot be fetched the rest is installed',
+    async () => {
+      const box = await installSandbox({ 'from/near/skills/notes/SKILL.md': skillText({ name: 'notes' }) });
+      await box.write('origins/pack.git/skills/pdf/SKILL.md', skillText({ name: 'pdf' }));
+      await box.write('origins/pack.git/commands/hi.md', 'Say hi.\n');
+      const { at } = await serve(gitServer(await repository(box)));
+      const source = { source: 'url', url: `${at}/pack.git` };
+      const plugins = [
+        { name: 'near', source: './near' },
+        { name: 'listed', source, skills: ['./letters'] },
+        { name: 'whole', source },
+        { name: 'gone', source: { source: 'url', url: `${at}/gone.git` } },
+      ];
+      await box.write('from/.claude-plugin/marketplace.json', JSON.stringify({ name: 'team', plugins }));
+      const from = path.join(box.project, 'from');
+      const config = { private_origins: [at] };
+      const { code, error, json } = await box.run('install', from, { plugin: ['near', 'gone', 'listed'], yes: true, json: true, config });
+      expect([code, error, box.skills()]).toEqual([0, '', ['letters', 'notes']]);
+      expect(json).toMatchObject({
+        commit: null,
+        skills: [
+          { id: 'notes', state: 'installed' },
+          { id: 'letters', state: 'installed', origin: { location: `${at}/pack.git` }, commit: box.lock()['letters']!.commit },
+        ],
+        others: [
+          { kind: 'plugin', id: 'gone', state: 'refused' },
+          { kind: 'recipe', id: 'hi', state: 'installed' },
+        ],
+      });
+      expect(box.lock()['letters']).toMatchObject({ origin: { kind: 'git', location: `${at}/pack.git`, path: 'letters' } });
+      const refused = await box.run('install', from, { plugin: ['near', 'whole'], yes: true, force: true });
+      expect([refused.code, refused.text]).toEqual([
+        0,
+        expect.stringContaining('pith: plugin whole was not installed: 127.0.0.1 is not on'),
+      ]);
+      const whole = await box.run('install', from, { plugin: ['whole'], skill: ['pdf'], yes: true, config });
+      expect([whole.error, box.skills()]).toEqual(['', ['letters', 'notes', 'pdf']]);
+      expect(whole.text).not.toContain('recipe'); // one skill was asked for
+      const commit = box.lock()['letters']!.commit!.slice(0, 12);
+      const all = await box.run('install', from, { plugin: ['whole'], yes: true, force: true, config });
+      expect(all.text).toContain(`Installed pdf into sandbox/skills (commit ${commit}); 1 was not.`);
+    },
+  );
+
   it('T17 a typed address leads to no other that is private: archives', async () => {
     const inside = await serve((_request, response) => void response.end(ZIP));
     const { at } = await serve((_request, response) => void response.writeHead(302, { location: `${inside.at}/a.zip` }).end());

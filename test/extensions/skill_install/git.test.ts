@@ -58,6 +58,8 @@ describe.skipIf(!hasGit)('skills install from git (S83)', () => {
     expect([await run('main'), body()]).toEqual(['', 'Two. $Id$\n']);
     expect([await run(first), body()]).toEqual(['', 'One.\n']);
     expect(box.lock()['letters']).toMatchObject({ origin: { kind: 'git', location: url, ref: first, path: 'skills/letters' } });
+    expect((await box.run('install', `${url}#v1`, { skill: ['letters'], force: true })).error).toBe('');
+    expect(box.lock()['letters']).toMatchObject({ origin: { kind: 'git', location: url, ref: 'v1' }, commit: first });
     expect(box.skills()).toEqual(['letters']);
     expect(existsSync(path.join(box.sandbox, 'skills/letters/.git'))).toBe(false);
   });

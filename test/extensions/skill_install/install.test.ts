@@ -120,7 +120,8 @@ describe('skills install (S83)', () => {
     const again = await box.run('install', from, { all: true });
     expect([again.error, again.code]).toEqual(['', 0]);
     expect(again.text).toContain("pith: a was not installed: sandbox/skills has 'a' already");
-    expect(again.text).toContain('Installed b into sandbox/skills, 1 of 3 skills.');
+    expect(again.text).toContain('\nb: installed\n');
+    expect(again.text).toContain('\nInstalled b into sandbox/skills; 2 were not.\n');
     expect((await box.run('install', from, { all: true, force: true })).code).toBe(0);
     expect(box.skills()).toEqual(['a', 'b', 'c']);
   });
@@ -302,6 +303,10 @@ describe('skills install (S83)', () => {
     expect([code, box.skills()]).toEqual([0, ['a', 'b', 'evil', 'worse']]);
     const again = await box.run('install', from, { all: true, force: true, answer: 'no' });
     expect([again.asked, again.code]).toEqual([['Install 2 skills into sandbox/skills?'], 1]); // who refuses all is asked no more
+    expect(again.text.split('\n').slice(-5)).toEqual([
+      ...['a', 'b', 'evil', 'worse'].map((id) => `${id}: declined`),
+      'Nothing was installed.',
+    ]);
   });
 
   it('S83 owner/repo means a repository of GitHub, unless a folder has that name', () => {
@@ -311,6 +316,34 @@ describe('skills install (S83)', () => {
     for (const wrong of ['a/b/c', '../skills', 'a/..', '-a/b', './a', 'a'])
       expect(() => of(wrong), wrong).toThrow(/no such folder or file/);
     expect(originOf('extensions/skill_install', undefined, path.resolve('sandbox')).kind).toBe('folder');
+  });
+
+  it('S83 a repository is named with its branch, tag or commit: #ref at any address, @ref too after owner/repo', () => {
+    const of = (given: string, ref?: string) => originOf(given, ref, '/nowhere');
+    const made = { kind: 'git', location: 'https://github.com/some-one/skills', ref: 'v1.2' };
+    for (const given of [
+      'some-one/skills@v1.2',
+      'some-one/skills#v1.2',
+      'some-one/skills.git#v1.2',
+      'https://github.com/some-one/skills#v1.2',
+    ])
+      expect(of(given), given).toEqual(made);
+    expect(of('https://github.com/some-one/skills#v1.2', 'v1.2')).toEqual(made);
+    expect(of('git@example.com:team/skills.git#release/2')).toEqual({
+      kind: 'git',
+      location: 'git@example.com:team/skills.git',
+      ref: 'release/2',
+    });
+    expect(of('ssh://git@example.com/skills.git#main')).toMatchObject({ location: 'ssh://git@example.com/skills.git', ref: 'main' });
+    expect(of('https://example.com/team/skills/tree/main/letters#usage')).toEqual({
+      kind: 'git',
+      location: 'https://example.com/team/skills',
+      ref: 'main',
+      path: 'letters',
+    });
+    for (const wrong of ['a/b#--upload-pack=x', 'a/b@x..y', 'https://example.com/a.git#%20x', 'git@example.com:a.git#-x'])
+      expect(() => of(wrong), wrong).toThrow(/is no name of a branch/);
+    expect(() => of('a/b#main', 'v1')).toThrow('--ref "v1" and the address name two');
   });
 
   it('S83 an abort leaves nothing', async () => {

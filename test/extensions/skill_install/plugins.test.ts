@@ -60,12 +60,18 @@ describe('plugins and marketplaces (S83)', () => {
     const box = await installSandbox(FILES);
     const { code, error, text, asked } = await box.run('install', path.join(box.project, 'from'), { plugin: ['writing'], answer: 'yes' });
     expect([error, code, box.skills()]).toEqual(['', 0, ['letters']]);
-    expect(asked).toEqual(['Install 1 skill, 1 recipe and 1 agent into sandbox/skills?']);
+    expect(asked).toEqual(['Install 1 skill, 1 recipe and 1 agent into the sandbox?']);
     expect(text).toContain('recipe review-pr: Review a pull request');
     expect(text).toContain('agent code-reviewer: Reviews code.');
     expect(text).toContain('ignored, because its own client alone knows it: tools, model');
     expect(text).toContain('pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand');
-    expect(text).toContain('Installed the recipe review-pr: see pith recipes show review-pr');
+    expect(text.split('\n').slice(-6, -1)).toEqual([
+      'letters: installed',
+      'recipe review-pr: installed; see pith recipes show review-pr',
+      'agent code-reviewer: installed; see pith agents list',
+      'pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand, as docs/mcp.md says',
+      'Installed 1 skill, 1 recipe and 1 agent into the sandbox.',
+    ]);
     const rendered = await box.attempt('recipes render', { arguments: { name: 'review-pr', value: ['arg1=17', 'the tests'] } });
     expect(rendered.text.trim()).toBe(
       'Review pull request 17. Focus: the tests\nUse {{braces}} and {{these}} as they are, and !`git status`.',
@@ -158,8 +164,8 @@ describe('plugins and marketplaces (S83)', () => {
         'recipe link': 'refused origin_refused',
         'recipe mine': 'skipped target_exists',
         'recipe twin': 'refused origin_refused',
-        'agent binary': 'refused origin_refused',
         'agent alias': 'installed',
+        'agent binary': 'refused origin_refused',
         'agent empty': 'refused origin_refused',
         'agent fine': 'installed',
       },
@@ -175,11 +181,77 @@ describe('plugins and marketplaces (S83)', () => {
     const from = path.join(box.project, 'from');
     for (const broken of ['{', '[]', '{"plugins": 5}', '"x"']) {
       await box.write('from/.claude-plugin/marketplace.json', broken);
-      expect((await box.run('install', from, { plugin: ['a'] })).error).toMatch(/^plugin_(?:invalid|not_found): /);
+      expect((await box.run('install', from, { plugin: ['a'] })).error).toMatch(
+        /^plugin_invalid: its .*marketplace\.json cannot be used: /,
+      );
       expect((await box.run('install', from, { skill: ['a'], force: true })).error).toBe('');
       const all = await box.run('install', from, { all: true, force: true });
       expect([all.code, all.text]).toEqual([0, expect.stringMatching(/marketplace\.json cannot be used: /)]);
     }
+  });
+
+  it('S83 one plugin that is badly written is refused alone, and each that brings nothing says so', async () => {
+    const box = await installSandbox({
+      ...market(
+        { name: 'good', source: './good' },
+        { name: 'torn', source: './torn' },
+        { name: 'empty', source: './empty' },
+        { name: 'greedy', source: './good', skills: ['../other'] },
+        { name: 'absolute', source: './good', commands: '/etc/passwd' },
+        { name: 5, source: './empty' },
+      ),
+      ...plugin('good'),
+      'from/good/skills/a/SKILL.md': skillText({ name: 'a' }),
+      'from/torn/.claude-plugin/plugin.json': '{',
+      'from/torn/skills/b/SKILL.md': skillText({ name: 'b' }),
+      'from/empty/readme.md': 'x',
+      'from/other/SKILL.md': skillText({ name: 'other' }),
+    });
+    const from = path.join(box.project, 'from');
+    const named = { plugin: ['torn', 'good', 'greedy', 'empty'], yes: true };
+    const { code, error, text } = await box.run('install', from, named);
+    expect([code, error, box.skills()]).toEqual([0, '', ['a']]);
+    expect(text).toContain('a: installed\n');
+    expect(text).toMatch(/pith: plugin torn was not installed: its torn\/\.claude-plugin\/plugin\.json cannot be used: /);
+    expect(text).toContain(
+      'pith: plugin greedy was not installed: its plugin \'greedy\' cannot be taken: its path "../other" leads out of it',
+    );
+    expect(text).toContain(
+      "pith: plugin empty was not installed: its plugin 'empty' holds no skill, command or agent; ask its author to fix it",
+    );
+    expect((await box.run('install', from, { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' holds no skill/);
+    expect((await box.run('install', from, { plugin: ['absolute'] })).error).toMatch(
+      /^plugin_invalid: .*its path "\/etc\/passwd" leads out/,
+    );
+    const { json } = await box.run('install', from, { all: true, yes: true, force: true, json: true });
+    const { skills, others } = json as unknown as Report;
+    expect(skills.map(({ id, state }) => [id, state])).toEqual([
+      ['a', 'installed'],
+      ['other', 'installed'],
+      ['b', 'installed'],
+    ]);
+    expect(others.map(({ id, state }) => [id, state])).toEqual(['torn', 'empty', 'greedy', 'absolute', ''].map((id) => [id, 'refused']));
+  });
+
+  it('S83 plugins are listed and not installed without a choice, also where there is one skill or none', async () => {
+    const box = await installSandbox({
+      ...plugin('one'),
+      'from/one/skills/a/SKILL.md': skillText({ name: 'a' }),
+      'from/one/commands/hi.md': 'Say hi.\n',
+      ...plugin('none', { description: 'Evil\n\u001b[2Jname' }),
+      'from/none/commands/ho.md': 'Say ho.\n',
+    });
+    const one = await box.run('install', path.join(box.project, 'from/one'), { yes: true });
+    expect(one.error).toMatch(/^skill_choice_needed: it holds 1 skill and 1 plugin .*--plugin NAME.*--all/);
+    const none = await box.run('install', path.join(box.project, 'from/none'), { yes: true });
+    expect(none.error).toMatch(/^skill_choice_needed: it holds 1 plugin /);
+    expect(none.text.split('\n')).toEqual([expect.stringMatching(/^PLUGIN/), expect.stringMatching(/^none +\. +Evil \\x1b\[2Jname$/)]);
+    expect([box.skills(), existsSync(path.join(box.sandbox, 'recipes'))]).toEqual([[], false]);
+    const all = await box.run('install', path.join(box.project, 'from/none'), { all: true });
+    expect([all.error, all.text.split('\n').slice(-2)]).toEqual([
+      '',
+      ['recipe ho: installed; see pith recipes show ho', 'Installed ho into the sandbox.'],
+    ]);
   });
 
   it.skipIf(!hasGit)(

@@ -98,6 +98,16 @@ describe('skills install from a zip archive (S83)', () => {
     expect([box.skills(), box.lock()]).toEqual([[], {}]);
   });
 
+  it('S83 a SKILL.md that is damaged refuses its own skill, and holds up no other', async () => {
+    const box = await installSandbox();
+    const zip = path.join(box.project, 'a.zip');
+    await writeFile(zip, zipOf([{ name: 'broken/SKILL.md', text: skillText({ name: 'broken' }), saysCrc: 1 }, SKILL]));
+    const { error, code, text } = await box.run('install', zip, { all: true, yes: true });
+    expect([error, code, box.skills()]).toEqual(['', 0, ['letters']]);
+    expect(text).toContain('pith: broken was not installed: the contents of "broken/SKILL.md" are damaged; fetch the archive again');
+    expect((await box.run('install', zip, { skill: ['letters'], force: true })).error).toBe('');
+  });
+
   it('S83 refuses what is no archive', async () => {
     const box = await installSandbox({ 'a.zip': 'not a zip' });
     expect((await box.run('install', path.join(box.project, 'a.zip'))).error).toMatch(

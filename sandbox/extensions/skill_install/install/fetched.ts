@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { constants, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { type Clock, PithError } from 'pith';
+import { type Clock, messageOf, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { checkNames, type Listing, type OriginEntry, refused } from './entry.ts';
 import type { Origin } from './origin.ts';
 import { folderTree } from '@pith/skill-files';
@@ -83,10 +84,19 @@ async function openFolderOrigin(folder: string): Promise<Listing> {
     commit: null,
     name: { text: path.basename(folder), sure: true },
     async *read(wanted) {
-      for (const entry of wanted) {
-        const handle = await open(path.join(folder, entry.path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-        yield { entry, chunks: handle.createReadStream() };
-      }
+      for (const entry of wanted) yield { entry, chunks: contentsOf(folder, entry) };
     },
   };
+}
+
+async function* contentsOf(folder: string, { path: name }: OriginEntry): AsyncGenerator<Uint8Array, void> {
+  try {
+    const handle = await open(path.join(folder, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    yield* handle.createReadStream() as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw new PithError('origin_refused', `its ${printableLine(name)} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+      cure: 'make it readable, or take the others',
+    });
+  }
 }

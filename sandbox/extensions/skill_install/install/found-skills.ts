@@ -24,7 +24,7 @@ interface Folder {
 export async function foundSkills(listing: Listing, below = ''): Promise<readonly FoundSkill[]> {
   const { entries, name } = listing;
   const folders = outermost(entries, below);
-  const texts = new Map<string, string>();
+  const texts = new Map<string, string | PithError>();
   const readable = folders.filter(({ problem }) => problem === null).map(({ file }) => file);
   for await (const { entry, chunks } of listing.read(readable)) texts.set(entry.path, await textOf(chunks));
   const top = topOf(entries);
@@ -32,7 +32,8 @@ export async function foundSkills(listing: Listing, below = ''): Promise<readonl
   for (const { path, file, problem } of folders) {
     const own = path === '' ? name.text : path.slice(path.lastIndexOf('/') + 1);
     const about = { id: own, file: `/${file.path}`, mode: 'load', size: file.size } as const;
-    const { fields } = await parseSkillFile(texts.get(file.path) ?? '', about);
+    const text = texts.get(file.path) ?? '';
+    const { fields } = await parseSkillFile(typeof text === 'string' ? text : '', about);
     // The top of a repository or archive is called after its file: what the skill itself says is better.
     const id = !name.sure && (path === '' || path === top) && isSkillName(fields.name) ? fields.name : own;
     const prefix = path === '' ? '' : `${path}/`;
@@ -41,7 +42,7 @@ export async function foundSkills(listing: Listing, below = ''): Promise<readonl
       path,
       description: fields.description,
       entries: entries.filter((entry) => entry.path.startsWith(prefix)),
-      problem,
+      problem: problem ?? (typeof text === 'string' ? null : text),
     });
   }
   return found;
@@ -128,13 +129,19 @@ function isSkillName(name: string): boolean {
   return name.length <= 64 && /^[\p{Ll}\p{Lo}\p{N}]+(?:-[\p{Ll}\p{Lo}\p{N}]+)*$/u.test(name);
 }
 
-async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+/** Of one file, or why it cannot be read. */
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | PithError> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > FILE_LIMIT) throw refused(`a SKILL.md is larger than ${FILE_LIMIT / 1024} KiB`);
-    parts.push(chunk);
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > FILE_LIMIT) throw refused(`a SKILL.md is larger than ${FILE_LIMIT / 1024} KiB`);
+      parts.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof PithError && error.code === 'origin_refused') return error; // a fault of this file alone
+    throw error;
   }
   return Buffer.concat(parts).toString('utf8');
 }

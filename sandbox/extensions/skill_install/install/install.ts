@@ -9,11 +9,11 @@ import { folded, type Listing } from './entry.ts';
 import { withListing } from './fetched.ts';
 import { chosenSkills, type FoundSkill, foundSkills, unusable } from './found-skills.ts';
 import { type Origin, originOf } from './origin.ts';
-import { type Outcome, report } from './outcome.ts';
+import { type Outcome, report, whereTo } from './outcome.ts';
 import { installedIn, placeOf, type Staging, withStaging } from './places.ts';
 import { partsOf, type PluginPart, stagePart } from './plugin-parts.ts';
 import { partPlace } from './part-place.ts';
-import { chosenPlugins, type Plugin, pluginsIn, skillsOf } from './plugins.ts';
+import { chosenPlugins, type Plugin, pluginsIn, pluginThere, skillsOf } from './plugins.ts';
 import { decisions, printPreview } from './preview.ts';
 import { type StagedItem, type StagedSkill, stageSkill } from './staged-skill.ts';
 
@@ -35,10 +35,16 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-/** What is wanted of one origin. */
-interface Wanted {
+/** One origin that is open. */
+interface Opened {
   readonly origin: Origin;
   readonly listing: Listing;
+  readonly found: readonly FoundSkill[];
+}
+
+/** What is wanted of it. */
+interface Wanted extends Opened {
+  readonly plugins: readonly Plugin[];
   readonly skills: readonly FoundSkill[];
   readonly parts: readonly PluginPart[];
 }
@@ -54,34 +60,30 @@ export async function installSkills(request: InstallRequest, context: InstallCon
   let commit: string | null = null;
   // What a person typed a moment ago may lie anywhere.
   await fetched(origin, place, { asking, allow: [origin.location] }, async (listing, staging) => {
-    const { wanted, plugins } = await choose(listing, origin, asking);
+    const wanted = await choose({ origin, listing, found: await foundSkills(listing, origin.path) }, asking);
     commit = listing.commit;
-    others = plugins.filter(({ elsewhere }) => elsewhere !== null);
-    outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
+    others = wanted.plugins.filter(({ elsewhere }) => elsewhere !== null);
+    outcomes.push(...(await outcomesOf(staging, wanted, asking)));
   });
-  for (const plugin of others) {
-    if (!request.plugins.includes(plugin.name)) outcomes.push(skippedPlugin(plugin));
-    else outcomes.push(...(await outcomesElsewhere(plugin, place, asking)));
-  }
+  for (const plugin of others)
+    outcomes.push(...(request.plugins.includes(plugin.name) ? await outcomesElsewhere(plugin, place, asking) : [skippedPlugin(plugin)]));
   return report(outcomes, { origin, commit, place, io });
 }
 
-/** Of a plugin in another repository. What was installed before is reported, whatever becomes of it. */
-async function outcomesElsewhere({ name, elsewhere }: Plugin, place: SkillPlace, asking: Asking): Promise<readonly Outcome[]> {
-  const [origin, outcomes]: [Origin, Outcome[]] = [elsewhere!, []];
+/** Of a plugin in another repository: where that cannot be fetched the plugin is refused, and what was installed before it stays. */
+async function outcomesElsewhere(plugin: Plugin, place: SkillPlace, asking: Asking): Promise<readonly Outcome[]> {
+  const { request, context, signal } = asking;
+  const origin = plugin.elsewhere!;
+  const outcomes: Outcome[] = [];
   try {
-    await fetched(origin, place, { asking, allow: asking.context.config.private_origins }, async (listing, staging) => {
-      const [own, ...more] = await pluginsIn(listing, origin.path ?? '');
-      const plugins = own === undefined || more.length > 0 ? [] : [own];
-      const skills = await foundSkills(listing, origin.path);
-      const chosen = plugins.length === 0 ? skills : skillsOf(skills, plugins);
-      const wanted = { origin, listing, skills: chosen, parts: partsOf(listing, plugins, skills) };
-      outcomes.push(...(await outcomesOf(staging, wanted, asking)), ...untaken(plugins));
+    await fetched(origin, place, { asking, allow: context.config.private_origins }, async (listing, staging) => {
+      const opened = { origin, listing, found: await foundSkills(listing, origin.path) };
+      outcomes.push(...(await outcomesOf(staging, ofPlugins(opened, [await pluginThere(listing, plugin)], request.skills), asking)));
     });
   } catch (error) {
-    asking.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (!(error instanceof PithError)) throw error;
-    outcomes.push(refusedPlugin(name, error));
+    outcomes.push(pluginOutcome(plugin, origin, 'refused', error));
   }
   return outcomes;
 }
@@ -97,43 +99,52 @@ async function fetched(
   await withStaging(context, place, open, signal);
 }
 
-async function choose(
-  listing: Listing,
-  origin: Origin,
-  { request: { skills, plugins: named, all }, io }: Asking,
-): Promise<{ readonly wanted: Wanted; readonly plugins: readonly Plugin[] }> {
+async function choose(opened: Opened, { request: { skills: ids, plugins: names, all }, io }: Asking): Promise<Wanted> {
+  const { origin, listing, found } = opened;
   // Who wants one skill is not held up by what a marketplace says.
-  const known = skills.length > 0 && named.length === 0 ? [] : await pluginsIn(listing, origin.path ?? '');
-  const found = await foundSkills(listing, origin.path);
+  const known = ids.length > 0 && names.length === 0 ? [] : await pluginsIn(listing, origin.path ?? '');
   try {
-    if (named.length > 0) {
-      const plugins = chosenPlugins(known, named);
-      const own = skillsOf(found, plugins.filter(isHere));
-      const chosen = skills.length === 0 ? own : chosenSkills(own, skills, false);
-      return {
-        wanted: { origin, listing, skills: chosen, parts: skills.length === 0 ? partsOf(listing, plugins.filter(isHere), found) : [] },
-        plugins,
-      };
-    }
-    const plugins = skills.length === 0 && all ? known : [];
-    const chosen = found.length === 0 && plugins.length > 0 ? [] : chosenSkills(found, skills, all);
-    return { wanted: { origin, listing, skills: chosen, parts: partsOf(listing, plugins.filter(isHere), found) }, plugins };
+    if (names.length > 0) return ofPlugins(opened, chosenPlugins(known, names), ids);
+    if (all && known.length > 0) return { ...ofPlugins(opened, known, []), skills: found };
+    if (known.some(({ problem }) => problem === null)) throw choiceNeeded(found.length, known.length);
+    return { ...opened, plugins: known, skills: chosenSkills(found, ids, all), parts: [] };
   } catch (error) {
-    const isChoice = error instanceof PithError && error.code === 'skill_choice_needed' && skills.length === 0;
-    if (isChoice) offer(found, known, origin, io);
-    if (!isChoice || known.length === 0) throw error;
-    throw new PithError('skill_choice_needed', `${error.message} and ${known.length === 1 ? '1 plugin' : `${known.length} plugins`}`, {
-      cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
-    });
+    if (error instanceof PithError && error.code === 'skill_choice_needed' && ids.length === 0) offer(opened, known, io);
+    throw error;
   }
+}
+
+function choiceNeeded(skills: number, plugins: number): PithError {
+  const held = [...(skills === 0 ? [] : [`${skills} skill${skills === 1 ? '' : 's'}`]), `${plugins} plugin${plugins === 1 ? '' : 's'}`];
+  return new PithError('skill_choice_needed', `it holds ${held.join(' and ')}`, {
+    cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
+  });
+}
+
+/** What these plugins bring, or of their skills those of these ids. */
+function ofPlugins(opened: Opened, given: readonly Plugin[], ids: readonly string[]): Wanted {
+  const { listing, found } = opened;
+  const holds = (plugin: Plugin) =>
+    plugin.unsupported.length > 0 || skillsOf(found, [plugin]).length > 0 || partsOf(listing, [plugin], found).length > 0;
+  const plugins = given.map((plugin) => (!isHere(plugin) || holds(plugin) ? plugin : { ...plugin, problem: nothingIn(plugin) }));
+  const here = plugins.filter(isHere);
+  const own = skillsOf(found, here);
+  if (ids.length === 0) return { ...opened, plugins, skills: own, parts: partsOf(listing, here, found) };
+  return { ...opened, plugins, skills: here.length === 0 ? [] : chosenSkills(own, ids, false), parts: [] };
 }
 
 function isHere({ elsewhere, problem }: Plugin): boolean {
   return elsewhere === null && problem === null;
 }
 
+function nothingIn({ name }: Plugin): PithError {
+  return new PithError('plugin_invalid', `its plugin '${printableLine(name)}' holds no skill, command or agent`, {
+    cure: 'ask its author to fix it',
+  });
+}
+
 /** What could have been chosen. */
-function offer(found: readonly FoundSkill[], plugins: readonly Plugin[], origin: Origin, io: CommandIO): void {
+function offer({ origin, found }: Opened, plugins: readonly Plugin[], io: CommandIO): void {
   const print = (rows: readonly (readonly string[])[], ...columns: readonly string[]) => {
     if (rows.length > 0) io.print(renderTable(rows, textColumns(columns), widthOf(io)));
   };
@@ -157,7 +168,9 @@ function offer(found: readonly FoundSkill[], plugins: readonly Plugin[], origin:
   });
 }
 
-async function outcomesOf(staging: Staging, { skills, parts, listing, origin }: Wanted, asking: Asking): Promise<readonly Outcome[]> {
+async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Promise<readonly Outcome[]> {
+  const { skills, parts, plugins, listing, origin } = chosen;
+  const source = { origin, commit: listing.commit };
   const { request, context, io, signal } = asking;
   const { place } = staging;
   const [taken, partsIn] = [await takenIn(context, place, request.force), partPlace(context, place)];
@@ -165,6 +178,7 @@ async function outcomesOf(staging: Staging, { skills, parts, listing, origin }: 
   const ready = new Map<FoundSkill | PluginPart, StagedItem>();
   const refuse = (wanted: FoundSkill | PluginPart, kind: Outcome['kind'], state: Outcome['state'], error: PithError) =>
     outcomes.set(wanted, {
+      ...source,
       kind,
       id: wanted.id,
       from: 'entry' in wanted ? wanted.entry.path : wanted.path,
@@ -197,7 +211,7 @@ async function outcomesOf(staging: Staging, { skills, parts, listing, origin }: 
   const decided = await decisions([...ready.values()], {
     io,
     yes: request.yes,
-    question: (what) => `Install ${what} into ${place.label}?`,
+    question: (what) => `Install ${what} into ${whereTo([...ready.values()], place)}?`,
   });
   const agreed = new Set([...ready].filter(([, item]) => decided.get(item) === true).map(([wanted]) => wanted));
   const installedAt = new Date(context.clock.now()).toISOString();
@@ -218,9 +232,9 @@ async function outcomesOf(staging: Staging, { skills, parts, listing, origin }: 
     const decision = decided.get(item)!;
     const error = decision instanceof PithError ? decision : agreed.has(wanted) && item.kind !== 'skill' ? await partsIn.put(item) : null;
     const state = error !== null ? 'refused' : agreed.has(wanted) ? 'installed' : 'declined';
-    outcomes.set(wanted, { kind: item.kind, id: item.id, from: item.path, item, place: placeFor(item), state, error });
+    outcomes.set(wanted, { ...source, kind: item.kind, id: item.id, from: item.path, item, place: placeFor(item), state, error });
   }
-  return [...skills, ...parts].map((wanted) => outcomes.get(wanted)!);
+  return [...[...skills, ...parts].map((wanted) => outcomes.get(wanted)!), ...plugins.flatMap((plugin) => ofPlugin(plugin, origin))];
 }
 
 /** What lies in the staging folder, or why it is not installed. Rejects where that is no fault of its own. */
@@ -237,27 +251,26 @@ async function good<T extends StagedItem>(
   }
 }
 
-function refusedPlugin(name: string, error: PithError): Outcome {
-  return { kind: 'plugin', id: name, from: '', item: null, place: null, state: 'refused', error };
+function skippedPlugin(plugin: Plugin): Outcome {
+  const origin = plugin.elsewhere!;
+  const error = new PithError('plugin_elsewhere', `it lies in ${printableLine(origin.location)}`, {
+    cure: `take it with --plugin ${printableLine(plugin.name)}`,
+  });
+  return pluginOutcome(plugin, origin, 'skipped', error);
 }
 
-function skippedPlugin({ name, elsewhere }: Plugin): Outcome {
-  const error = new PithError('plugin_elsewhere', `it lies in ${printableLine(elsewhere!.location)}`, {
-    cure: `take it with --plugin ${printableLine(name)}`,
-  });
-  return { kind: 'plugin', id: name, from: '', item: null, place: null, state: 'skipped', error };
+/** What is said of a plugin beside its skills and parts. */
+function ofPlugin(plugin: Plugin, origin: Origin): readonly Outcome[] {
+  const { unsupported, problem } = plugin;
+  if (problem !== null) return [pluginOutcome(plugin, origin, 'refused', problem)];
+  if (unsupported.length === 0) return [];
+  const cure = unsupported.includes('MCP servers') ? 'set MCP servers up by hand, as docs/mcp.md says' : 'do without them';
+  const error = new PithError('plugin_part_unsupported', `it also has ${unsupported.join(', ')}, for which Pith has no place`, { cure });
+  return [pluginOutcome(plugin, origin, 'skipped', error)];
 }
 
-/** What of plugins cannot be taken. */
-function untaken(plugins: readonly Plugin[]): readonly Outcome[] {
-  return plugins.flatMap(({ name, folder, unsupported, problem }): readonly Outcome[] => {
-    const plain = { kind: 'plugin', id: name, from: folder, item: null, place: null } as const;
-    if (problem !== null) return [{ ...plain, state: 'refused', error: problem }];
-    if (unsupported.length === 0) return [];
-    const cure = unsupported.includes('MCP servers') ? 'set MCP servers up by hand, as docs/mcp.md says' : 'do without them';
-    const error = new PithError('plugin_part_unsupported', `it also has ${unsupported.join(', ')}, for which Pith has no place`, { cure });
-    return [{ ...plain, state: 'skipped', error }];
-  });
+function pluginOutcome({ name, folder }: Plugin, origin: Origin, state: 'refused' | 'skipped', error: PithError): Outcome {
+  return { kind: 'plugin', id: name, from: folder, origin, commit: null, item: null, place: null, state, error };
 }
 
 export function changeOf(staging: Staging, { id, directory }: StagedSkill, entry: InstalledSkill): SkillChange {

@@ -18,6 +18,7 @@ export interface Origin {
 export function originOf(given: string, ref: string | undefined, directory: string): Origin {
   if (ref !== undefined) checkRef(ref);
   const origin = isAddress(given) ? addressOf(given, ref) : (placeOf(given, ref, directory) ?? repositoryOf(given, ref));
+  if (origin.ref !== undefined) checkRef(origin.ref);
   if (ref !== undefined && origin.kind !== 'git')
     throw new PithError('usage', '--ref is for git repositories', { where: given, cure: 'leave it out' });
   return origin;
@@ -48,7 +49,7 @@ function isAddress(given: string): boolean {
 
 function addressOf(given: string, ref: string | undefined): Origin {
   if (given.length > 2000 || /[\s\p{Cc}]/u.test(given)) throw unknown(given, 'it is no address');
-  if (SCP.test(given)) return git(given, ref);
+  if (SCP.test(given)) return withRef(given, ref);
   if (!PROTOCOL.test(given)) throw unknown(given, 'its protocol is not among http, https, ssh, git and file');
   const plain = given.replace(/^git\+/i, '');
   const address = URL.canParse(plain) ? new URL(plain) : null;
@@ -58,17 +59,32 @@ function addressOf(given: string, ref: string | undefined): Origin {
   if (address.protocol.startsWith('http')) address.username = '';
   if (/^https?:$/.test(address.protocol) && /\.zip$/i.test(address.pathname)) return { kind: 'zip', location: address.href };
   const page = /^(\/[^/]+\/[^/]+?)(?:\/-)?\/tree\/([^/]+)(?:\/(.+?))?\/?$/.exec(address.pathname);
-  if (page === null || !address.protocol.startsWith('http')) return git(address.href, ref);
+  if (page === null || !address.protocol.startsWith('http')) return withRef(address.href, ref);
   const [, repository = '', branch = '', folder] = page.map((part) => (part === undefined ? part : decode(part, given)));
   checkRef(branch);
   address.pathname = repository;
+  address.hash = ''; // a heading of the page
   return { ...git(address.href, ref ?? branch), ...(folder === undefined ? {} : { path: folder }) };
 }
 
-/** `owner/repo`, as GitHub names repositories. A folder of that name counts first. */
+/** `owner/repo`, as GitHub names repositories, with `@ref` or `#ref`. A folder of that name counts first. */
 function repositoryOf(given: string, ref: string | undefined): Origin {
-  if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,38}\/(?!\.+$)[\w.-]{1,100}$/.test(given)) throw unknown(given, 'there is no such folder or file');
-  return git(`https://github.com/${given.replace(/\.git$/, '')}`, ref);
+  const [, name, written] = /^([A-Za-z0-9][A-Za-z0-9-]{0,38}\/(?!\.+(?:[@#]|$))[\w.-]{1,100})(?:[@#](.+))?$/.exec(given) ?? [];
+  if (name === undefined) throw unknown(given, 'there is no such folder or file');
+  return git(`https://github.com/${name.replace(/\.git$/, '')}`, oneRef(given, written, ref));
+}
+
+/** The address of a repository, which may end in `#ref`. */
+function withRef(given: string, ref: string | undefined): Origin {
+  const cut = given.indexOf('#');
+  if (cut < 0) return git(given, ref);
+  return git(given.slice(0, cut), oneRef(given, decode(given.slice(cut + 1), given), ref));
+}
+
+function oneRef(given: string, written: string | undefined, ref: string | undefined): string | undefined {
+  if (written === undefined || written === ref) return ref;
+  if (ref === undefined) return written;
+  throw new PithError('usage', `--ref ${JSON.stringify(ref)} and the address name two`, { where: given, cure: 'leave one of them out' });
 }
 
 /** null: there is nothing of that name. */

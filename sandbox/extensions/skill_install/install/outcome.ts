@@ -2,7 +2,7 @@ import type { CommandIO, JsonValue, PithError } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import type { Origin } from './origin.ts';
-import { previewJson } from './preview.ts';
+import { countOf, previewJson } from './preview.ts';
 import type { StagedItem } from './staged-skill.ts';
 
 /** What became of one thing that was to be installed. */
@@ -12,6 +12,8 @@ export interface Outcome {
   readonly id: string;
   /** Its folder or file in the origin. */
   readonly from: string;
+  readonly origin: Origin;
+  readonly commit: string | null;
   /** null where it could not be looked at. */
   readonly item: StagedItem | null;
   /** Where it was, or would have been, put. */
@@ -37,39 +39,52 @@ export function report(
     source: place.source,
     origin: { ...origin },
     commit,
-    skills: outcomes.filter(({ kind }) => kind === 'skill').map(outcomeJson),
-    others: outcomes.filter(({ kind }) => kind !== 'skill').map(outcomeJson),
+    skills: outcomes.filter(({ kind }) => kind === 'skill').map((outcome) => outcomeJson(outcome, origin)),
+    others: outcomes.filter(({ kind }) => kind !== 'skill').map((outcome) => outcomeJson(outcome, origin)),
   });
   const [only, ...more] = outcomes;
   if (only?.error && more.length === 0) throw only.error;
-  for (const { kind, id, error, state } of outcomes) {
-    if (error === null) continue;
-    const what = `${kind === 'skill' ? '' : `${kind} `}${printableLine(id)}`;
-    const end = kind === 'plugin' && state === 'skipped' ? '' : ' was not installed';
-    io.error(
-      `pith: ${what}${end}: ${error.message}${error.where === undefined ? '' : ` (${error.where})`}${error.cure === undefined ? '' : `; ${error.cure}`}`,
-    );
-  }
+  for (const outcome of outcomes)
+    if (outcome.error !== null) io.error(errorLine(outcome, outcome.error));
+    else if (more.length > 0 || outcome.kind !== 'skill') io.print(`${nameOf(outcome)}: ${outcome.state}${hintOf(outcome)}`);
   if (installed.length === 0) {
-    io.print(
-      outcomes.length === 0 ? 'Nothing was installed: what was chosen brings no skill, command or agent.' : 'Nothing was installed.',
-    );
+    io.print('Nothing was installed.');
     return 1;
   }
-  const skills = installed.filter(({ kind }) => kind === 'skill').map(({ id }) => id);
-  const all = outcomes.filter(({ kind }) => kind === 'skill').length;
-  const of = skills.length === all ? '' : `, ${skills.length} of ${all} skills`;
-  if (skills.length > 0)
-    io.print(`Installed ${skills.join(', ')} into ${place.label}${commit === null ? '' : ` (commit ${commit.slice(0, 12)})`}${of}.`);
-  for (const { kind, id } of installed)
-    if (kind === 'recipe') io.print(`Installed the recipe ${id}: see pith recipes show ${id}`);
-    else if (kind === 'agent') io.print(`Installed the agent ${id}: see pith agents list`);
-  if (!io.quiet && skills.length > 0) io.print(`Look at it with: pith skills show ${skills[0]}`);
+  const items = installed.flatMap(({ item }) => item ?? []);
+  const commits = new Set(installed.map((one) => one.commit));
+  const [one] = commits.size === 1 ? commits : [];
+  const rest = outcomes.filter(({ kind, state }) => kind !== 'plugin' && state !== 'installed').length;
+  const what = items.length === 1 ? printableLine(items[0]!.id) : countOf(items);
+  const not = rest === 0 ? '' : `; ${rest} ${rest === 1 ? 'was' : 'were'} not`;
+  io.print(`Installed ${what} into ${whereTo(items, place)}${one ? ` (commit ${one.slice(0, 12)})` : ''}${not}.`);
+  const skill = items.find(({ kind }) => kind === 'skill');
+  if (!io.quiet && skill !== undefined) io.print(`Look at it with: pith skills show ${skill.id}`);
   return 0;
 }
 
-function outcomeJson({ kind, id, from, item, place, state, error }: Outcome): JsonValue {
-  const shown = item === null || place === null ? { kind, id } : previewJson(item, place);
+/** Recipes and agents have folders of their own. */
+export function whereTo(items: readonly StagedItem[], { label }: SkillPlace): string {
+  return items.every(({ kind }) => kind === 'skill') ? label : 'the sandbox';
+}
+
+function nameOf({ kind, id }: Outcome): string {
+  return `${kind === 'skill' ? '' : `${kind} `}${printableLine(id)}`;
+}
+
+function hintOf({ kind, id, state }: Outcome): string {
+  if (state !== 'installed' || kind === 'skill') return '';
+  return kind === 'recipe' ? `; see pith recipes show ${id}` : '; see pith agents list';
+}
+
+function errorLine(outcome: Outcome, { message, where, cure }: PithError): string {
+  const end = outcome.kind === 'plugin' && outcome.state === 'skipped' ? '' : ' was not installed';
+  return `pith: ${nameOf(outcome)}${end}: ${message}${where === undefined ? '' : ` (${where})`}${cure === undefined ? '' : `; ${cure}`}`;
+}
+
+function outcomeJson({ kind, id, from, origin, commit, item, place, state, error }: Outcome, asked: Origin): JsonValue {
+  const elsewhere = origin === asked ? {} : { origin: { ...origin }, ...(commit === null ? {} : { commit }) };
+  const shown = { ...(item === null || place === null ? { kind, id } : previewJson(item, place)), ...elsewhere };
   if (error === null) return { ...shown, from, state };
   const { code, message, where, cure } = error;
   return {

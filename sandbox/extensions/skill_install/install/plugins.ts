@@ -12,6 +12,8 @@ export interface Plugin {
   readonly folder: string;
   /** Where else it lies; null: in this origin. */
   readonly elsewhere: Origin | null;
+  /** What its marketplace says of it. */
+  readonly entry: Json;
   /** Folders of skills, or of folders of skills, in this origin; null: all that are in the plugin's. */
   readonly skills: readonly string[] | null;
   /** Files or folders of files, in this origin. */
@@ -26,7 +28,7 @@ export interface Plugin {
 type Json = Readonly<Record<string, unknown>>;
 
 const MARK = '.claude-plugin';
-const NOTHING = { description: '', elsewhere: null, skills: [], commands: [], agents: [], unsupported: [] } as const;
+const NOTHING = { description: '', elsewhere: null, entry: {}, skills: [], commands: [], agents: [], unsupported: [] } as const;
 const MOST_BYTES = 512 * 1024;
 const MOST = 2000;
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
@@ -37,48 +39,50 @@ export async function pluginsIn(listing: Listing, below: string): Promise<readon
     return await listedIn(listing, below);
   } catch (error) {
     if (!(error instanceof PithError) || error.code !== 'plugin_invalid') throw error;
-    return [{ ...NOTHING, name: below === '' ? MARK : below, folder: below, problem: error }];
+    return [{ ...NOTHING, name: MARK, folder: below, problem: error }];
   }
+}
+
+/** A plugin that lies elsewhere, once that is open. What its marketplace says of it counts there too. */
+export async function pluginThere(listing: Listing, { entry, elsewhere }: Plugin): Promise<Plugin> {
+  return pluginAt(listing, placesIn(listing), elsewhere?.path ?? '', { ...entry, source: './' });
 }
 
 async function listedIn(listing: Listing, below: string): Promise<readonly Plugin[]> {
   const places = placesIn(listing);
   const market = await readJson(listing, joined(below, `${MARK}/marketplace.json`));
   if (market === null) {
-    const manifest = await readJson(listing, joined(below, `${MARK}/plugin.json`));
-    return manifest === null ? [] : [pluginOf(places, below, {}, manifest)];
+    if (!places.has(joined(below, `${MARK}/plugin.json`))) return [];
+    const only = await pluginAt(listing, places, below, {});
+    return [only.problem === null ? only : { ...only, name: MARK }];
   }
   const { plugins, metadata } = market;
   if (!Array.isArray(plugins)) throw invalid(joined(below, `${MARK}/marketplace.json`), "it has no list 'plugins'");
   if (plugins.length > MOST) throw invalid(joined(below, `${MARK}/marketplace.json`), `it lists more than ${MOST} plugins`);
   const root = text((metadata as Json | undefined)?.['pluginRoot']) ?? '';
   const found: Plugin[] = [];
-  for (const entry of plugins as readonly unknown[]) {
-    if (typeof entry !== 'object' || entry === null) continue;
-    const { source } = entry as Json;
-    const isElsewhere = typeof source === 'object' && source !== null;
-    const folder = typeof source === 'string' ? insideOf(below, root, source) : isElsewhere ? below : null;
-    const manifest = typeof source === 'string' && folder !== null ? await readJson(listing, joined(folder, `${MARK}/plugin.json`)) : null;
-    found.push(pluginOf(places, folder, entry as Json, manifest ?? {}));
-  }
+  for (const entry of plugins as readonly unknown[])
+    if (typeof entry === 'object' && entry !== null)
+      found.push(await pluginAt(listing, places, `${below}/${root}`, { source: null, ...entry }));
   return found;
 }
 
-/** Those of that name. Throws `plugin_not_found`. */
+/** Those of that name. Throws `plugin_not_found`, and `plugin_invalid` where the list of them cannot be read. */
 export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly string[]): readonly Plugin[] {
   return [...new Set(wanted)].map((name) => {
     const found = plugins.find((plugin) => plugin.name === name);
-    if (found?.problem) throw found.problem;
     if (found !== undefined) return found;
+    const unread = plugins.find((plugin) => plugin.name === MARK);
+    if (unread?.problem) throw unread.problem;
     const names = plugins.map((plugin) => plugin.name);
     throw new PithError('plugin_not_found', `it holds no plugin '${printableLine(name)}'${didYouMean(name, names)}`, {
       cure:
         names.length === 0
           ? 'it has neither marketplace.json nor plugin.json: leave --plugin out'
-          : `it holds ${names
+          : `without --plugin they are listed; it holds ${names
               .slice(0, 20)
               .map((one) => printableLine(one))
-              .join(', ')}`,
+              .join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`,
     });
   });
 }
@@ -90,37 +94,51 @@ export function skillsOf(found: readonly FoundSkill[], plugins: readonly Plugin[
 
 /** Files of an origin that are, or lie in, one of these places, as `.md`. */
 export function filesIn({ entries }: Listing, places: readonly string[]): readonly OriginEntry[] {
-  return entries.filter(({ path }) => /\.md$/i.test(path) && places.some((place) => isIn(path, place)));
+  if (places.length === 0) return [];
+  return entries.filter(({ path }) => places.some((place) => isIn(path, place)) && /\.md$/i.test(path));
 }
 
-function pluginOf(places: ReadonlySet<string>, folder: string | null, entry: Json, manifest: Json): Plugin {
-  const name = text(entry['name']) ?? text(manifest['name']) ?? '';
-  const description = text(entry['description']) ?? text(manifest['description']) ?? '';
-  const plain = { ...NOTHING, name, description, folder: folder ?? '' };
-  if (!NAME.test(name)) return { ...plain, problem: refuse(name, 'its name is missing, or no name') };
-  if (folder === null)
-    return {
-      ...plain,
-      problem: refuse(
-        name,
-        entry['source'] === undefined ? 'it has no source' : `its source ${JSON.stringify(entry['source'])} leads out of the repository`,
-      ),
-    };
-  if (typeof entry['source'] === 'object' && entry['source'] !== null) {
-    const elsewhere = elsewhereOf(entry['source'] as Json);
-    return { ...plain, elsewhere, problem: elsewhere === null ? refuse(name, 'its source is of a kind that is not known here') : null };
+/** Of an entry whose source is relative to `base`. What is wrong with it is its problem, and that of no other plugin. */
+async function pluginAt(listing: Listing, places: ReadonlySet<string>, base: string, entry: Json): Promise<Plugin> {
+  const { source = './' } = entry;
+  const name = text(entry['name']) ?? '';
+  const plain = { ...NOTHING, name, description: text(entry['description']) ?? '', folder: '', entry };
+  try {
+    if (typeof source === 'object' && source !== null) {
+      const elsewhere = elsewhereOf(source as Json);
+      if (elsewhere === null) throw refuse(name, 'its source is of a kind that is not known here');
+      checkName(name);
+      return { ...plain, elsewhere, problem: null };
+    }
+    const folder = typeof source === 'string' ? insideOf(base, source) : null;
+    if (folder === null)
+      throw refuse(name, source === null ? 'it has no source' : `its source ${JSON.stringify(source)} leads out of the repository`);
+    const manifest = (await readJson(listing, joined(folder, `${MARK}/plugin.json`))) ?? {};
+    return pluginOf(places, folder, entry, manifest);
+  } catch (error) {
+    if (error instanceof PithError && error.code === 'plugin_invalid') return { ...plain, problem: error };
+    throw error;
   }
-  const listed = (key: string): readonly string[] => [...paths(folder, entry[key]), ...paths(folder, manifest[key])];
+}
+
+function pluginOf(places: ReadonlySet<string>, folder: string, entry: Json, manifest: Json): Plugin {
+  const name = text(entry['name']) ?? text(manifest['name']) ?? '';
+  checkName(name);
   const has = (place: string) => places.has(joined(folder, place));
   const own = (place: string) => (has(place) ? [joined(folder, place)] : []);
-  const skills =
-    paths(folder, entry['skills']).length > 0 ? paths(folder, entry['skills']) : [...own('skills'), ...paths(folder, manifest['skills'])];
+  const listed = (about: Json, key: string) => paths(name, folder, about[key]);
+  const [inEntry, inManifest] = [listed(entry, 'skills'), listed(manifest, 'skills')];
+  const skills = inEntry.length > 0 ? inEntry : [...own('skills'), ...inManifest];
   const said = (key: string) => entry[key] !== undefined || manifest[key] !== undefined;
   return {
-    ...plain,
+    name,
+    description: text(entry['description']) ?? text(manifest['description']) ?? '',
+    folder,
+    elsewhere: null,
+    entry,
     skills: skills.length > 0 ? skills : null,
-    commands: [...own('commands'), ...listed('commands')],
-    agents: [...own('agents'), ...listed('agents')],
+    commands: [...own('commands'), ...listed(entry, 'commands'), ...listed(manifest, 'commands')],
+    agents: [...own('agents'), ...listed(entry, 'agents'), ...listed(manifest, 'agents')],
     unsupported: [
       ...(said('hooks') || has('hooks') ? ['hooks'] : []),
       ...(said('mcpServers') || has('.mcp.json') ? ['MCP servers'] : []),
@@ -129,6 +147,10 @@ function pluginOf(places: ReadonlySet<string>, folder: string | null, entry: Jso
     ],
     problem: null,
   };
+}
+
+function checkName(name: string): void {
+  if (!NAME.test(name)) throw refuse(name, 'its name is missing, or no name');
 }
 
 /** Where a source of a marketplace leads that is no folder of its own; null for what is not known. */
@@ -141,7 +163,7 @@ function elsewhereOf(source: Json): Origin | null {
         ? text(url)
         : null;
   if (address === null || !/^(?:https?|ssh|git):\/\/|^[\w.-]+@/i.test(address)) return null; // no folder of this machine
-  const folder = path === undefined ? undefined : insideOf('', '', text(path) ?? '..');
+  const folder = path === undefined ? undefined : insideOf('', text(path) ?? '..');
   if (folder === null) return null;
   try {
     const origin = originOf(address, text(sha) ?? text(ref) ?? undefined, '/');
@@ -151,22 +173,24 @@ function elsewhereOf(source: Json): Origin | null {
   }
 }
 
-/** A list of paths, or one, relative to the plugin. What leads out is left out. */
-function paths(folder: string, value: unknown): readonly string[] {
+/** A list of paths, or one, relative to the plugin. Throws `plugin_invalid` for one that leads out. */
+function paths(name: string, folder: string, value: unknown): readonly string[] {
   const given =
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.values(value).map((one) => (one as Json | null)?.['source'])
       : [value].flat();
-  return given.flatMap((one) => (typeof one === 'string' ? (insideOf(folder, '', one) ?? []) : []));
+  return given.flatMap((one) => {
+    if (typeof one !== 'string') return [];
+    const inside = insideOf(folder, one);
+    if (inside === null) throw refuse(name, `its path ${JSON.stringify(one)} leads out of it`);
+    return [inside];
+  });
 }
 
-/** null for what leads out of the origin. */
-function insideOf(...parts: readonly string[]): string | null {
-  const names = parts
-    .join('/')
-    .split('/')
-    .filter((name) => name !== '' && name !== '.');
-  return parts.at(-1)!.startsWith('/') || names.includes('..') || names.some((name) => name.includes('\\')) ? null : names.join('/');
+/** null for what leads out of `base`. */
+function insideOf(base: string, given: string): string | null {
+  const names = `${base}/${given}`.split('/').filter((name) => name !== '' && name !== '.');
+  return given.startsWith('/') || names.some((name) => name === '..' || name.includes('\\')) ? null : names.join('/');
 }
 
 /** Every file and folder. */

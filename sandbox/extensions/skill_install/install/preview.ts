@@ -29,7 +29,7 @@ export async function decisions(skills: readonly StagedItem[], { io, yes, questi
 }
 
 /** The one by its name, several by how many there are of each kind. */
-function countOf(items: readonly StagedItem[]): string {
+export function countOf(items: readonly StagedItem[]): string {
   if (items.length === 1) return `'${items[0]!.id}'`;
   const kinds = (['skill', 'recipe', 'agent'] as const).map((kind) => [kind, items.filter((item) => item.kind === kind).length] as const);
   const counts = kinds.filter(([, count]) => count > 0).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);

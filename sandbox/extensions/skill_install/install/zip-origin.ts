@@ -87,22 +87,15 @@ async function entriesOf(zip: ZipFile, packed: number): Promise<ZipEntry[]> {
 }
 
 async function* contentsOf(zip: ZipFile, wanted: readonly ZipEntry[]): ReturnType<Listing['read']> {
-  for (const entry of wanted) {
-    let stream: Readable;
-    try {
-      stream = await zip.openReadStreamPromise(entry.entry);
-    } catch (error) {
-      throw damaged(error);
-    }
-    stream.on('error', () => undefined); // also one that comes before somebody reads: the reader gets it
-    yield { entry, chunks: checked(stream, entry) };
-  }
+  for (const entry of wanted) yield { entry, chunks: checked(zip, entry) };
 }
 
 /** Says in the words of an archive what the stream finds. */
-async function* checked(stream: Readable, { entry, path: name }: ZipEntry): AsyncGenerator<Uint8Array, void> {
+async function* checked(zip: ZipFile, { entry, path: name }: ZipEntry): AsyncGenerator<Uint8Array, void> {
   let sum = 0;
+  let stream: Readable | null = null;
   try {
+    stream = await zip.openReadStreamPromise(entry);
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       sum = crc32(chunk, sum);
       yield chunk;
@@ -110,7 +103,7 @@ async function* checked(stream: Readable, { entry, path: name }: ZipEntry): Asyn
   } catch (error) {
     throw error instanceof PithError ? error : damaged(error);
   } finally {
-    stream.destroy();
+    stream?.destroy();
   }
   if (sum !== entry.crc32) throw refused(`the contents of ${JSON.stringify(name)} are damaged`, 'fetch the archive again');
 }
