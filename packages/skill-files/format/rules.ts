@@ -66,7 +66,7 @@ const BEGIN: Rule['cure'] = (_, id) =>
   `begin the file with the four lines \`---\`, \`name: ${nameToWrite('', id)}\`, \`description: What it does. Use when …\` and \`---\``;
 const NAME: Rule['cure'] = ({ detail }, id) => namingCure(detail, id);
 const DESCRIBE = 'write `description: What it does. Use when …`, in the words that people would use';
-const SHORTEN = 'say in one sentence what it does and in one when to use it, and move the rest below the frontmatter';
+const SHORTEN = 'write two sentences, `What it does. Use when …`, and move the rest below the frontmatter';
 const MOVE =
   'move detail into files such as `references/details.md`, each with a link where it is needed: `[details](references/details.md)`';
 const UTF_8 = 'save the file as UTF-8 without a byte order mark';
@@ -113,7 +113,7 @@ export const RULES: readonly Rule[] = [
     'yaml_too_large',
     FATAL,
     (what) => `has frontmatter with ${what}`,
-    'write each value as plain text after its key, or move it below the frontmatter',
+    'write each value as plain text, `key: value`, or move it below the frontmatter',
   ),
   rule('repaired_bom', ADVICE, () => 'begins with a byte order mark', UTF_8),
   rule('repaired_crlf', ADVICE, () => 'has CRLF line ends', LF),

@@ -206,7 +206,7 @@ function* similarDescriptions(skills: readonly LintedSkill[], linted: ReadonlySe
       const two = compared[index]!;
       const other = two.skill;
       const similarity = count / (own.size + two.said.size - count);
-      if (similarity < (isOneName(skill.id, other.id) ? SIMILAR.oneName : SIMILAR.otherNames)) continue;
+      if (similarity < SIMILAR.oneName || (similarity < SIMILAR.otherNames && !isOneName(skill.id, other.id))) continue;
       if (tells(one, two) && tells(two, one)) continue;
       const [first, second] = linted.has(other) ? [other, skill] : [skill, other];
       if (!linted.has(first)) continue;
@@ -237,8 +237,8 @@ function tells({ skill, name, said }: Compared, other: Compared): boolean {
 
 /** `pdf-form` and `pdf-forms`, `review-code` and `code-review`, or a slip of one letter. */
 function isOneName(one: string, two: string): boolean {
-  const sorted = (name: string) => [...termsOf(name)].sort().join(' ');
-  return sorted(one) === sorted(two) || (one.length > 4 && slipsOf(one, [two]).length > 0);
+  const [words, others] = [one, two].map((name) => [...termsOf(name)].sort().join(' '));
+  return (words !== '' && words === others) || (one.length > 4 && slipsOf(one, [two]).length > 0);
 }
 
 function finding(first: LintedSkill, others: readonly (readonly [LintedSkill, number])[]): Diagnostic {

@@ -62,8 +62,8 @@ const LINK = /!?\[[^\]\n]{0,200}\]\(\s*<?([^)\s>]{1,300})>?(?:\s+"[^"\n]{0,200}"
 const CODE = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g;
 /** A path that begins with a folder that skills have; in code it names that file. */
 const PATH = /^(?:\.\/)?((?:references?|resources|templates|scripts|assets|toolsets)\/[\w./-]{1,200}\.\w{1,8})$/;
-/** Before a path of which the text only speaks. */
-const EXAMPLE = /\b(?:e\.g\.|for (?:example|instance)|such as|like|examples?:?)[^.!?]*$/i;
+/** Before a path that is an example, in the same sentence. */
+const EXAMPLE = /\b(?:e\.g\.|for (?:example|instance)|example:|such as|like)(?:[^.!?]|[.!?](?=\S))*$/i;
 /** Stands for a name that is not yet known. */
 const PLACEHOLDER =
   /[<>{}[\]*$|\u2026]|\.\.\.|YYYY|(?<![A-Za-z])(?:NN+|XX+|xxx+)(?![A-Za-z])|\bpath\/to\b|(?:^|\/)your[-_]|\bexample-|\bfoo\b|\bbar\b/;
@@ -129,12 +129,12 @@ function* namesIn(body: string): Iterable<{ readonly target: string; readonly li
       continue;
     }
     if (fence !== null) continue;
+    const prose = text.replace(CODE, (code) => '_'.repeat(code.length));
+    for (const match of prose.matchAll(LINK)) yield { target: match[1]!, line };
     for (const { 2: code, index } of text.matchAll(CODE)) {
       const target = PATH.exec(code!.trim())?.[1];
       if (target !== undefined && !EXAMPLE.test(text.slice(0, index))) yield { target, line };
     }
-    const prose = text.replace(CODE, (code) => '_'.repeat(code.length));
-    for (const match of prose.matchAll(LINK)) yield { target: match[1]!, line };
   }
 }
 

@@ -165,8 +165,83 @@ describe('skills lint (S81)', () => {
     });
     expect(found).toEqual([
       ['letters', 'warning', 'resource_unlinked', 1, expect.stringContaining("'references/orphan.md'")],
-      ['letters', 'warning', 'link_missing', 5, "names the file 'scripts/send.sh', which is not there"],
       ['letters', 'warning', 'link_missing', 5, "names the file 'references/forms.md', which is not there"],
+      ['letters', 'warning', 'link_missing', 5, "names the file 'scripts/send.sh', which is not there"],
+    ]);
+  });
+
+  it.each([
+    ['SKILL.md itself', 'See [this file](SKILL.md) and [again](./SKILL.md#top).'],
+    ['a link in code within a line', 'Write links as `[forms](references/forms.md)` or ``[a `b`](references/b.md)``.'],
+    ['an example of a path', 'Never run programs of the project (e.g. `a.b` or `scripts/deploy.sh`).'],
+    ['a code block in a code block', '````md\n```\n[no](references/no.md)\n```\n[no](references/no.md)\n````'],
+    ['a code block that another one seems to begin in', '```\n```js\n[no](references/no.md)\n```'],
+    ['a code block of an item of a list', '- ```md\n  [no](references/no.md)\n  ```'],
+    ...[
+      '<name>.md',
+      '{file}.py',
+      'path/to/a.md',
+      'YYYY-MM-DD.md',
+      'log_YYYY.md',
+      '*.md',
+      '$VAR/x.md',
+      '[name].md',
+      'step-NN.md',
+      'your-file.md',
+    ].map((name) => [name, `See [it](references/${name}), [it](${name}) and \`references/${name}\`.`]),
+  ])('S81 takes %s for no file that is missing', async (_, body) => {
+    expect((await lint({ 'letters/SKILL.md': skillText({ name: 'letters', description: letters, body }) })).found).toEqual([]);
+  });
+
+  it('S81 takes a name with a placeholder for all files that it fits', async () => {
+    const body = 'Read `references/step-N-*.md` in turn, then `references/<language>.md`.';
+    const file = skillText({ name: 'letters', description: letters, body });
+    const { found } = await lint({ 'letters/SKILL.md': file, 'letters/references/step-1-a.md': 'x', 'letters/references/french.md': 'x' });
+    expect(found).toEqual([]);
+  });
+
+  const forms = (kind: string) => `Fills in ${kind} forms with the data of a customer. Use when somebody wants a ${kind} form.`;
+
+  it.each([
+    ['names that say what the descriptions say', { 'pdf-forms': forms('PDF'), 'docx-forms': forms('DOCX') }, 0],
+    ['names that the descriptions do not speak of', { 'pdf-forms': forms('paper'), 'docx-forms': forms('paper') }, 1],
+    [
+      'nearly one name',
+      { 'fill-forms': forms('PDF'), 'form-fill': 'Fills in the PDF forms of customers, and stamps them. Use when asked.' },
+      1,
+    ],
+    ['two names', { 'fill-forms': forms('PDF'), customers: 'Fills in the PDF forms of customers, and stamps them. Use when asked.' }, 0],
+    ['each naming the other', { letters: `${letters} For lost post use post.`, post: `${letters} For late letters use letters.` }, 0],
+  ])('S81 looks at the names of skills that say nearly the same: %s', async (_, skills, count) => {
+    const files = Object.entries(skills).map(([name, description]) => [`${name}/SKILL.md`, skillText({ name, description })] as const);
+    const { found } = await lint(Object.fromEntries(files));
+    expect(found.filter(([, , code]) => code === 'description_similar')).toHaveLength(count);
+  });
+
+  it('S81 says with each advice what to write', async () => {
+    const { results } = await lint({
+      'letters/SKILL.md': skillText({
+        name: 'letters',
+        description: letters,
+        more: 'requires:\n  - walk\n',
+        body: '[a](references/Forms.md) [b](scripts/send.sh)',
+      }),
+      'letters/references/forms.md': 'x',
+      'post/SKILL.md': skillText({ name: 'post', description: letters, more: 'requires:\n  - nothing-alike\n' }),
+      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans of cities.', more: 'requires:\n  - tours\n' }),
+      'walks/references/towns.md': 'x',
+      'tours/SKILL.md': skillText({ name: 'tours', description: 'Plans tours. Use when asked.', more: 'requires:\n  - walks\n' }),
+    });
+    expect(results.flatMap(({ diagnostics }) => diagnostics.map(({ code, cure }) => `${code}: ${cure}`)).sort()).toEqual([
+      'description_similar: write in each description what it alone is for, here such as `Use for …; for … use post`, or make them one skill',
+      'link_missing: add `scripts/send.sh` beside SKILL.md, or remove what names it',
+      'link_missing: write `references/forms.md` in its place',
+      "requires_circle: remove `- tours` from the `requires:` of 'walks', or the like of another of them",
+      'requires_unknown: add a skill of that id, or remove the line `- nothing-alike`',
+      'requires_unknown: write `- walks` in its place, or remove the line `- walk`',
+      'resource_unlinked: write `[forms](references/forms.md)` in SKILL.md where it is needed, or remove the file',
+      'resource_unlinked: write `[towns](references/towns.md)` in SKILL.md where it is needed, or remove the file',
+      'when_to_use_missing: write `Use when …` at its end, in the words that people would use',
     ]);
   });
 

@@ -63,7 +63,9 @@ describe('the commands', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^quiet +disabled +team +~\d+ +it is off by default/));
     expect(lines).toContainEqual(expect.stringMatching(/^writing +offered +sandbox\/skills +~\d+ +1\.2\.0 +Writes/));
     expect(lines).toContainEqual(expect.stringMatching(/^writing +shadowed +team +~\d+ +shadowed by the one in sandbox\/skills$/));
-    expect(text).toContain(`${box.sandbox}/skills/bad/SKILL.md:1:1: error: has no description; write `);
+    expect(text).toContain(
+      `${box.sandbox}/skills/bad/SKILL.md:1:1: error: has no description; write \`description: What it does. Use when …\``,
+    );
   });
 
   it('S80 list --json has the pinned shape', async () => {

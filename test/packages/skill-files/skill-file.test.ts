@@ -96,6 +96,59 @@ describe('the format', () => {
     );
   });
 
+  it('S3 S81 every cure says what to write', () => {
+    const found = { code: 'x', detail: 'x y', wanted: '`x: y`' };
+    const cures = RULES.map(({ code, cure }) => [code, typeof cure === 'string' ? cure : cure(found, 'demo')] as const);
+    const imperative = /^(?:add|begin|correct|end|give|keep|leave|move|name|put|remove|rename|save|write) /;
+    expect(cures.filter(([, cure]) => !imperative.test(cure))).toEqual([]);
+    expect(cures.filter(([, cure]) => !/`[^`]+`/.test(cure)).map(([code]) => code)).toEqual(
+      words('encoding_invalid encoding_utf16 line_ends_cr repaired_bom repaired_crlf repaired_tab control_character'),
+    );
+  });
+
+  it.each([
+    ['Ideas For Walks', 'walks', 'write `name: walks`'],
+    ['walk_ideas', 'Walk_Ideas', 'write `name: walk-ideas` and rename the folder to `walk-ideas`'],
+    ['tours', 'walks', 'write `name: walks`, or rename the folder to `tours`'],
+    ['!', '!', 'write `name: my-skill` and rename the folder to `my-skill`'],
+  ])('S3 the cure of the name %s in the folder %s says which name to write', async (name, id, cure) => {
+    const text = skillText({ name: JSON.stringify(name) });
+    const { diagnostics } = await parseSkillFile(text, { id, file: `/${id}/SKILL.md`, mode: 'lint' });
+    expect(diagnostics.find(({ code }) => code.startsWith('name_'))?.cure).toBe(cure);
+  });
+
+  it('S3 fields that other clients read are no errors, and who reads them is told', async () => {
+    const lint = (lines: string) =>
+      parseSkillFile(raw(`name: demo\ndescription: Does it. Use when asked.\n${lines}`), {
+        id: 'demo',
+        file: '/demo/SKILL.md',
+        mode: 'lint',
+      });
+    const fields = words(`
+      when_to_use argument-hint arguments disable-model-invocation user-invocable disallowed-tools model effort context agent hooks paths
+      shell globs alwaysApply homepage command-dispatch command-tool command-arg-mode author platforms environments prerequisites
+      required_environment_variables required_credential_files mode modeSlugs
+    `);
+    for (const field of fields) {
+      const { valid, diagnostics } = await lint(`${field}: x`);
+      expect([field, valid, diagnostics.map(({ severity, code }) => `${severity} ${code}`)]).toEqual([
+        field,
+        true,
+        ['info field_of_others'],
+      ]);
+    }
+    expect((await lint('metadata:\n  hermes:\n    tags: x\n  openclaw:\n    emoji: x')).diagnostics).toEqual([]);
+    expect((await lint('argument-hint: x\nplatforms: y')).diagnostics[0]?.message).toBe(
+      'has fields that other clients read and Pith keeps: argument-hint (Claude Code, Copilot), platforms (Hermes)',
+    );
+    expect((await lint('argument-hnit: x')).diagnostics[0]).toMatchObject({
+      code: 'field_misspelt',
+      message: expect.stringContaining("did you mean 'argument-hint'?"),
+      cure: 'write `argument-hint:` in place of `argument-hnit:`',
+    });
+    expect((await lint('tools: x')).diagnostics[0]?.code).toBe('field_unknown');
+  });
+
   it('S3 a name that is missing or a display name serves', async () => {
     expect((await parse(raw('description: Does it.'))).fields.name).toBe('demo');
     const display = await parse(skillText({ name: 'Brainstorming Ideas' }));

@@ -12,8 +12,8 @@ const DESCRIBE = 'write `description: What it does. Use when …`, in the words 
 const CORRECT =
   'correct that line: begin each `key: value` at its margin, and put a value that contains `: ` or begins with a special character in quotes, such as `description: "Use when: …"`';
 const UTF_8 = 'save the file as UTF-8 without a byte order mark';
-const SHORTEN = 'say in one sentence what it does and in one when to use it, and move the rest below the frontmatter';
-const PLAIN = 'write each value as plain text after its key, or move it below the frontmatter';
+const SHORTEN = 'write two sentences, `What it does. Use when …`, and move the rest below the frontmatter';
+const PLAIN = 'write each value as plain text, `key: value`, or move it below the frontmatter';
 const QUOTE = 'put the value in quotes: `description: "…"`';
 
 /** One folder below `test/fixtures/skills` each, named for its one defect; `none…` and 技能 have none. */
