@@ -24,10 +24,15 @@ export function search(finder: SkillFinder, library: Remote<SkillLibrary>): Comm
       const { skills } = await library.records();
       const rows = ranked.map(({ id, score, why, weak }) => {
         const skill = skills.find((one) => one.id === id);
-        return [id, score.toFixed(2), [...(weak === true ? ['(weak)'] : []), ...why].join(' '), skill === undefined ? '' : briefOf(skill)];
+        return [
+          id,
+          score.toFixed(2),
+          [...(weak === true ? ['(weak)'] : []), ...why.map((word) => printableLine(word, 60))].join(' '),
+          skill === undefined ? '' : briefOf(skill),
+        ];
       });
       if (io.wantsJson) io.json(ranked.map(({ id, score, why, weak = false }) => ({ id, score, why: [...why], weak })));
-      else if (ranked.length === 0) io.print(`No skill matches '${printableLine(query)}'. See pith skills list.`);
+      else if (ranked.length === 0) io.print(`No skill matches '${printableLine(query, 200)}'. See pith skills list.`);
       else io.print(renderTable(rows, textColumns(['ID', 'SCORE', 'MATCHED', 'DESCRIPTION']), widthOf(io)));
     },
   };

@@ -140,8 +140,11 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     }
   }
 
-  findings(): Promise<readonly Diagnostic[]> {
-    return this.reranking.findings();
+  async findings(): Promise<readonly Diagnostic[]> {
+    const found = await this.reranking.findings();
+    if ((await this.vectors()) !== null) return found;
+    const message = 'the table of word vectors cannot be read: skills are found by their words alone';
+    return [...found, { severity: 'warning', code: 'vectors_unreadable', message, cure: 'install Pith again' }];
   }
 
   private async ranked(

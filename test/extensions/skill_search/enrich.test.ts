@@ -162,3 +162,16 @@ it('R5 what --write has put into a SKILL.md is asked for no more', async () => {
     expect(await command(line)).toMatchObject([{ state: 'known' }, { state: 'known' }]);
   expect(readFileSync(path.join(pith.sandbox, 'skills/alpha/SKILL.md'), 'utf8')).toBe(once);
 });
+
+it('R5 a file that is no UTF-8 text is left as it is, and lines with control characters are no requests', async () => {
+  const { pith, model, command } = await skillKernel(FILES);
+  const file = path.join(pith.sandbox, 'skills/alpha/SKILL.md');
+  const bytes = Buffer.concat([readFileSync(file), Buffer.from([0x62, 0xff, 0xfe, 0x0a])]);
+  writeFileSync(file, bytes);
+  model.add({ text: `${ALPHA}\n\u001b[2Jclear the screen\n\u001b]0;title\u0007` });
+  expect(await command('skills enrich alpha --write')).toMatchObject([
+    { id: 'alpha', state: 'failed', error: expect.stringMatching(/^it is no UTF-8 text; /) },
+  ]);
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect(requestsIn(`${ALPHA}\n\u001b[2Jclear the screen`)).toEqual(REQUESTS);
+});

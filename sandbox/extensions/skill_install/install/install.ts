@@ -149,7 +149,7 @@ function offer({ origin, found }: Opened, plugins: readonly Plugin[], io: Comman
     if (rows.length > 0) io.print(renderTable(rows, textColumns(columns), widthOf(io)));
   };
   print(
-    plugins.map((plugin) => [plugin.name, plugin.elsewhere?.location ?? (plugin.folder || '.'), plugin.description]),
+    plugins.map((plugin) => [printableLine(plugin.name, 80), plugin.elsewhere?.location ?? (plugin.folder || '.'), plugin.description]),
     'PLUGIN',
     'LIES IN',
     'DESCRIPTION',

@@ -69,7 +69,7 @@ export function whereTo(items: readonly StagedItem[], { label }: SkillPlace): st
 }
 
 function nameOf({ kind, id }: Outcome): string {
-  return `${kind === 'skill' ? '' : `${kind} `}${printableLine(id)}`;
+  return `${kind === 'skill' ? '' : `${kind} `}${printableLine(id, 80)}`;
 }
 
 function hintOf({ kind, id, state }: Outcome): string {

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, PithError, Places } from 'pith';
+import { codeOf, messageOf, PithError, Places } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
-import { Jail } from '@pith/safe-files';
+import { FileRefused, Jail } from '@pith/safe-files';
 import type { InstallContext } from '../install-context.ts';
 import { namesOf, type PluginPart } from './plugin-parts.ts';
 import type { StagedItem } from './staged-skill.ts';
 
-/** Where recipes and agents of plugins are put: in the sandbox, and never over what stands there. */
+/** Where recipes and agents of plugins are put: in the sandbox, and never in the place of what is there, ships, or is the person's own. */
 export interface PartPlace {
   fileOf(item: Pick<StagedItem, 'kind' | 'id'>): string;
   /** Why it cannot be put in place; null where it can. */
@@ -17,11 +17,23 @@ export interface PartPlace {
 }
 
 export function partPlace(context: InstallContext, { source }: SkillPlace): PartPlace {
-  const { sandbox } = context.use(Places);
+  const { sandbox, shippedSandbox, home } = context.use(Places);
   const names = (item: Pick<StagedItem, 'kind' | 'id'>) => namesOf({ kind: item.kind === 'agent' ? 'agent' : 'recipe', id: item.id });
   const fileOf = (item: Pick<StagedItem, 'kind' | 'id'>) => path.join(sandbox, ...names(item));
-  const exists = (item: Pick<StagedItem, 'kind' | 'id'>) =>
-    new PithError('target_exists', `there is one of that name already`, { where: fileOf(item), cure: 'rename yours to take this one' });
+  const exists = (place: string) =>
+    new PithError('target_exists', 'there is one of that name already', { where: place, cure: 'rename one of them to have both' });
+  /** Everything by whose name it would be known, the sandbox first. */
+  const others = ({ kind, id }: PluginPart): readonly (readonly [folder: string, names: readonly string[]])[] => {
+    const files =
+      kind === 'recipe'
+        ? [namesOf({ kind, id })]
+        : [
+            ['agents', id, 'AGENT.md'],
+            ['agents', id, 'manifest.yaml'],
+          ];
+    const folders = [sandbox, shippedSandbox, ...(home === null ? [] : [path.join(home, '.pith')])];
+    return folders.flatMap((folder) => files.map((file) => [folder, file] as const));
+  };
   return {
     fileOf,
     async taken(part) {
@@ -29,19 +41,40 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
         return new PithError('usage', `${part.kind === 'agent' ? 'an agent' : 'a recipe'} belongs to a project`, {
           cure: 'install it with --source project',
         });
-      const folder = part.kind === 'agent' ? names(part).slice(0, -1) : names(part);
-      return (await new Jail(sandbox).stat(folder)) === null ? null : exists(part);
+      try {
+        for (const [folder, file] of others(part)) if (await isThere(folder, file)) return exists(path.join(folder, ...file));
+        return null;
+      } catch (error) {
+        return unusable(error);
+      }
     },
     async put(item) {
-      const bytes = await readFile(path.join(item.directory, names(item).at(-1)!));
-      const staged = await new Jail(sandbox).stage(names(item), bytes);
       try {
+        const bytes = await readFile(path.join(item.directory, names(item).at(-1)!));
+        const staged = await new Jail(sandbox).stage(names(item), bytes);
         staged.commit({ replace: false });
         return null;
       } catch (error) {
-        if (codeOf(error, '') === 'target_exists') return exists(item);
-        throw error;
+        return codeOf(error, '') === 'target_exists' ? exists(fileOf(item)) : unusable(error);
       }
     },
   };
+}
+
+async function isThere(folder: string, names: readonly string[]): Promise<boolean> {
+  try {
+    return (await new Jail(folder).stat(names)) !== null;
+  } catch (error) {
+    if (codeOf(error, '') === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** A folder that is a link, or a file. Throws what is no fault of the place. */
+function unusable(error: unknown): PithError {
+  if (!(error instanceof FileRefused)) throw error;
+  return new PithError('place_unusable', `it cannot be put in place: ${messageOf(error)}`, {
+    cause: error,
+    cure: 'make it a folder of the sandbox',
+  });
 }

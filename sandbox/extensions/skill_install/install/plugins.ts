@@ -233,7 +233,7 @@ function invalid(path: string, why: string): PithError {
 }
 
 function refuse(name: string, why: string): PithError {
-  return new PithError('plugin_invalid', `its plugin '${printableLine(name)}' cannot be taken: ${why}`, {
+  return new PithError('plugin_invalid', `its plugin '${printableLine(name, 80)}' cannot be taken: ${why}`, {
     cure: 'ask its author to fix it',
   });
 }

@@ -36,7 +36,10 @@ export function enrich(
       { name: 'yes', short: 'y', type: 'boolean', description: `do not ask before more than ${UNASKED} skills` },
     ],
     async run(input, io, signal) {
-      const skills = await skillsOf(input, library);
+      const all = await skillsOf(input, library);
+      // Where nothing can be written there is nothing to fail: with --all only what lies in the person's folders.
+      const labels = input.options['write'] === true && input.options['all'] === true ? await writable(context) : null;
+      const skills = labels === null ? all : all.filter(({ source }) => labels.has(source));
       await written.look();
       if (!(await agreed(skills.length, input, io))) return io.print('Nothing was written.');
       const outcomes: Outcome[] = [];
@@ -75,6 +78,10 @@ export function enrich(
       }
     },
   };
+}
+
+async function writable(context: Pick<ExtensionContext, 'use'>): Promise<ReadonlySet<string>> {
+  return new Set((await context.use(SkillWriter).places()).map(({ label }) => label));
 }
 
 async function skillsOf({ arguments: given, options }: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {

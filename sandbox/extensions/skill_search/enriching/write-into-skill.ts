@@ -1,4 +1,5 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
+import { isUtf8 } from 'node:buffer';
 import path from 'node:path';
 import { PithError, type Remote } from 'pith';
 import type { SkillRecord, SkillWriter } from 'pith/skill_registry';
@@ -24,7 +25,9 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
     const copy = path.join(staged, folder);
     await cp(skill.directory, copy, { recursive: true, verbatimSymlinks: true });
     const file = path.join(copy, path.basename(skill.file));
-    const text = await withExamples(await readFile(file, 'utf8'), requests);
+    const bytes = await readFile(file);
+    if (!isUtf8(bytes)) throw refuse('it is no UTF-8 text', 'save it as UTF-8; its requests are kept all the same');
+    const text = await withExamples(bytes.toString('utf8'), requests);
     if (typeof text !== 'string') throw refuse(text.why);
     await writeFile(file, text);
     await writer.change(staged, [{ folder, id: '', from: folder, entry: null, expects }]);
