@@ -60,7 +60,8 @@ export async function runConformance(input: Input, io: ConformanceIO, signal?: A
   const { options } = input;
   const cases = chosen([options['case'] ?? []].flat().map(String));
   if (options['cases'] === true) {
-    if (io.wantsJson) io.json(cases.map(({ id, area, why, strict, lenient }) => ({ id, area, why, strict, lenient })));
+    if (io.wantsJson)
+      io.json(cases.map(({ id, area, title, why, strict, lenient }) => ({ id, area, title, why, specification: strict, lenient })));
     else io.print(casesText(cases, widthOf(io)));
     return 0;
   }

@@ -29,7 +29,7 @@ const NOT_LOADED = new Set(['false', 'invalid', 'error', 'failed', 'broken', 're
 
 /** The skills that were loaded; null where the text is no listing. `key`: which key holds the list. */
 export function listingOf(stdout: string, map: KeyMap = {}, key: string | null = null): readonly ListedSkill[] | null {
-  const listed = skillsIn(jsonIn(stdout), key);
+  const listed = firstList(stdout, key);
   if (listed === null) return null;
   return listed.flatMap((one): ListedSkill | [] => {
     if (typeof one === 'string') return { name: one };
@@ -47,8 +47,8 @@ export function listingOf(stdout: string, map: KeyMap = {}, key: string | null =
   });
 }
 
-/** Other programs print lines before or after it, such as a notice of a new version. */
-function jsonIn(stdout: string): unknown {
+/** What of a program's output is JSON: it may print lines before or after its listing, such as a notice of a new version. */
+function* jsonIn(stdout: string): Generator<unknown> {
   const lines = stdout.split('\n');
   const begins = lines.flatMap((line, at) => (/^\s*[[{]/.test(line) ? [at] : [])).slice(0, MOST_TRIED);
   const ends = lines
@@ -57,10 +57,17 @@ function jsonIn(stdout: string): unknown {
     .reverse();
   for (const [begin, end] of [[0, lines.length] as const, ...begins.flatMap((begin) => ends.map((end) => [begin, end] as const))]) {
     try {
-      return JSON.parse(lines.slice(begin, end).join('\n')) as unknown;
+      yield JSON.parse(lines.slice(begin, end).join('\n')) as unknown;
     } catch {
       // The next may be JSON; if none is, that is the answer.
     }
+  }
+}
+
+function firstList(stdout: string, key: string | null): readonly unknown[] | null {
+  for (const value of jsonIn(stdout)) {
+    const listed = skillsIn(value, key);
+    if (listed !== null) return listed;
   }
   return null;
 }

@@ -102,7 +102,7 @@ export class Reranking {
     const known = await this.measureOf(model);
     if (known !== null && isWorse(known)) {
       const refused = reranker.evenIfWorse ? ', and is used because skills.embedding is always' : ': it is not used';
-      const cure = 'Name another model in extensions.embedding.model, or set skills.embedding to always';
+      const cure = 'name another model in extensions.embedding.model, or set skills.embedding to always';
       return [{ severity: 'warning', code: 'embedding_refused', message: `${figuresText(model, known)}${refused}`, cure }];
     }
     const { cases } = exampleCases((await this.ports.use(SkillLibrary).records()).skills);

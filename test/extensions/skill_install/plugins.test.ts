@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -82,7 +82,7 @@ describe('plugins and marketplaces (S83)', () => {
     const again = await box.run('install', path.join(box.project, 'from'), { plugin: ['writing'], yes: true });
     expect([again.code, again.text]).toEqual([
       1,
-      expect.stringContaining('pith: recipe review-pr was not installed: there is one of that name already'),
+      expect.stringContaining('pith: recipe review-pr was not installed: a recipe of that name exists already'),
     ]);
   });
 
@@ -183,7 +183,9 @@ describe('plugins and marketplaces (S83)', () => {
       'sandbox/agents/half/readme.txt': 'x',
       'from/evil/agents/half.md': AGENT,
     });
-    await box.write('home/.pith/recipes/daily.md', '---\ndescription: Mine\n---\nMine.\n');
+    await box.write('dotfiles/daily.md', '---\ndescription: Mine\n---\nMine.\n');
+    await mkdir(path.join(box.home, '.pith'), { recursive: true });
+    await symlink(path.join(box.project, 'dotfiles'), path.join(box.home, '.pith/recipes')); // as who keeps such files elsewhere
     const run = async () =>
       (await box.run('install', path.join(box.project, 'from/evil'), { plugin: ['evil'], yes: true, json: true }))
         .json as unknown as Report;

@@ -108,7 +108,7 @@ it('R5 forget empties what earlier versions kept, too', async () => {
   await expect(world.print('skills forget')).rejects.toMatchObject({ message: expect.stringContaining('learned would be removed') });
   expect(await world.print('skills forget --yes')).toBe('Removed what earlier versions learned.');
   expect(existsSync(former)).toBe(false);
-  expect(await world.print('skills forget --yes')).toBe('Nothing was learned of any skill.');
+  expect(await world.print('skills forget --yes')).toBe('No examples are kept for any skill.');
 });
 
 it('R5 forget removes what was learned, from the search index too, and says what', async () => {
@@ -127,8 +127,8 @@ it('R5 forget removes what was learned, from the search index too, and says what
   expect(JSON.stringify(world.model.requests.at(-1))).not.toContain('[matches: paddling]');
   expect((await found('sardines')).map(({ id }) => id)).toEqual(['beta']);
   expect(await world.command('skills forget --yes')).toEqual({ forgotten: [{ id: 'beta', examples: 1 }] as JsonValue });
-  expect(await world.print('skills forget --yes')).toBe('Nothing was learned of any skill.');
-  expect(await world.print('skills forget alpha --yes')).toBe("Nothing was learned of 'alpha'.");
+  expect(await world.print('skills forget --yes')).toBe('No examples are kept for any skill.');
+  expect(await world.print('skills forget alpha --yes')).toBe("No examples are kept for 'alpha'.");
   expect(await kept()).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError, Places } from 'pith';
 import type { SkillPlace } from 'pith/skill_registry';
@@ -20,8 +20,11 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
   const { sandbox, shippedSandbox, home } = context.use(Places);
   const names = (item: Pick<StagedItem, 'kind' | 'id'>) => namesOf({ kind: item.kind === 'agent' ? 'agent' : 'recipe', id: item.id });
   const fileOf = (item: Pick<StagedItem, 'kind' | 'id'>) => path.join(sandbox, ...names(item));
-  const exists = (place: string) =>
-    new PithError('target_exists', 'there is one of that name already', { where: place, cure: 'rename one of them to have both' });
+  const exists = (kind: StagedItem['kind'], place: string) =>
+    new PithError('target_exists', `${kind === 'agent' ? 'an agent' : 'a recipe'} of that name exists already`, {
+      where: place,
+      cure: 'to have both, rename the file in the plugin and install from your copy',
+    });
   /** Everything by whose name it would be known, the sandbox first. */
   const others = ({ kind, id }: PluginPart): readonly (readonly [folder: string, names: readonly string[]])[] => {
     const files =
@@ -42,7 +45,7 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
           cure: 'install it with --source project',
         });
       try {
-        for (const [folder, file] of others(part)) if (await isThere(folder, file)) return exists(path.join(folder, ...file));
+        for (const [folder, file] of others(part)) if (await isThere(folder, file)) return exists(part.kind, path.join(folder, ...file));
         return null;
       } catch (error) {
         return unusable(error);
@@ -55,26 +58,30 @@ export function partPlace(context: InstallContext, { source }: SkillPlace): Part
         staged.commit({ replace: false });
         return null;
       } catch (error) {
-        return codeOf(error, '') === 'target_exists' ? exists(fileOf(item)) : unusable(error);
+        return codeOf(error, '') === 'target_exists' ? exists(item.kind, fileOf(item)) : unusable(error);
       }
     },
   };
 }
 
+/** Links are followed, as by those who read such folders. */
 async function isThere(folder: string, names: readonly string[]): Promise<boolean> {
   try {
-    return (await new Jail(folder).stat(names)) !== null;
+    await lstat(path.join(folder, ...names));
+    return true;
   } catch (error) {
-    if (codeOf(error, '') === 'ENOENT') return false;
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return false;
     throw error;
   }
 }
 
-/** A folder that is a link, or a file. Throws what is no fault of the place. */
+/** A folder that is a link or a file, or that nobody may write. Throws what is no fault of the place. */
 function unusable(error: unknown): PithError {
-  if (!(error instanceof FileRefused)) throw error;
-  return new PithError('place_unusable', `it cannot be put in place: ${messageOf(error)}`, {
+  if (!(error instanceof FileRefused) && !OF_THE_PLACE.includes(codeOf(error, ''))) throw error;
+  return new PithError('place_unusable', `it cannot be written: ${messageOf(error)}`, {
     cause: error,
-    cure: 'make it a folder of the sandbox',
+    cure: 'make the folder one that you may write, and no link',
   });
 }
+
+const OF_THE_PLACE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];

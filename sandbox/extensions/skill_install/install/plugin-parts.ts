@@ -41,8 +41,8 @@ export async function stagePart(listing: Listing, part: PluginPart, folder: stri
   const { kind, id, entry } = part;
   if (!/^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(id))
     throw refused(
-      `its ${kind} ${JSON.stringify(id)} has a name that cannot be taken`,
-      'rename the file: small letters, digits and hyphens, a letter first',
+      `its ${kind} ${JSON.stringify(id)} has a name that Pith cannot use`,
+      'rename the file: lower-case letters, digits and hyphens, beginning with a letter',
     );
   const read = await readText(listing, entry, MOST_BYTES);
   const { text, description, notes } = kind === 'recipe' ? recipeOf(read) : agentOf(read, id);

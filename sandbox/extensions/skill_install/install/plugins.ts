@@ -81,7 +81,7 @@ export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly strin
           ? 'it has neither marketplace.json nor plugin.json: leave --plugin out'
           : `without --plugin they are listed; it holds ${names
               .slice(0, 20)
-              .map((one) => printableLine(one))
+              .map((one) => printableLine(one, 80))
               .join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`,
     });
   });

@@ -37,9 +37,9 @@ export function enrich(
     ],
     async run(input, io, signal) {
       const all = await skillsOf(input, library);
-      // Where nothing can be written there is nothing to fail: with --all only what lies in the person's folders.
-      const labels = input.options['write'] === true && input.options['all'] === true ? await writable(context) : null;
-      const skills = labels === null ? all : all.filter(({ source }) => labels.has(source));
+      // With --all what cannot be written is no failure.
+      const isWritable = input.options['write'] === true && input.options['all'] === true ? await writable(context) : () => true;
+      const skills = all.filter(isWritable);
       await written.look();
       if (!(await agreed(skills.length, input, io))) return io.print('Nothing was written.');
       const outcomes: Outcome[] = [];
@@ -80,8 +80,15 @@ export function enrich(
   };
 }
 
-async function writable(context: Pick<ExtensionContext, 'use'>): Promise<ReadonlySet<string>> {
-  return new Set((await context.use(SkillWriter).places()).map(({ label }) => label));
+/** Whether a skill lies in a folder that Pith writes, and was not installed. */
+async function writable(context: Pick<ExtensionContext, 'use'>): Promise<(skill: SkillRecord) => boolean> {
+  const writer = context.use(SkillWriter);
+  const places = await Promise.all(
+    (await writer.places()).map(
+      async ({ source, label }) => [label, new Set((await writer.installed(source)).map(({ id }) => id))] as const,
+    ),
+  );
+  return ({ source, id }) => places.some(([label, installed]) => label === source && !installed.has(id));
 }
 
 async function skillsOf({ arguments: given, options }: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {
@@ -101,7 +108,7 @@ async function skillsOf({ arguments: given, options }: CommandInput, library: Re
 
 async function agreed(count: number, { options }: CommandInput, io: CommandIO): Promise<boolean> {
   if (count <= UNASKED || options['yes'] === true) return true;
-  const what = `${count} skills would be sent to the connected model, one call each`;
+  const what = `up to ${count} skills would be sent to the connected model, one call each`;
   if (!io.interactive) throw new PithError('confirmation_needed', `${what}, and nobody can be asked`, { cure: 'add --yes' });
   return (await io.ask(`${what}. Go on?`, { choices: ['yes', 'no'] })) === 'yes';
 }

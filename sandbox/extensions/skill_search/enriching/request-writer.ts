@@ -65,7 +65,9 @@ const NO_MODEL = new PithError('model_offline', 'no model is connected that coul
 
 /** The requests in a model's answer: a line each, whatever stands before them, or a list in JSON. Throws `provider_failed` where it holds too few. */
 export function requestsIn(text: string): readonly string[] {
-  const given = (listIn(text) ?? text.split('\n')).filter((line) => printableLine(line.trim()) === line.trim()); // no control characters
+  const given = (listIn(text) ?? text.split('\n'))
+    .map((line) => line.replace(/\s+/g, ' ').trim())
+    .filter((line) => printableLine(line) === line); // no control characters
   const lines = given.map((line) => clean(line.replace(/^\s*(?:[-*•]|\d{1,2}[.):])\s+/, '').replace(/^(["'“‘«])(.*)(["'”’»])\s*$/u, '$2')));
   const fit = lines.filter((line) => queryTerms(line).length > 0 && line.length <= LONGEST && !/^[{[`]|:$/.test(line));
   const found = [...new Set(fit)].slice(0, REQUESTS);

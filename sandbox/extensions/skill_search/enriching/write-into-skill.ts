@@ -15,9 +15,9 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
       ...(cure === undefined ? {} : { cure }),
     });
   const place = (await writer.places()).find(({ skills }) => path.dirname(skill.directory) === skills);
-  if (place === undefined) throw refuse(`it lies in '${skill.source}', where nothing is written`, 'its requests are kept all the same');
+  if (place === undefined) throw refuse(`it lies in '${skill.source}', where Pith writes nothing`, 'the requests are kept all the same');
   if ((await writer.installed(place.source)).some(({ id }) => id === skill.id))
-    throw refuse('it was installed, and the next update would lose what is written into it', 'its requests are kept all the same');
+    throw refuse('it was installed, and the next update would lose what is written into it', 'the requests are kept all the same');
   const folder = path.basename(skill.directory);
   const expects = await treeDigest(skill.directory);
   const staged = await writer.stage(place.source);
@@ -26,7 +26,7 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
     await cp(skill.directory, copy, { recursive: true, verbatimSymlinks: true });
     const file = path.join(copy, path.basename(skill.file));
     const bytes = await readFile(file);
-    if (!isUtf8(bytes)) throw refuse('it is no UTF-8 text', 'save it as UTF-8; its requests are kept all the same');
+    if (!isUtf8(bytes)) throw refuse('it is no UTF-8 text', 'save it as UTF-8; the requests are kept all the same');
     const text = await withExamples(bytes.toString('utf8'), requests);
     if (typeof text !== 'string') throw refuse(text.why);
     await writeFile(file, text);
@@ -42,14 +42,14 @@ export async function withExamples(text: string, requests: readonly string[]): P
   if ('code' in split || split.head === '') return { why: 'it has no frontmatter that could hold examples' };
   const at = text.indexOf(split.head);
   const head = headWith(split.head, requests);
-  if (head === null) return { why: "its frontmatter cannot be added to: write 'examples' into it by hand" };
+  if (head === null) return { why: 'examples cannot be added to its frontmatter without changing something else: write them by hand' };
   const written = text.slice(0, at) + head + text.slice(at + split.head.length);
   const about = { id: 'skill', file: '/SKILL.md', mode: 'load', size: Buffer.byteLength(written) } as const;
   const [before, after] = [await parseSkillFile(text, about), await parseSkillFile(written, about)];
   const rest = ({ fields }: typeof before) => JSON.stringify({ ...fields, examples: [] });
   const hasAll = requests.every((request) => after.fields.examples.includes(request));
   if (!after.valid || !hasAll || rest(before) !== rest(after))
-    return { why: "its frontmatter cannot be added to: write 'examples' into it by hand" };
+    return { why: 'examples cannot be added to its frontmatter without changing something else: write them by hand' };
   return written;
 }
 

@@ -55,7 +55,7 @@ function said(io: CommandIO, gone: ReadonlyMap<string, number>, id: string | nul
   const rows = [...gone].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   io.json({ forgotten: rows.map(([skill, examples]) => ({ id: skill, examples })) });
   const total = rows.reduce((sum, [, examples]) => sum + examples, 0);
-  if (total === 0) io.print(id === null ? 'Nothing was learned of any skill.' : `Nothing was learned of '${printableLine(id)}'.`);
+  if (total === 0) io.print(id === null ? 'No examples are kept for any skill.' : `No examples are kept for '${printableLine(id)}'.`);
   else io.print(`Removed ${textsOf(total)}: ${rows.map(([skill, examples]) => `${skill} (${examples})`).join(', ')}.`);
 }
 
