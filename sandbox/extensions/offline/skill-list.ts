@@ -6,6 +6,8 @@ export interface ListedSkill {
   readonly description: string;
   /** Terms of the query that the search found in it, where the tool says so. */
   readonly why: readonly string[];
+  /** The search says that it only fills up its answer. */
+  readonly weak: boolean;
 }
 
 /** Reads the result of `list_skills`: JSON with an array of skills, or lines with the id in backticks. */
@@ -17,27 +19,28 @@ export function parseSkillList(output: JsonValue): readonly ListedSkill[] {
     if (parsed !== undefined) return fromJson(parsed);
   }
   return text.split('\n').flatMap((line) => {
-    const match = /^[\s•*\-\d.)]*`([^`\s]+)`\s*(?:[—–:-]+\s*)?(.*?)\s*(?:\[matches: ([^\]]*)\])?$/.exec(line);
+    const match = /^[\s•*\-\d.)]*`([^`\s]+)`\s*(?:[—–:-]+\s*)?(.*?)\s*(?:\[(weak match)?(?:; )?(?:matches: ([^\]]*))?\])?$/.exec(line);
     if (match === null) return [];
-    const [, id = '', description = '', matches = ''] = match;
-    return [{ id, description, why: matches.split(', ').filter((term) => term !== '') }];
+    const [, id = '', description = '', weak, matches = ''] = match;
+    return [{ id, description, why: matches.split(', ').filter((term) => term !== ''), weak: weak !== undefined }];
   });
 }
 
 /**
  * The skill that fits the question best, or null when none has enough in common with it: two words, or half of them
- * where there are fewer than four. `isRanked`: a search put them in order, the best first, and knows more than their descriptions say;
- * else the share of their words that the question has decides, so that long descriptions do not win by their length.
+ * where there are fewer than four. `isRanked`: a search put them in order, the best first, and says which are weak: the first other one
+ * with a word of the question. Else the share of their words that the question has decides, so that long descriptions do not win by
+ * their length.
  */
 export function bestMatch(question: string, skills: readonly ListedSkill[], isRanked: boolean): ListedSkill | null {
   const wanted = termsOf(question);
-  const needed = Math.min(2, Math.ceil(wanted.size / 2));
+  const needed = isRanked ? 1 : Math.min(2, Math.ceil(wanted.size / 2));
   const lower = question.toLowerCase();
   let best: { readonly skill: ListedSkill; readonly score: number } | null = null;
   for (const [rank, skill] of skills.entries()) {
     const named = lower.includes(skill.id.toLowerCase());
     const shared = overlap(wanted, `${skill.id} ${skill.description} ${skill.why.join(' ')}`);
-    if (!named && (shared === 0 || shared < needed)) continue;
+    if (!named && (skill.weak || shared === 0 || shared < needed)) continue;
     const fit = isRanked ? 1 / (rank + 1) : (shared + overlap(wanted, skill.id)) / Math.sqrt(1 + termsOf(skill.description).size);
     const score = fit + (named ? 10 : 0);
     if (score > (best?.score ?? 0)) best = { skill, score };
@@ -51,6 +54,7 @@ export function parseSkillElements(text: string): readonly ListedSkill[] {
     id: plain(id),
     description: plain(description),
     why: [],
+    weak: false,
   }));
 }
 
@@ -77,6 +81,7 @@ function skillOf(item: JsonValue): readonly ListedSkill[] {
       id,
       description: textOf(item['description']) ?? textOf(item['brief']) ?? '',
       why: Array.isArray(why) ? why.filter((term: JsonValue): term is string => typeof term === 'string') : [],
+      weak: item['weak'] === true,
     },
   ];
 }

@@ -37,6 +37,8 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     const turn = await kernel.run('zebra xylophone quantum', { threadId: 'other' });
     expect(turn.text).toContain('No skill fits');
     expect(turn.text).toContain('`code-review`');
+    for (const [at, small] of ['thanks, that was great', 'what time is it in Tokyo', 'lovely weather today'].entries())
+      expect((await kernel.run(small, { threadId: `small-${at}` })).text, small).toContain('No skill fits');
   });
 });
 

@@ -6,7 +6,7 @@ import { termsOf } from '../../../sandbox/extensions/offline/terms.ts';
 
 describe('the librarian reads lists', () => {
   it('from JSON, from JSON in a string and from lines', () => {
-    const expected = [{ id: 'a', description: 'First.', why: [] }];
+    const expected = [{ id: 'a', description: 'First.', why: [], weak: false }];
     expect(parseSkillList({ total: 1, skills: [{ id: 'a', description: 'First.' }] })).toEqual(expected);
     expect(parseSkillList('[{"id":"a","description":"First."}]')).toEqual(expected);
     expect(parseSkillList('Found 1:\n- `a`: First.\nUse read_skill.')).toEqual(expected);
@@ -14,7 +14,11 @@ describe('the librarian reads lists', () => {
       parseSkillList(
         'Skills for "x", 1–1 of 1, best first:\n• `a` — First. [matches: one, two]\nUse read_skill(skill_id) to load full instructions.',
       ),
-    ).toEqual([{ id: 'a', description: 'First.', why: ['one', 'two'] }]);
+    ).toEqual([{ id: 'a', description: 'First.', why: ['one', 'two'], weak: false }]);
+    expect(parseSkillList('• `a` — First. [weak match; matches: one, two]\n• `b` — Second. [weak match]')).toEqual([
+      { id: 'a', description: 'First.', why: ['one', 'two'], weak: true },
+      { id: 'b', description: 'Second.', why: [], weak: true },
+    ]);
     for (const nonsense of [null, 3, '', '{broken', {}, [1, 2]]) expect(parseSkillList(nonsense)).toEqual([]);
   });
 
@@ -35,6 +39,15 @@ describe('the librarian reads lists', () => {
       { id: 'long', description: 'Version, release, notes, dark mode, added, and much more that is about something else.' },
     ]);
     expect(bestMatch('write the release notes of version 2.4: added dark mode', skills, true)?.id).toBe('release-notes');
+  });
+
+  it('R6 and takes the first that a search does not call weak, with one word of the question; a weak one only by its name', () => {
+    const list = '• `art` — Draws. [weak match; matches: cat, team]\n• `gifs` — Makes animated emoji. [matches: gif]';
+    expect(bestMatch('make a gif of a cat for the team', parseSkillList(list), true)?.id).toBe('gifs');
+    expect(
+      bestMatch('thanks, that was great', parseSkillList('• `art` — A great way to say thanks. [weak match; matches: great]'), true),
+    ).toBeNull();
+    expect(bestMatch('use art for the cat', parseSkillList(list), true)?.id).toBe('art');
   });
 
   it('and counts what the search found in a body', () => {
