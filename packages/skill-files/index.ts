@@ -2,7 +2,7 @@ export type { Area, Case, Verdict } from './conformance/case.ts';
 export { conformanceCases } from './conformance/cases.ts';
 export { checkLoader, type LoaderCheck } from './conformance/check-loader.ts';
 export { CONFORMANCE_INPUT, conformanceInput, ConformanceMisused, conformanceUsage, runConformance } from './conformance/command.ts';
-export type { Result } from './conformance/judge.ts';
+export type { Result } from './conformance/result.ts';
 export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
 export { placesIn, type Finding } from './format/finding.ts';
 export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Case } from './case.ts';
 import { inTemporaryFolder, NotHere, writeCase } from './fixture.ts';
-import { judge, notRun, type Reading, type Result } from './judge.ts';
+import { checkedRun, notRun, type Reading, type Result } from './result.ts';
 import { MARK } from './mark.ts';
 import { runLoader, type LoaderCommand } from './run-loader.ts';
 
@@ -13,7 +13,7 @@ export interface LoaderCheck extends LoaderCommand, Reading {
   readonly jobs: number;
 }
 
-/** Runs a loader on each case, in a root of its own below one temporary folder, and judges what it says. Results are in the order of the cases. */
+/** Runs a loader on each case, in a root of its own below one temporary folder, and checks what it lists. Results are in the order of the cases. */
 export function checkLoader(check: LoaderCheck, signal?: AbortSignal): Promise<readonly Result[]> {
   return inTemporaryFolder(async (folder) => {
     const results: Result[] = [];
@@ -39,5 +39,5 @@ async function resultOf(one: Case, root: string, check: LoaderCheck, signal: Abo
     throw error;
   }
   const run = await runLoader(check, root, signal);
-  return judge(one, run, { root, hasRun: existsSync(path.join(root, MARK)) }, check);
+  return checkedRun(one, run, { root, hasRun: existsSync(path.join(root, MARK)) }, check);
 }

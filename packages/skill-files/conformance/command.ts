@@ -3,7 +3,7 @@ import { type CommandOption, optionUsage, parseCommandInput, renderTable, textCo
 import type { Case } from './case.ts';
 import { conformanceCases } from './cases.ts';
 import { checkLoader } from './check-loader.ts';
-import { type KeyMap, TOLD, type Told } from './listing.ts';
+import { type KeyMap, LISTING_FIELDS, type ListingField } from './listing.ts';
 import { casesText, reportJson, reportText, scoreOf } from './report.ts';
 
 /** The words after the command's own, for whoever offers it. */
@@ -20,7 +20,7 @@ export const CONFORMANCE_INPUT = {
     {
       name: 'map',
       type: 'string',
-      description: `under which keys it tells what, such as id=slug,description=meta.text (${TOLD.join(', ')})`,
+      description: `under which keys its listing holds what, such as id=slug,description=meta.text (${LISTING_FIELDS.join(', ')})`,
     },
     { name: 'key', type: 'string', description: 'the key that holds the list of skills' },
     { name: 'cwd', type: 'string', description: 'the folder in which it runs, such as {root} (default: this one)' },
@@ -83,7 +83,7 @@ export async function runConformance(input: Input, io: ConformanceIO, signal?: A
   if (io.wantsJson) io.json(reportJson(results));
   else io.print(reportText(results, widthOf(io)));
   const modes = options['strict'] === true ? (['lenient', 'strict'] as const) : (['lenient'] as const);
-  return modes.every((mode) => scoreOf(results, mode).right === scoreOf(results, mode).judged) ? 0 : 1;
+  return modes.every((mode) => scoreOf(results, mode).right === scoreOf(results, mode).checked) ? 0 : 1;
 }
 
 /** The words of a command line of its own. */
@@ -118,9 +118,12 @@ function chosen(names: readonly string[]): readonly Case[] {
 
 function keyMap(text: string): KeyMap {
   const pairs = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.split('=').map((word) => word.trim())]));
-  for (const [told = '', key = '', ...rest] of pairs) {
-    if (!TOLD.includes(told as Told) || key === '' || rest.length > 0)
-      throw new ConformanceMisused(`--map has '${[told, key, ...rest].join('=')}'`, `write pairs such as id=slug, of ${TOLD.join(', ')}`);
+  for (const [field = '', key = '', ...rest] of pairs) {
+    if (!LISTING_FIELDS.includes(field as ListingField) || key === '' || rest.length > 0)
+      throw new ConformanceMisused(
+        `--map has '${[field, key, ...rest].join('=')}'`,
+        `write pairs such as id=slug, of ${LISTING_FIELDS.join(', ')}`,
+      );
   }
   return Object.fromEntries(pairs) as KeyMap;
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { endOf, startProcess } from '@pith/held-process';
 import type { Case, Entry } from './case.ts';
 
-/** Why a case cannot be told on this machine; thrown while its files are written. */
+/** Why a case cannot be made on this machine; thrown while its files are written. */
 export class NotHere extends Error {}
 
 /** Writes the files of a case below `root`, which is there and empty. Throws `NotHere` where the file system has no such thing. */

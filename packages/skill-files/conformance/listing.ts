@@ -9,12 +9,12 @@ export interface ListedSkill {
   readonly path?: string;
 }
 
-export const TOLD = ['id', 'name', 'description', 'version', 'body', 'path', 'state'] as const;
-export type Told = (typeof TOLD)[number];
+export const LISTING_FIELDS = ['id', 'name', 'description', 'version', 'body', 'path', 'state'] as const;
+export type ListingField = (typeof LISTING_FIELDS)[number];
 /** Under which keys a loader tells what, `a.b` within each other; for what is not named, common keys are tried. */
-export type KeyMap = Readonly<Partial<Record<Told, string>>>;
+export type KeyMap = Readonly<Partial<Record<ListingField, string>>>;
 
-const COMMON: Readonly<Record<Told, readonly string[]>> = {
+const COMMON: Readonly<Record<ListingField, readonly string[]>> = {
   id: ['id', 'slug', 'key', 'skillId', 'skill_id'],
   name: ['name', 'displayName', 'display_name', 'title', 'metadata.name', 'frontmatter.name', 'properties.name'],
   description: ['description', 'desc', 'summary', 'metadata.description', 'frontmatter.description', 'properties.description'],
@@ -33,15 +33,15 @@ export function listingOf(stdout: string, map: KeyMap = {}, key: string | null =
   if (listed === null) return null;
   return listed.flatMap((one): ListedSkill | [] => {
     if (typeof one === 'string') return { name: one };
-    const told = (what: Told) => textAt(one, map[what] === undefined ? COMMON[what] : [map[what]]);
-    if (NOT_LOADED.has(told('state')?.toLowerCase() ?? '')) return [];
+    const textOf = (what: ListingField) => textAt(one, map[what] === undefined ? COMMON[what] : [map[what]]);
+    if (NOT_LOADED.has(textOf('state')?.toLowerCase() ?? '')) return [];
     const [id, name, description, version, body, path] = [
-      told('id'),
-      told('name'),
-      told('description'),
-      told('version'),
-      told('body'),
-      told('path'),
+      textOf('id'),
+      textOf('name'),
+      textOf('description'),
+      textOf('version'),
+      textOf('body'),
+      textOf('path'),
     ];
     return { id, name, description, version, body, path };
   });

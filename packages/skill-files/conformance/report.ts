@@ -1,12 +1,12 @@
 import { renderTable, textColumns } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import { AREAS, type Case, type Verdict } from './case.ts';
-import type { Mark, Result } from './judge.ts';
+import type { Mark, Result } from './result.ts';
 
 /** How many verdicts were met, of those that are not open. */
 export interface Score {
   readonly right: number;
-  readonly judged: number;
+  readonly checked: number;
 }
 
 const TITLES = ['CASE', 'ODD IS', 'LOADER', 'SPECIFICATION', 'LENIENT'];
@@ -75,12 +75,12 @@ export function casesText(cases: readonly Case[], width: number): string {
 }
 
 export function scoreOf(results: readonly Result[], mode: 'strict' | 'lenient'): Score {
-  const judged = results.filter((result) => result[mode] === 'right' || result[mode] === 'wrong');
-  return { right: judged.filter((result) => result[mode] === 'right').length, judged: judged.length };
+  const checked = results.filter((result) => result[mode] === 'right' || result[mode] === 'wrong');
+  return { right: checked.filter((result) => result[mode] === 'right').length, checked: checked.length };
 }
 
-function scoreText({ right, judged }: Score): string {
-  return `${right} of ${judged}`;
+function scoreText({ right, checked }: Score): string {
+  return `${right} of ${checked}`;
 }
 
 function whatIsWrong({ case: one, strict, lenient, notes }: Result): readonly string[] {

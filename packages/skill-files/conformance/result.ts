@@ -11,7 +11,7 @@ export type Mark = 'right' | 'wrong' | 'open' | 'not run';
 export interface Result {
   readonly case: Case;
   readonly outcome: Outcome;
-  /** As it told the skill; null where it did not load it. */
+  /** As it lists the skill; null where it did not load it. */
   readonly skill: ListedSkill | null;
   readonly strict: Mark;
   readonly lenient: Mark;
@@ -26,8 +26,8 @@ export interface Reading {
   readonly key: string | null;
 }
 
-/** Holds one run to the case. `hasRun`: whether something of the skill was run. */
-export function judge(
+/** What one run made of its case. `hasRun`: whether something of the skill was run. */
+export function checkedRun(
   one: Case,
   run: LoaderRun,
   { root, hasRun }: { readonly root: string; readonly hasRun: boolean },
@@ -127,8 +127,8 @@ function isNamed({ id, name }: Pick<ListedSkill, 'id' | 'name'>, names: readonly
 }
 
 /** White space may be other; a list may cut a long text. */
-function isSameText(told: string, right: string): boolean {
-  const [given, whole] = [told, right].map((text) => text.replace(/\s+/g, ' ').trim()) as [string, string];
+function isSameText(listed: string, right: string): boolean {
+  const [given, whole] = [listed, right].map((text) => text.replace(/\s+/g, ' ').trim()) as [string, string];
   const cut = given.replace(/(?:…|\.\.\.)$/, '').trimEnd();
   return (
     given === whole ||

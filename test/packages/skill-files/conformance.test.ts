@@ -72,8 +72,8 @@ describe('the table of odd skills', () => {
 
   it('S4 our own validator differs from the specification in what the page says, and in nothing else', async () => {
     const argv = [process.execPath, PITH, 'skills', 'validate', '{dir}', '--json'];
-    const judged = cases.filter(({ strict }: Case) => strict !== 'open');
-    const results = await checkLoader({ argv, cwd: ROOT, timeoutMs: 30_000, map: {}, key: null, cases: judged, jobs: 2 });
+    const checked = cases.filter(({ strict }: Case) => strict !== 'open');
+    const results = await checkLoader({ argv, cwd: ROOT, timeoutMs: 30_000, map: {}, key: null, cases: checked, jobs: 2 });
     expect(results.filter(({ strict }) => strict === 'wrong').map(({ case: { id } }) => id)).toEqual([
       'file-mixed-case',
       'yaml-duplicate-key',
@@ -181,8 +181,8 @@ describe('the command', () => {
       (error: { code: number; stdout: string }) => error,
     );
     expect(json).toMatchObject({ code: 1 });
-    const report = JSON.parse(json.stdout) as { totals: { cases: number; lenient: { right: number; judged: number } } };
-    expect(report.totals).toMatchObject({ cases: 8, lenient: { judged: 8 } });
+    const report = JSON.parse(json.stdout) as { totals: { cases: number; lenient: { right: number; checked: number } } };
+    expect(report.totals).toMatchObject({ cases: 8, lenient: { checked: 8 } });
   }, 60_000);
 
   it('S4 says what it cannot do with what was typed', async () => {
