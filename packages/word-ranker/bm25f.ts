@@ -1,6 +1,6 @@
 import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from './document.ts';
 import { NAME_MATCH } from './name-index.ts';
-import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Counted, type Posting } from './term-index.ts';
+import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Posting } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
@@ -50,8 +50,8 @@ export class Bm25fRanker {
     return this.#index.size;
   }
 
-  upsert(document: TextDocument, counted: Counted = countTerms(document)): void {
-    this.#index.add(document, counted);
+  upsert(document: TextDocument): void {
+    this.#index.add(document, countTerms(document));
   }
 
   remove(id: string): void {

@@ -1,10 +1,8 @@
 import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from './document.ts';
 import { direction, nearness, type WordVectors } from './word-vectors.ts';
 
-/** What the order goes by. Chosen by cross-validation on needs of which half were kept untouched. */
+/** What the order goes by. Chosen on needs of which half were kept untouched, and on MetaTool. */
 const SIMILAR = {
-  /** Why a document is found that shares no word with the query. */
-  why: 'similar meaning',
   /** What each part of a document adds to its direction. */
   name: 1,
   description: 2,
@@ -20,9 +18,12 @@ const SIMILAR = {
   /** Documents without a word of the query must be as near as this, and so many of them at most are looked at. */
   near: 0.35,
   added: 100,
-  /** A match is weak up to this, times the tens in a third of the number of documents: among more of them, more match by chance. */
+  /** A match is weak up to this, times log10 of a third of the number of documents: among more of them, more match by chance. */
   weak: 0.75,
 } as const;
+
+/** Why a document is found that shares no word with the query. */
+const BY_MEANING: readonly string[] = ['similar meaning'];
 
 export interface OrderOptions extends Pick<RankOptions, 'k' | 'among' | 'weak'> {
   /** How many documents there are in all. */
@@ -71,7 +72,7 @@ export class NearTexts {
     const [strong, rest]: [RankedDocument[], RankedDocument[]] = [[], []];
     for (const { found: document, near, score } of this.#candidates(query, found, among)) {
       const why = document.why();
-      const isWeak = this.#isWeak({ ...document, why: () => why }, near, size);
+      const isWeak = !document.named && this.#strengthOf(document.score, why, near) <= leastStrength(size);
       (isWeak ? rest : strong).push({ ...document, why, score: Math.max(0, score), weak: isWeak });
       if (strong.length === k) break;
     }
@@ -92,10 +93,9 @@ export class NearTexts {
   }
 
   /** What people say in passing has frequent words: a match counts as far as its words are rare and the document is near. */
-  #isWeak({ score, named, why }: FoundDocument, near: number, size: number): boolean {
-    if (named) return false;
-    const rarity = why().reduce((sum, word) => sum + (word === SIMILAR.why ? 0 : this.#vectors.rarity(word)), 0);
-    return score * (rarity + Math.max(0, near)) <= SIMILAR.weak * Math.log10(Math.max(3, size) / 3);
+  #strengthOf(score: number, why: readonly string[], near: number): number {
+    const rarity = why === BY_MEANING ? 0 : why.reduce((sum, word) => sum + this.#vectors.rarity(word), 0);
+    return score * (rarity + Math.max(0, near));
   }
 
   #nearness(id: string, asked: Float32Array): number {
@@ -117,7 +117,9 @@ export class NearTexts {
   }
 }
 
-const BY_MEANING: readonly string[] = [SIMILAR.why];
+function leastStrength(documents: number): number {
+  return SIMILAR.weak * Math.log10(Math.max(3, documents) / 3);
+}
 
 function spreadOf(values: readonly number[]): { readonly mean: number; readonly deviation: number } {
   const count = Math.max(1, values.length);

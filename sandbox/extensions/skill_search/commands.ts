@@ -45,6 +45,28 @@ export function countOption({ options }: Pick<CommandInput, 'options'>, name: st
   throw new PithError('usage', `--${name} must be a whole number of at least 1, not '${String(given)}'`);
 }
 
+/** The offered skills that a command names by `ids`; all without ids or with `--all`. Throws `usage` for both. */
+export async function offeredSkills(
+  { arguments: given, options }: Pick<CommandInput, 'arguments' | 'options'>,
+  library: Remote<SkillLibrary>,
+): Promise<readonly SkillRecord[]> {
+  const ids = [given['ids'] ?? []].flat();
+  if (ids.length > 0 && options['all'] === true)
+    throw new PithError('usage', 'ids and --all cannot be used together', { cure: 'name skills, or take all' });
+  if (ids.length === 0) return (await library.records()).skills.filter(isOffered);
+  const skills = await Promise.all(ids.map((id) => library.named(id)));
+  const hidden = skills.find((skill) => !isOffered(skill));
+  if (hidden === undefined) return skills;
+  throw new PithError('skill_not_offered', `skill '${printableLine(hidden.id)}' is ${hidden.state}, so no search finds it`, {
+    where: hidden.file,
+    cure: `see why: pith skills explain ${printableLine(hidden.id)}`,
+  });
+}
+
+export function isOffered({ state }: SkillRecord): boolean {
+  return state === 'offered';
+}
+
 /** More than any sandbox has. */
 const ALL = 1_000_000;
 

@@ -8,8 +8,9 @@ import {
   PithError,
   type Remote,
 } from 'pith';
-import { type SkillLibrary, type SkillRecord, SkillWriter } from 'pith/skill_registry';
+import { type RankerDocument, type SkillLibrary, type SkillRecord, SkillWriter } from 'pith/skill_registry';
 import { printable, printableLine } from '@pith/plain-text';
+import { offeredSkills } from '../commands.ts';
 import { writeRequests } from './request-writer.ts';
 import { digestOf, type WrittenExamples } from './written-examples.ts';
 
@@ -55,6 +56,11 @@ export function enrich(
       if (skills.length === 0) io.print('There is no skill that could be enriched.');
       return outcomes.some(({ state }) => state === 'failed') ? 1 : 0;
 
+      async function asked(document: RankerDocument): Promise<readonly string[]> {
+        if (!io.wantsJson && !io.quiet) io.error(`Asking the model for ${printableLine(document.id)} …`);
+        return writeRequests(context.agents, document, signal);
+      }
+
       async function enrichOne({ id, ...record }: SkillRecord, { options }: CommandInput): Promise<Outcome> {
         try {
           const document = await library.document(`${record.source}/${id}`);
@@ -62,8 +68,7 @@ export function enrich(
           const known = kept.length > 0 ? kept : document.examples;
           if (options['all'] === true && known.length > 0 && (options['write'] !== true || kept.length === 0))
             return { id, state: 'known', requests: known };
-          if (!io.wantsJson && !io.quiet) io.error(`Asking the model for ${printableLine(id)} …`);
-          const requests = kept.length > 0 && options['write'] === true ? kept : await writeRequests(context.agents, document, signal);
+          const requests = kept.length > 0 && options['write'] === true ? kept : await asked(document);
           await written.keep(document, requests);
           if (options['write'] !== true) return { id, state: 'kept', requests };
           const { writeIntoSkill } = await import('./write-into-skill.ts');
@@ -91,19 +96,11 @@ async function writable(context: Pick<ExtensionContext, 'use'>): Promise<(skill:
   return ({ source, id }) => places.some(([label, installed]) => label === source && !installed.has(id));
 }
 
-async function skillsOf({ arguments: given, options }: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {
-  const ids = [given['ids'] ?? []].flat();
-  if (ids.length > 0 === (options['all'] === true))
-    throw new PithError('usage', ids.length > 0 ? 'ids and --all cannot be used together' : 'no skill was named', {
-      cure: 'name skills, or take --all',
-    });
-  if (ids.length === 0) return (await library.records()).skills.filter(({ state }) => state === 'offered');
-  const skills = await Promise.all(ids.map((id) => library.named(id)));
-  const hidden = skills.find(({ state }) => state !== 'offered');
-  if (hidden === undefined) return skills;
-  throw new PithError('skill_not_offered', `skill '${printableLine(hidden.id)}' is ${hidden.state}: nothing finds it`, {
-    where: hidden.file,
-  });
+/** Throws `usage` without a choice: each skill costs a call of the model. */
+async function skillsOf(input: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {
+  if ([input.arguments['ids'] ?? []].flat().length === 0 && input.options['all'] !== true)
+    throw new PithError('usage', 'no skill was named', { cure: 'name skills, or take --all' });
+  return offeredSkills(input, library);
 }
 
 async function agreed(count: number, { options }: CommandInput, io: CommandIO): Promise<boolean> {

@@ -42,16 +42,17 @@ export async function withExamples(text: string, requests: readonly string[]): P
   if ('code' in split || split.head === '') return { why: 'it has no frontmatter that could hold examples' };
   const at = text.indexOf(split.head);
   const head = headWith(split.head, requests);
-  if (head === null) return { why: 'examples cannot be added to its frontmatter without changing something else: write them by hand' };
+  if (head === null) return CANNOT_ADD;
   const written = text.slice(0, at) + head + text.slice(at + split.head.length);
   const about = { id: 'skill', file: '/SKILL.md', mode: 'load', size: Buffer.byteLength(written) } as const;
   const [before, after] = [await parseSkillFile(text, about), await parseSkillFile(written, about)];
   const rest = ({ fields }: typeof before) => JSON.stringify({ ...fields, examples: [] });
   const hasAll = requests.every((request) => after.fields.examples.includes(request));
-  if (!after.valid || !hasAll || rest(before) !== rest(after))
-    return { why: 'examples cannot be added to its frontmatter without changing something else: write them by hand' };
+  if (!after.valid || !hasAll || rest(before) !== rest(after)) return CANNOT_ADD;
   return written;
 }
+
+const CANNOT_ADD = { why: 'examples cannot be added to its frontmatter without changing something else: write them by hand' };
 
 function headWith(head: string, requests: readonly string[]): string | null {
   const end = head.includes('\r\n') ? '\r\n' : '\n';

@@ -1,13 +1,4 @@
-import {
-  type Command,
-  type CommandInput,
-  type CommandIO,
-  type ExtensionContext,
-  type JsonValue,
-  messageOf,
-  PithError,
-  type Remote,
-} from 'pith';
+import { type Command, type CommandIO, type ExtensionContext, type JsonValue, messageOf, PithError, type Remote } from 'pith';
 import { type RankerDocument, RankerProvider, type SkillLibrary, type SkillRecord } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
@@ -16,7 +7,7 @@ import type { WordVectors } from '@pith/word-ranker';
 import { digestOf, type WrittenExamples } from '../enriching/written-examples.ts';
 import type { LearnedExamples } from '../learning/learned-examples.ts';
 import type { Reranking } from '../reranking.ts';
-import { countOption } from '../commands.ts';
+import { countOption, isOffered, offeredSkills } from '../commands.ts';
 import {
   casesOf,
   DEPTH,
@@ -30,7 +21,7 @@ import {
   outcomesOf,
   positive,
 } from './evaluate.ts';
-import { documentsOf, ENOUGH_CASES, isOffered, rankByProvider, rankByReranker } from './measure.ts';
+import { documentsOf, ENOUGH_CASES, rankByProvider, rankByReranker } from './measure.ts';
 
 const LEXICAL = 'lexical';
 const FUSED = 'fused';
@@ -59,7 +50,7 @@ export function evaluate({ find }: Pick<ExtensionContext, 'find'>, { library, le
     ],
     async run(input, io, signal) {
       const k = countOption(input, 'limit', SHOWN_BESIDE);
-      const asked = await askedOf(input, library);
+      const asked = await offeredSkills(input, library);
       const { skills } = await library.records();
       const named = typeof input.options['ranker'] === 'string' ? input.options['ranker'] : LEXICAL;
       await learned?.look();
@@ -107,19 +98,6 @@ interface Report {
   /** Cases that should not load, and how many of them do not. */
   readonly notLoad: readonly [passed: number, cases: number];
   readonly failed: readonly Outcome[];
-}
-
-async function askedOf({ arguments: given, options }: CommandInput, library: Remote<SkillLibrary>): Promise<readonly SkillRecord[]> {
-  const ids = [given['ids'] ?? []].flat();
-  if (ids.length > 0 && options['all'] === true)
-    throw new PithError('usage', 'ids and --all cannot be used together', { cure: 'name skills, or take all' });
-  if (ids.length === 0) return (await library.records()).skills.filter(isOffered);
-  const skills = await Promise.all(ids.map((id) => library.named(id)));
-  const hidden = skills.find((skill) => !isOffered(skill));
-  if (hidden === undefined) return skills;
-  throw new PithError('skill_not_offered', `skill '${printableLine(hidden.id)}' is ${hidden.state}: nothing finds it`, {
-    where: hidden.file,
-  });
 }
 
 async function collect(skills: readonly SkillRecord[], library: Remote<SkillLibrary>, learned: (id: string) => readonly string[]) {

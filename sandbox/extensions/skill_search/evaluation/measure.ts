@@ -3,6 +3,7 @@ import { type Remote, PithError } from 'pith';
 import type { RankedSkill, RankerDocument, RankerProvider, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 import type { WordVectors } from '@pith/word-ranker';
 import type { RerankerProvider } from '../contract.ts';
+import { isOffered } from '../commands.ts';
 import { searchedOf } from '../search-index.ts';
 import { casesOf, DEPTH, distinct, type EvalCase, figuresOf, LeaveOneOutRanker, outcomesOf, type RankCase } from './evaluate.ts';
 
@@ -109,10 +110,6 @@ export async function rankByProvider(
     if (Array.isArray(answer)) return answer as readonly RankedSkill[];
     throw new PithError('provider_failed', `the ranker '${ranker.extensionId}' answered something else than a list of { id, score, why }`);
   };
-}
-
-export function isOffered({ state }: SkillRecord): boolean {
-  return state === 'offered';
 }
 
 /** So many of them, from all over the list; the same ones each time. */
