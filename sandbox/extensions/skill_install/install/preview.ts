@@ -15,15 +15,15 @@ export interface Asking {
 }
 
 /** A person on a terminal is asked, once for all in which nothing is of severity high, and for each of the others. Where nobody can answer the first go on, and the others are `scan_blocked`. */
-export async function decisions(skills: readonly StagedItem[], { io, yes, question }: Asking): Promise<Decisions> {
+export async function decisions(items: readonly StagedItem[], { io, yes, question }: Asking): Promise<Decisions> {
   const decided = new Map<StagedItem, boolean | PithError>();
   const asks = async (text: string) => (await io.ask(text, { choices: ['yes', 'no'] })) === 'yes';
-  const clean = skills.filter((skill) => !isSerious(skill));
+  const clean = items.filter((item) => !isSerious(item));
   const agreed = clean.length === 0 || yes || !io.interactive || (await asks(question(countOf(clean))));
-  for (const skill of clean) decided.set(skill, agreed);
-  for (const skill of skills.filter(isSerious)) {
-    if (!io.interactive) decided.set(skill, blocked(skill));
-    else decided.set(skill, agreed && (await asks(`${question(`'${skill.id}'`)} The scan found something serious.`)));
+  for (const item of clean) decided.set(item, agreed);
+  for (const item of items.filter(isSerious)) {
+    if (!io.interactive) decided.set(item, blocked(item));
+    else decided.set(item, agreed && (await asks(`${question(`'${item.id}'`)} ${seriousText(item)}`)));
   }
   return decided;
 }
@@ -46,6 +46,14 @@ function blocked({ id, inspection }: StagedItem): PithError {
     where: printableLine(`${file}:${line}`),
     cure: 'look at the findings and answer on a terminal, or copy the folder by hand',
   });
+}
+
+/** The worst finding, which stands far above by now, and how many more are as bad. */
+function seriousText({ inspection: { findings } }: StagedItem): string {
+  const serious = findings.filter(({ severity }) => severity === 'high');
+  const { file, line, message } = serious[0]!;
+  const more = serious.length === 1 ? '' : ` (and ${serious.length - 1} more)`;
+  return printableLine(`The scan found something serious: ${file}:${line}: ${message}${more}`);
 }
 
 const SHOWN_FILES = 12;

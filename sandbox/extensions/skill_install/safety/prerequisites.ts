@@ -55,7 +55,7 @@ const KNOWN_PAGE =
 
 /** Programs that hide in archives with a password, and pages whose words go into a terminal: both are kept from a scan. */
 export const prerequisites: readonly NearbyRule[] = [
-  rule('packed_program', 'has an archive whose password is told, and the order to run what is in it', 12, ARCHIVE, FETCHED, PASSWORD, RUN),
+  rule('packed_program', 'gives the password of an archive and says to run what is in it', 12, ARCHIVE, FETCHED, PASSWORD, RUN),
   rule('packed_program', 'opens an archive with a password and runs something', 12, OPENS_PACKED, RUNS_FILE),
   rule('page_to_run', 'sends the reader to a paste site for a command', 4, PASTE_SITE, INTO_TERMINAL),
   rule('page_to_run', 'sends the reader to a paste site for a command', 2, PASTE_SITE, OPENS_PAGE, COPIES_COMMAND),
