@@ -316,6 +316,16 @@ describe('skills install (S83)', () => {
     ]);
   });
 
+  it('S83 says where a skill hides one of the same id that is offered from elsewhere', async () => {
+    const box = await installSandbox({ 'from/code-review/SKILL.md': skillText({ name: 'code-review' }), ...LETTERS });
+    const { text } = await box.run('install', path.join(box.project, 'from/code-review'), { yes: true });
+    expect(text).toMatch(/^ {2}hides +the skill of this id in bundled$/m);
+    const { json } = await box.run('install', path.join(box.project, 'from/code-review'), { source: 'user', json: true });
+    expect(json).toMatchObject({ skills: [{ id: 'code-review', state: 'installed' }] });
+    expect(json).not.toHaveProperty('skills.0.hides'); // the project's is used, also beside it
+    expect((await box.run('install', path.join(box.project, 'from/letters'), { yes: true })).text).not.toMatch(/^ {2}hides/m);
+  });
+
   it('S83 owner/repo means a repository of GitHub, unless a folder has that name', () => {
     const of = (given: string, ref?: string) => originOf(given, ref, '/nowhere');
     expect(of('anthropics/skills')).toEqual({ kind: 'git', location: 'https://github.com/anthropics/skills' });

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandIO, PithError } from 'pith';
-import type { InstalledSkill, SkillChange, SkillPlace } from 'pith/skill_registry';
+import { type InstalledSkill, type SkillChange, SkillLibrary, type SkillPlace } from 'pith/skill_registry';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { InstallContext } from '../install-context.ts';
@@ -174,6 +174,7 @@ async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Pro
   const { request, context, io, signal } = asking;
   const { place } = staging;
   const [taken, partsIn] = [await takenIn(context, place, request.force), partPlace(context, place)];
+  const hidden = await hiddenBy(context, place);
   const outcomes = new Map<FoundSkill | PluginPart, Outcome>();
   const ready = new Map<FoundSkill | PluginPart, StagedItem>();
   const refuse = (wanted: FoundSkill | PluginPart, kind: Outcome['kind'], state: Outcome['state'], error: PithError) =>
@@ -195,7 +196,8 @@ async function outcomesOf(staging: Staging, chosen: Wanted, asking: Asking): Pro
     const staged = problem ?? exists ?? (await good(() => stageSkill(listing, skill, path.join(staging.directory, 'new')), invalid));
     if (staged instanceof PithError) refuse(skill, 'skill', exists === null ? 'refused' : 'skipped', staged);
     else {
-      ready.set(skill, staged);
+      const hides = hidden.get(skill.id);
+      ready.set(skill, hides === undefined ? staged : { ...staged, hides });
       stagedSkills.set(skill, staged);
     }
   }
@@ -289,6 +291,13 @@ export function invalid({ id, valid, diagnostics }: StagedSkill): PithError | nu
     where: `${error?.file ?? id}:${error?.line ?? 1}`,
     cure: error?.cure ?? 'ask its author to fix it',
   });
+}
+
+/** By id, the source of each skill that is offered now and that one in this place hides: the project's place wins over all others, the person's over what ships. */
+async function hiddenBy(context: InstallContext, { source: kind, label }: SkillPlace): Promise<ReadonlyMap<string, string>> {
+  const { skills } = await context.use(SkillLibrary).records();
+  const loses = (source: string) => source !== label && (kind === 'project' || source === 'bundled');
+  return new Map(skills.filter(({ state, source }) => state === 'offered' && loses(source)).map(({ id, source }) => [id, source]));
 }
 
 /** Says of an id what stands in its place; null where nothing does, or where it may be replaced. */

@@ -67,6 +67,7 @@ export function printPreview(skill: StagedItem, place: string, io: CommandIO): v
   io.print(`${skill.kind === 'skill' ? '' : `${skill.kind} `}${clean(skill.id)}: ${clean(skill.description)}`);
   const row = (name: string, text: string) => io.print(`  ${name.padEnd(9)} ${clean(text)}`);
   row('into', place);
+  if (skill.hides !== undefined) row('hides', `the skill of this id in ${skill.hides}`);
   row('files', `${files.length} (${sizeText(skill.bytes)}): ${files.slice(0, SHOWN_FILES).join(', ')}${more}`);
   if (inspection.scripts.length > 0) row('scripts', inspection.scripts.join(', '));
   if (inspection.toolsets.length > 0) row('toolsets', inspection.toolsets.join(', '));
@@ -78,12 +79,13 @@ export function printPreview(skill: StagedItem, place: string, io: CommandIO): v
 
 /** The same as `--json` has it. */
 export function previewJson(skill: StagedItem, place: string): { [key: string]: JsonValue } {
-  const { kind, id, description, bytes, inspection, diagnostics } = skill;
+  const { kind, id, description, hides, bytes, inspection, diagnostics } = skill;
   return {
     kind,
     id,
     description,
     path: place,
+    ...(hides === undefined ? {} : { hides }),
     bytes,
     ...(isSkill(skill) ? { digest: skill.digest, valid: skill.valid } : {}),
     files: inspection.files.map(({ path, size }) => ({ path, size })),

@@ -19,6 +19,8 @@ export interface StagedItem {
   readonly bytes: number;
   readonly inspection: SkillInspection;
   readonly description: string;
+  /** The source of the skill of this id that it hides. */
+  readonly hides?: string;
   /** What loading says of it. */
   readonly diagnostics: readonly Diagnostic[];
 }
