@@ -1,12 +1,20 @@
 import type { z } from 'zod';
 import type { JsonValue } from './errors.ts';
 import { defineProtocol } from './protocol.ts';
-import type { Retain, TurnInfo } from './turn.ts';
+import type { ImageBytes, Retain, TurnInfo } from './turn.ts';
 
 export type ToolEffect = 'read' | 'idempotent' | 'write';
 
 export type ToolResult =
-  | { readonly ok: true; readonly output: JsonValue; readonly title?: string; readonly metadata?: JsonValue; readonly retain?: Retain }
+  | {
+      readonly ok: true;
+      readonly output: JsonValue;
+      readonly title?: string;
+      readonly metadata?: JsonValue;
+      readonly retain?: Retain;
+      /** Shown to models that take images, beside the output. */
+      readonly images?: readonly ImageBytes[];
+    }
   | {
       readonly ok: false;
       readonly error: { readonly code: string; readonly message: string };
@@ -21,14 +29,22 @@ export interface ToolCall {
   readonly idempotencyKey: string;
   /** The `subject` that a person agreed to, where the tool's question had one. */
   readonly approved?: string;
+  /** Shows text to the person while the call runs, such as the output of a command; the model never reads it. Absent where nobody watches. */
+  show?(text: string): void;
 }
 
 /** What a person is asked before a call. */
 export interface ApprovalQuestion {
-  /** What they must read besides the input. */
+  /** What the call does, in one line and in a person's words: "run `npm test`", "change 3 lines in src/a.ts". Absent: the name of the tool. */
+  readonly summary?: string;
+  /** What they must read besides the input: a unified diff, a whole command, a list. May be empty. */
   readonly text: string;
-  /** What exactly they agree to besides the input, such as the digest of what will run. A yes holds for nothing else, and an `always` for every input with this subject and the same text. At most 1,024 characters. */
+  /** What is enforced while the call runs on this machine: "sandboxed: no network, project only". Never what is only asked for. */
+  readonly enforced?: string;
+  /** What exactly they agree to besides the input, such as the digest of what will run. A yes counts for nothing else. At most 1,024 characters. */
   readonly subject?: string;
+  /** What an `always` covers: every call of the tool whose question has this `key`, however else it differs. `covers` is shown: "commands that begin with `npm test`". Absent: every input with this subject and the same text. */
+  readonly always?: { readonly key: string; readonly covers: string };
   /** True: `always` is not offered, because no two such calls are alike, or what one leaves behind runs later and unasked. */
   readonly once?: boolean;
 }
@@ -87,6 +103,7 @@ export interface ToolResultOptions {
   /** For channels; never sent to the model. */
   readonly metadata?: JsonValue;
   readonly retain?: Retain;
+  readonly images?: readonly ImageBytes[];
 }
 
 export function toolResult(output: JsonValue, options: ToolResultOptions = {}): ToolResult {
@@ -96,7 +113,7 @@ export function toolResult(output: JsonValue, options: ToolResultOptions = {}): 
 export function toolError(
   code: string,
   message: string,
-  options: Omit<ToolResultOptions, 'retain'> = {},
+  options: Omit<ToolResultOptions, 'retain' | 'images'> = {},
 ): Extract<ToolResult, { ok: false }> {
   return mark({ ok: false, error: { code, message }, ...options });
 }

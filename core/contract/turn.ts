@@ -55,6 +55,8 @@ export interface TurnPolicy {
   readonly limits?: Partial<AgentSpec['limits']>;
   /** Overrides the agent's model. */
   readonly model?: string;
+  /** Only tools whose effect is `read` run: a plan is made, and nothing changed. */
+  readonly readOnly?: true;
   /** Extensions outside the kernel from which this turn comes. Said by the kernel: what such an extension writes here counts for nothing. */
   readonly startedBy?: readonly TurnStarter[];
 }
@@ -66,11 +68,23 @@ export interface TurnStarter {
   readonly ownOnly: boolean;
 }
 
+/** An image as bytes in base64. */
+export interface ImageBytes {
+  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
+  readonly mediaType: string;
+  readonly data: string;
+}
+
+/** A text or an image that a person sends with a message. `name` is what they call it: a path, `stdin`. */
+export type Attachment = { readonly name: string; readonly text: string } | { readonly name: string; readonly image: ImageBytes };
+
 export interface TurnRequest {
   /** A declared agent's id, or the agent itself. */
   readonly agent: string | AgentSpec;
   /** The user's text. Absent only together with `resume`. */
   readonly input?: string;
+  /** What the user sends with the text: files, piped text, images. Stored with the message. */
+  readonly attachments?: readonly Attachment[];
   readonly threadId: string;
   readonly channelId?: string;
   readonly userId?: string;
@@ -141,6 +155,8 @@ export type TurnEvent =
       /** What the tool asked compaction to keep. */
       readonly retain?: Retain;
     }
+  /** What a tool shows while its call `id` runs. Not kept. */
+  | { readonly type: 'tool-output'; readonly id: string; readonly text: string }
   | {
       readonly type: 'approval-request';
       /** What `pith approvals approve` takes. */
@@ -156,8 +172,14 @@ export type TurnEvent =
       readonly thread: string;
       /** Extensions outside the kernel that began the turn, or one above it; absent: none did. */
       readonly startedBy?: readonly string[];
+      /** What the call does, in one line. */
+      readonly summary?: string;
       /** What the tool wants the person to read besides the input. */
       readonly details?: string;
+      /** What is enforced while the call runs. */
+      readonly enforced?: string;
+      /** What `always` would cover, where that is more than this very call. */
+      readonly covers?: string;
       /** `always` is no answer to it: only `once` and `no` are. */
       readonly once?: true;
     }

@@ -126,6 +126,7 @@ function eventLine(event: TurnEvent): JsonValue {
     case 'notice':
     case 'document':
     case 'step-end':
+    case 'tool-output':
       return null;
   }
 }
