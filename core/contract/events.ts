@@ -71,6 +71,8 @@ export interface TopicMap extends DurableTopicMap {
     readonly ms: number;
     readonly correlationId: string;
   };
+  /** What a tool shows while its call runs, such as the output of a command: for people, never for the model. At most 64 KiB of text. */
+  'tool.progressed': { readonly extensionId: string; readonly idempotencyKey: string; readonly text: string };
   'thread.compacted': {
     readonly threadId: string;
     /** The turn that had become too long; null when a person asked for it. */

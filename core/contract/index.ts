@@ -49,4 +49,4 @@ export {
   type ToolCall,
   type ToolResult,
 } from './tool.ts';
-export type { AgentSpec, Attachment, Message, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } from './turn.ts';
+export type { AgentSpec, Message, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } from './turn.ts';

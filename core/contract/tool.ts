@@ -29,8 +29,6 @@ export interface ToolCall {
   readonly idempotencyKey: string;
   /** The `subject` that a person agreed to, where the tool's question had one. */
   readonly approved?: string;
-  /** Shows text to the person while the call runs, such as the output of a command; the model never reads it. Absent where nobody watches. */
-  show?(text: string): void;
 }
 
 /** What a person is asked before a call. */

@@ -155,7 +155,7 @@ export type TurnEvent =
       /** What the tool asked compaction to keep. */
       readonly retain?: Retain;
     }
-  /** What a tool shows while its call `id` runs. Not kept. */
+  /** What a tool shows while its call `id` runs (`tool.progressed`). Not kept. */
   | { readonly type: 'tool-output'; readonly id: string; readonly text: string }
   | {
       readonly type: 'approval-request';

@@ -58,6 +58,7 @@ export const KERNEL_TOPICS: ReadonlyMap<string, KernelTopic> = new Map(
     'turn.started': KERNEL,
     'turn.ended': KERNEL,
     'tool.called': KERNEL,
+    'tool.progressed': ITSELF,
     'thread.compacted': KERNEL,
     'channel.opened': ITSELF,
     'user.message': DURABLE,

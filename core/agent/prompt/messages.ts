@@ -1,5 +1,7 @@
+import { printableLine } from '@pith/plain-text';
 import { estimateTokenCount, sliceByTokens } from 'tokenx';
-import type { ContextParts, JsonValue, Message, ToolResult } from '../../contract/index.ts';
+import { type ContextParts, type JsonValue, type Message, PithError, type ToolResult, type TurnRequest } from '../../contract/index.ts';
+import { checkedImages } from '../../kernel/index.ts';
 import type { Retain, StoredMessage } from '../threads/thread.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
@@ -7,19 +9,60 @@ export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 type UserMessage = Extract<Message, { role: 'user' }>;
 type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-result' }>;
 
+export type Attachment = NonNullable<TurnRequest['attachments']>[number];
+
 /** A whole text beside a message, and whose it is. */
 export type OfferedDocument = NonNullable<ContextParts['documents']>[number] & {
   readonly extensionId: string;
 };
 
-/** The message that a user's turn begins with: documents, then turn parts, the user's own text last. */
-export function userMessage(turnParts: readonly string[], text: string, documents: readonly OfferedDocument[] = []): Message {
+/** What stands before the user's own text in a message. */
+interface Beside {
+  readonly documents?: readonly OfferedDocument[];
+  readonly attachments?: readonly Attachment[];
+}
+
+/** The message that a user's turn begins with: documents, then turn parts, what the user attached, and the user's own text last. */
+export function userMessage(turnParts: readonly string[], text: string, { documents = [], attachments = [] }: Beside = {}): Message {
   const whole = documents.map(({ key, digest, text: body }) => ({
     type: 'text' as const,
     text: body,
     providerOptions: { pith: { document: { key, digest } } },
   }));
-  return { role: 'user', content: [...whole, ...[...turnParts, text].map((part) => ({ type: 'text' as const, text: part }))] };
+  const said = (part: string) => ({ type: 'text' as const, text: part });
+  return { role: 'user', content: [...whole, ...turnParts.map(said), ...attachments.flatMap(attachedParts), said(text)] };
+}
+
+const MOST_ATTACHED = 20;
+/** Characters of one text. */
+const MOST_ATTACHED_TEXT = 2 * 1024 * 1024;
+
+/** Throws `usage` for what cannot be sent with a message. */
+export function checkedAttachments(attachments: readonly Attachment[]): readonly Attachment[] {
+  if (attachments.length > MOST_ATTACHED)
+    throw new PithError('usage', `${attachments.length} attachments: at most ${MOST_ATTACHED} are sent with a message`);
+  return attachments.map((each) => {
+    if ('image' in each) return { name: each.name, image: checkedImages([each.image])[0] as typeof each.image };
+    if (each.text.length <= MOST_ATTACHED_TEXT) return each;
+    throw new PithError(
+      'usage',
+      `'${each.name}' has ${each.text.length} characters: at most ${MOST_ATTACHED_TEXT} are sent with a message`,
+    );
+  });
+}
+
+/** A closing tag inside cannot end the envelope. */
+function attachedParts(attachment: Attachment): UserMessage['content'] {
+  const name = printableLine(attachment.name).replaceAll(/["<>]/gu, ' ');
+  if ('text' in attachment) {
+    const text = attachment.text.replaceAll(/<(\/?attachment)/giu, '&lt;$1');
+    return [{ type: 'text', text: `<attachment name="${name}">\n${text}\n</attachment>` }];
+  }
+  const { mediaType, data } = attachment.image;
+  return [
+    { type: 'text', text: `<attachment name="${name}" type="${mediaType}"/>` },
+    { type: 'file', mediaType, data, filename: name },
+  ];
 }
 
 /** Which document a part beside a user's text is; null for every other part. */
@@ -36,9 +79,18 @@ export function documentsIn(messages: readonly Message[]): readonly Retain[] {
 /** A result as the model reads it: text as it is, other values as JSON, errors as `{"error": …}`. */
 export function resultPart(callId: string, name: string, result: ToolResult): ResultPart {
   const output: ResultPart['output'] = result.ok
-    ? { type: 'text', value: outputText(result.output) }
+    ? okOutput(result)
     : { type: 'error-json', value: { error: { code: result.error.code, message: result.error.message } } };
   return { type: 'tool-result', toolCallId: callId, toolName: name, output };
+}
+
+function okOutput({ output, images = [] }: Extract<ToolResult, { ok: true }>): ResultPart['output'] {
+  const value = outputText(output);
+  if (images.length === 0) return { type: 'text', value };
+  return {
+    type: 'content',
+    value: [{ type: 'text', text: value }, ...images.map(({ mediaType, data }) => ({ type: 'image-data' as const, mediaType, data }))],
+  };
 }
 
 /** The system text and the thread's messages as one prompt. Neighbouring user messages become one: some models insist on turns. */
@@ -161,6 +213,7 @@ function partText(part: Part): string {
     case 'tool-call':
       return `${part.toolName} ${JSON.stringify(part.input)}`;
     case 'tool-result':
+      if (part.output.type === 'content') return part.output.value.flatMap((each) => (each.type === 'text' ? each.text : [])).join('\n');
       return 'value' in part.output && typeof part.output.value === 'string' ? part.output.value : JSON.stringify(part.output);
     default:
       return '';

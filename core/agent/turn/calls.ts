@@ -279,7 +279,11 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   const { correlationId } = turn.offer.info;
   const idempotencyKey = keyOf(record);
   const about = { turn: turn.offer.info, idempotencyKey, signal: turn.signal, ...(approved === undefined ? {} : { approved }) };
-  const call = () => host.providers.tools.call(record.extensionId, record.tool, record.input, about);
+  const off = turn.deps.events.handle('tool.progressed', (shown) => {
+    if (shown.extensionId !== record.extensionId || shown.idempotencyKey !== idempotencyKey) return;
+    turn.events.push({ type: 'tool-output', id: record.callId, text: String(shown.text).slice(0, MOST_SHOWN) });
+  });
+  const call = () => host.providers.tools.call(record.extensionId, record.tool, record.input, about).finally(off);
   const span = startSpan({
     name: `execute_tool ${record.name}`,
     correlationId,
@@ -292,6 +296,9 @@ async function callTool(turn: RunningTurn, record: CallRecord, approved: string 
   turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
   return result;
 }
+
+/** Characters of what a tool shows at once. */
+const MOST_SHOWN = 65_536;
 
 function resultEvent(
   turn: RunningTurn,

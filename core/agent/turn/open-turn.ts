@@ -15,7 +15,18 @@ import type {
 import { NO_SPAN } from '../../durable/index.ts';
 import type { Fence } from '../../store/index.ts';
 import { dayOf, LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
-import { assemble, callIdsOf, distinct, documentsIn, resultPart, sentHistory, textOfAnswer, userMessage } from '../prompt/messages.ts';
+import {
+  type Attachment,
+  assemble,
+  callIdsOf,
+  checkedAttachments,
+  distinct,
+  documentsIn,
+  resultPart,
+  sentHistory,
+  textOfAnswer,
+  userMessage,
+} from '../prompt/messages.ts';
 import {
   inheritedPolicy,
   isPersons,
@@ -59,8 +70,7 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
   if (keyed) return 'end' in keyed ? keyed : yield* continueTurn(opening, keyed);
   const unfinished = await deps.threads.unfinished(request.threadId);
   if (request.resume && unfinished) return yield* continueTurn(opening, unfinished);
-  if (request.input !== undefined && request.input.trim() !== '')
-    return yield* beginTurn(opening, deps.host.secrets.redact(request.input), unfinished); // a person may paste one
+  if (request.input !== undefined && request.input.trim() !== '') return yield* beginTurn(opening, cleanText(opening), unfinished);
   if (!request.resume) throw new PithError('usage', 'the message is empty', { cure: 'write something' });
   if ((await deps.threads.load(request.threadId)) === null) {
     throw new PithError('thread_unknown', `there is no thread '${request.threadId}'`, { cure: 'name another thread, or begin a new one' });
@@ -69,9 +79,20 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
   return null;
 }
 
+/** What a person sends. */
+interface SentText {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+/** Without secrets: a person may paste one. Throws `usage` for attachments that cannot be sent. */
+function cleanText({ deps: { host }, request: { input = '', attachments = [] } }: Opening): SentText {
+  return host.secrets.redactJson({ text: input, attachments: checkedAttachments(attachments) });
+}
+
 async function* beginTurn(
   opening: Opening,
-  input: string,
+  input: SentText,
   unfinished: Unfinished | null,
 ): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
   const { deps, request, node, signal, fence } = opening;
@@ -108,18 +129,19 @@ async function* beginTurn(
   };
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   const compactions = loaded?.thread.compactions ?? 0;
-  const plan = await planTurn(deps, { turn: record, notes, thread: { date, compactions, history }, text: input }, signal);
+  const plan = await planTurn(deps, { turn: record, notes, thread: { date, compactions, history }, text: input.text }, signal);
   // Nothing stored has changed until here: a message that cannot be answered leaves the thread and its open questions as they were.
-  if (unfinished?.turn.state === 'awaiting_approval') await closeSuspended({ ...deps, fence }, unfinished, { text: input, by: userId });
+  if (unfinished?.turn.state === 'awaiting_approval')
+    await closeSuspended({ ...deps, fence }, unfinished, { text: input.text, by: userId });
   else if (unfinished) await closeUnfinished(writer, unfinished, loaded?.messages ?? []);
   const before = unfinished ? sentHistory((await deps.threads.load(threadId))?.messages ?? []) : history;
   const message = userMessage(
     plan.turnParts.map(({ text }) => text),
-    input,
-    plan.documents,
+    input.text,
+    { documents: plan.documents, attachments: input.attachments },
   );
-  const said = record.depth === 0 && isPersons(request) ? input : undefined; // a callee's task is no person's message
-  const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input) };
+  const said = record.depth === 0 && isPersons(request) ? input.text : undefined; // a callee's task is no person's message
+  const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input.text) };
   await writer.beginTurn({ thread, turn: record, messages: [message], said, callers: chargesOf(node.parent) });
   const delegated = { turns: 0, steps: 0, calls: 0 };
   const messages = [...before.map((stored) => stored.message), message];

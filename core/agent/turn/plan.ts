@@ -166,7 +166,7 @@ export async function preview(
   const message = userMessage(
     plan.turnParts.map(({ text }) => text),
     input,
-    plan.documents,
+    { documents: plan.documents },
   );
   const tools = plan.tools.functions.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
   const parts: readonly NamedText[] = [

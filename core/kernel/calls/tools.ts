@@ -13,6 +13,7 @@ import {
 import { Problem } from '../records/failures.ts';
 import { isSchema } from './schemas.ts';
 import type { z } from 'zod';
+import { checkedImages } from './images.ts';
 import { toJsonValue } from './json-value.ts';
 
 /** What the kernel keeps of a tool: plain data. */
@@ -149,7 +150,8 @@ function normalise(value: unknown): ToolResult {
   };
   if (!value.ok) return { ok: false, error: { code: String(value.error.code), message: String(value.error.message) }, ...extra };
   const retain = value.retain === undefined ? {} : { retain: { key: String(value.retain.key), digest: String(value.retain.digest) } };
-  return { ok: true, output: toJsonValue(value.output, 'the result'), ...extra, ...retain };
+  const images = value.images === undefined || value.images.length === 0 ? {} : { images: checkedImages(value.images) };
+  return { ok: true, output: toJsonValue(value.output, 'the result'), ...extra, ...retain, ...images };
 }
 
 async function parseInput(schema: z.ZodType, input: JsonValue): Promise<z.ZodSafeParseResult<unknown>> {

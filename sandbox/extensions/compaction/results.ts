@@ -23,7 +23,7 @@ export function cutResults(messages: readonly Sized[], window: number): readonly
     const { message, retain, tokens } = each;
     if (message.role !== 'tool') return each;
     const limitOf = (part: Part) => (index === newest || (part.type === 'tool-result' && retain[part.toolCallId]) ? generous : LONG_RESULT);
-    const content = message.content.map((part) => cutPart(part, limitOf(part)));
+    const content = message.content.map((part) => cutPart(index === newest ? part : withoutImages(part), limitOf(part)));
     const cut = content.flatMap((part, at) => (part !== message.content[at] && part.type === 'tool-result' ? part : []));
     if (cut.length === 0) return each;
     const gone = cut.flatMap(({ toolCallId, toolName: tool }) => (retain[toolCallId] ? { tool, ...retain[toolCallId] } : []));
@@ -41,6 +41,13 @@ function cutPart(part: Part, limit: number): Part {
   if (part.type !== 'tool-result' || part.output.type !== 'text' || part.output.value.length <= limit) return part;
   const head = Math.max(Math.min(HEAD, Math.floor((limit * 2) / 3)), Math.floor(limit / 2));
   return { ...part, output: { ...part.output, value: headAndTail(part.output.value, head, TAIL) } };
+}
+
+/** What was seen in older images has been said. */
+function withoutImages(part: Part): Part {
+  if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
+  const value = part.output.value.map((each) => (each.type === 'text' ? each.text : '[an image stood here]')).join('\n');
+  return { ...part, output: { type: 'text', value } };
 }
 
 export interface Retained {

@@ -45,13 +45,21 @@ function linesOf(message: Message): readonly string[] {
       case 'tool-call':
         return [`Assistant called ${part.toolName}(${shown(JSON.stringify(part.input))})`];
       case 'tool-result': {
-        const value = 'value' in part.output ? part.output.value : part.output.type;
-        return [`${part.toolName} answered: ${shown(typeof value === 'string' ? value : JSON.stringify(value))}`];
+        return [`${part.toolName} answered: ${shown(answerText(part.output))}`];
       }
       default:
         return [];
     }
   });
+}
+
+type Output = Extract<Extract<Message, { role: 'tool' }>['content'][number], { type: 'tool-result' }>['output'];
+
+/** Images have no words. */
+function answerText(output: Output): string {
+  if (output.type === 'content') return output.value.map((each) => (each.type === 'text' ? each.text : `[${each.type}]`)).join('\n');
+  const value = 'value' in output ? output.value : output.type;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function shown(text: string): string {

@@ -2,6 +2,7 @@ import { PithError, type LanguageModel, type ModelCallOptions, type ModelPart } 
 import { nearest } from '@pith/plain-text';
 import { chatStream } from './chat-stream.ts';
 import type { Endpoint } from './endpoint.ts';
+import { withResultImages } from './result-images.ts';
 
 /**
  * A model behind `POST <base>/chat/completions`. The client library, imported by the first call, makes requests and
@@ -40,7 +41,7 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
       return new Response('', { headers: response.headers });
     },
   });
-  const answer = await provider.chatModel(name).doStream(options);
+  const answer = await provider.chatModel(name).doStream({ ...options, prompt: withResultImages(options.prompt) });
   if (body === undefined) return answer; // an answer without a body: the library knows what to say
   const first = await answer.stream.getReader().read(); // what it could not send: its only part before an answer
   const warnings = first.value?.type === 'stream-start' ? first.value.warnings : [];
