@@ -1,6 +1,6 @@
 import os from 'node:os';
 import path from 'node:path';
-import { mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { Guardian } from './guardian.ts';
 import { oncePromised } from '@pith/promises';
@@ -12,6 +12,7 @@ import { ProcessFailed, startProcess } from './start-process.ts';
 import { dieFirst, diesWithUs, endOf, yieldProcessor } from './started.ts';
 import { after, sleep } from './timers.ts';
 import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
+import { passedOn, searchFolders, toolsOf } from './user-tools.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
 
 /** A place that a confined program sees: a path, or a path that stands elsewhere for it (`at`; only in a sandbox). Absolute. */
@@ -34,8 +35,29 @@ export interface ConfinedProgram {
   readonly memoryMb?: number;
   /** How many processes it may be at a time; default 128. */
   readonly maxProcesses?: number;
+  /** What lies in the places above and is shown otherwise: `empty` files and folders have no content, the rest cannot be changed. Absolute; only in a sandbox. */
+  readonly covered?: readonly CoveredPath[];
+  /** Default false: a sandbox has no network. */
+  readonly network?: boolean;
+  /** As the person would run it from a shell of theirs. */
+  readonly user?: ConfinedUser;
+  /** Called with its output as it comes, both streams in the order of arrival. With it, too much output does not end the program: the outcome has the beginning. */
+  onOutput?(text: string): void;
   /** `none`: where a person chose to run it as themselves: the limits of time and output hold, nothing is hidden. */
   readonly sandbox: 'required' | 'none';
+}
+
+export interface CoveredPath {
+  readonly at: string;
+  readonly as: 'read_only' | 'empty';
+}
+
+/** What a command of a person's own expects: their PATH and the tools in it, also below their home, and their language. */
+export interface ConfinedUser {
+  /** HOME. In a sandbox a folder in memory with this path, which shows the tools that are installed in it. */
+  readonly home: string;
+  /** The largest file that it may write, and the size of its temporary folder, in MiB. */
+  readonly fileMb: number;
 }
 
 export interface ConfinedOutcome {
@@ -134,7 +156,11 @@ async function untilGone(
       return entry === null ? [] : [[each, entry.startTime] as const];
     });
   };
-  const output = readBounded([out, err], program.maxOutputBytes, () => stop(`its output was longer than ${program.maxOutputBytes} bytes`));
+  const { onOutput, maxOutputBytes } = program;
+  const output = readBounded([out, err], maxOutputBytes, {
+    shown: onOutput,
+    exceeded: () => stop(`its output was longer than ${maxOutputBytes} bytes`),
+  });
   const cancel = after(program.timeoutMs, () => {
     timedOut = stopped === null;
     stop(`it took longer than ${program.timeoutMs / 1000} s`);
@@ -205,19 +231,28 @@ export interface BoundedOutput {
   readonly truncated: boolean;
 }
 
-/** Reads until there is too much, reports that once, and reads no further. */
-export function readBounded(streams: readonly Readable[], most: number, exceeded: () => void): BoundedOutput {
+interface OutputReader {
+  /** Called once when there is too much. */
+  exceeded(): void;
+  /** Called with all that comes: then too much is no reason to stop reading, and `exceeded` is not called. */
+  readonly shown?: ((text: string) => void) | undefined;
+}
+
+/** Keeps what comes until there is too much, and reads no further then unless it is shown. */
+export function readBounded(streams: readonly Readable[], most: number, { shown, exceeded }: OutputReader): BoundedOutput {
   const chunks = new Map<Readable, Buffer[]>(streams.map((stream) => [stream, []]));
   let left = most;
   let truncated = false;
   for (const stream of streams) {
     stream.on('error', () => undefined); // its process is gone
+    const decoder = new TextDecoder();
     stream.on('data', (chunk: Buffer) => {
+      shown?.(decoder.decode(chunk, { stream: true }));
       if (truncated) return;
       chunks.get(stream)?.push(chunk.length > left ? chunk.subarray(0, left) : chunk);
       truncated = chunk.length > left;
       left = Math.max(0, left - chunk.length);
-      if (!truncated) return;
+      if (!truncated || shown !== undefined) return;
       for (const each of streams) each.destroy();
       exceeded();
     });
@@ -307,18 +342,19 @@ const TEMPORARY = '/tmp';
 const MOST_PROCESSES = 128;
 /** Threads count; a process of Node has a dozen. */
 const THREADS_EACH = 16;
-const LARGEST_FILE = 64 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const LARGEST_FILE_MB = 64;
 
 /** The arguments of bubblewrap before the program. They go through a descriptor: nobody reads values of the environment from the list of processes. */
 function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string, string>>): readonly string[] {
-  const { cwd, readOnly, writable = [] } = program;
+  const { cwd, readOnly, writable = [], covered = [], network = false, user } = program;
   return [
-    ...namespaces(false),
+    ...namespaces(network),
     ...system(),
-    '--dir',
-    env['HOME'] ?? TEMPORARY,
+    ...(user === undefined ? ['--dir', env['HOME'] ?? TEMPORARY] : placesOfUser(user, env['PATH'] ?? '')),
     ...readOnly.flatMap((place) => bind('--ro-bind', place)),
     ...writable.flatMap((place) => bind('--bind', place)),
+    ...covered.flatMap(coverOf),
     ...BASE_READ_ONLY,
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir',
@@ -326,24 +362,51 @@ function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string
   ];
 }
 
+function placesOfUser({ home, fileMb }: ConfinedUser, searchPath: string): readonly string[] {
+  const { shown, hidden } = toolsOf(searchPath, home);
+  return [
+    ...[TEMPORARY, home].flatMap((at) => memoryFolder(at, fileMb)),
+    ...shown.flatMap((place) => bind('--ro-bind-try', place)),
+    ...hidden.flatMap((at) => coverOf({ at, as: 'empty' })),
+  ];
+}
+
+function memoryFolder(at: string, sizeMb: number): readonly string[] {
+  return ['--size', `${sizeMb * MIB}`, '--tmpfs', at];
+}
+
+/** What is gone by now needs no cover; an empty one would make it. */
+function coverOf({ at, as }: CoveredPath): readonly string[] {
+  const stats = lstatSync(at, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isSymbolicLink()) return [];
+  if (as === 'read_only') return ['--ro-bind-try', at, at];
+  return stats.isDirectory() ? ['--tmpfs', at, '--remount-ro', at] : ['--ro-bind', '/dev/null', at];
+}
+
 /** The program with the limits that the system itself enforces, where it can. */
 function limited(program: ConfinedProgram): readonly string[] {
-  const { argv, sandbox, maxProcesses = MOST_PROCESSES } = program;
+  const { argv, sandbox, maxProcesses = MOST_PROCESSES, user } = program;
   const prlimit = process.platform === 'linux' ? findProgram('prlimit') : null;
   if (prlimit === null) return argv;
   const counts = sandbox === 'required' && countsInNamespace();
-  const limits = ['--core=0', `--fsize=${LARGEST_FILE}`, ...(counts ? [`--nproc=${maxProcesses * THREADS_EACH}`] : [])];
+  const limits = [
+    '--core=0',
+    `--fsize=${(user?.fileMb ?? LARGEST_FILE_MB) * MIB}`,
+    ...(counts ? [`--nproc=${maxProcesses * THREADS_EACH}`] : []),
+  ];
   return [prlimit, ...limits, '--', ...argv];
 }
 
 function environmentOf(
   program: ConfinedProgram,
   temporary: string,
-  { LANG = 'C.UTF-8' }: Readonly<Record<string, string | undefined>>,
+  env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const folders = [...new Set([...SYSTEM_PATH.split(path.delimiter), path.dirname(process.execPath)])];
-  const own = { PATH: folders.join(path.delimiter), LANG };
-  return { ...program.env, ...own, HOME: path.join(temporary, 'home'), TMPDIR: temporary };
+  const { user } = program;
+  const usual = [...SYSTEM_PATH.split(path.delimiter), path.dirname(process.execPath)];
+  const folders = [...new Set([...(user === undefined ? [] : searchFolders(env['PATH'])), ...usual])];
+  const own = { PATH: folders.join(path.delimiter), LANG: env['LANG'] ?? 'C.UTF-8', ...(user === undefined ? {} : passedOn(env)) };
+  return { ...program.env, ...own, HOME: user?.home ?? path.join(temporary, 'home'), TMPDIR: temporary };
 }
 
 function bind(how: string, place: ConfinedPath): readonly string[] {

@@ -13,6 +13,7 @@ export {
   type ConfinedOutcome,
   type ConfinedPath,
   type ConfinedProgram,
+  type CoveredPath,
   type ConfinedPrograms,
   type ProgramPlace,
 } from './confined.ts';

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, open, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -34,6 +34,80 @@ let sleeps = 0;
 const napOf = () => `7${process.pid}.${++sleeps}`;
 const CHILDREN = (nap: string) =>
   `sleep ${nap} & (setsid sleep ${nap} &) & (setsid sh -c 'sleep ${nap} & sleep ${nap}' & exit) ; trap '' TERM INT HUP; sleep ${nap}`;
+
+describe.skipIf(!available)('U3 a command of the person', () => {
+  const user = () => ({ home: path.join(folder, 'home'), fileMb: 64 });
+
+  it('U3 has the tools of PATH and of home, reads no credential of them, and writes its home in memory only', async () => {
+    const home = path.join(folder, 'home');
+    await mkdir(path.join(home, '.nvm/node/bin'), { recursive: true });
+    await mkdir(path.join(home, '.cargo'), { recursive: true });
+    await writeFile(path.join(home, '.nvm/node/bin/tool'), '#!/bin/sh\ncat $(dirname $0)/../lib.txt\n', { mode: 0o755 });
+    await writeFile(path.join(home, '.nvm/node/lib.txt'), 'from its library\n');
+    await writeFile(path.join(home, '.cargo/credentials.toml'), 'token = "canary"');
+    await writeFile(path.join(home, 'diary.txt'), 'canary');
+    const env = { PATH: `relative:${home}/.nvm/node/bin:/usr/bin`, TZ: 'Europe/Rome', AWS_SECRET: 'canary' };
+    const programs = createConfinedPrograms({ dataDirectory: path.join(folder, 'data'), env });
+    const open = path.join(folder, 'open');
+    const script =
+      'tool; cat ~/.cargo/credentials.toml ~/diary.txt; echo x > ~/new && cat ~/new; echo $TZ $AWS_SECRET ${PATH%%:*}; echo y > ~/.nvm/z';
+    const limits = { timeoutMs: 10_000, maxOutputBytes: 10_000, sandbox: 'required' } as const;
+    const ran = await programs.run({ argv: ['/bin/sh', '-c', script], cwd: open, readOnly: [open], user: user(), ...limits });
+    expect(ran.stdout).toBe(`from its library\nx\nEurope/Rome ${home}/.nvm/node/bin\n`);
+    expect(ran.stderr).toMatch(/diary\.txt.*No such file/u);
+    expect(ran.stderr).toMatch(/\.nvm\/z.*Read-only/u);
+    await expect(readFile(path.join(home, 'new'))).rejects.toThrow('ENOENT');
+  });
+
+  it('U3 does not see what is covered as empty, and cannot change what is covered as read only', async () => {
+    const open = path.join(folder, 'covered');
+    await mkdir(path.join(open, 'state'), { recursive: true });
+    await mkdir(path.join(open, 'code'));
+    await writeFile(path.join(open, '.env'), 'canary');
+    await writeFile(path.join(open, 'state/row'), 'canary');
+    await writeFile(path.join(open, 'code/main.ts'), 'kept');
+    const covered = [
+      { at: path.join(open, '.env'), as: 'empty' },
+      { at: path.join(open, 'state'), as: 'empty' },
+      { at: path.join(open, 'code'), as: 'read_only' },
+      { at: path.join(open, 'gone'), as: 'empty' },
+    ] as const;
+    const { stdout, stderr } = await sh(
+      'cat .env; ls state; cat code/main.ts; echo x > code/main.ts; rm -rf code; mv code other; echo ok > new; cat new',
+      {
+        cwd: open,
+        readOnly: [],
+        writable: [open],
+        covered,
+      },
+    );
+    expect(stdout).toBe('keptok\n');
+    expect(stderr).toContain('Read-only file system');
+    expect(await readFile(path.join(open, 'code/main.ts'), 'utf8')).toBe('kept');
+    expect((await readdir(open)).sort()).toEqual(['.env', 'code', 'new', 'state']);
+  });
+
+  it('U3 shows its output as it comes, and too much of it ends nothing', async () => {
+    const shown: string[] = [];
+    const { stdout, exit, truncated } = await sh('echo out; echo err >&2; head -c 300000 /dev/zero | tr "\\0" x; echo; echo last', {
+      maxOutputBytes: 1000,
+      onOutput: (text) => shown.push(text),
+    });
+    expect({ exit, truncated, kept: stdout.length }).toEqual({ exit: 0, truncated: true, kept: 996 });
+    expect(shown.join('')).toMatch(/^(?:out\nerr|err\nout)\nx+\nlast\n$/u);
+  });
+
+  it('U3 reaches the network only where that is asked for', async () => {
+    const server = createServer((socket) => socket.end('reached')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as { port: number };
+    const script = `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`;
+    const asked = (network: boolean) => sh('', { argv: ['/bin/bash', '-c', script], network });
+    expect((await asked(false)).stdout).toBe('');
+    expect((await asked(true)).stdout).toBe('reached');
+    server.close();
+  });
+});
 
 describe.skipIf(!available)('S73 a confined program', () => {
   it('S73 sees what it is given, read only, a private home and temporary folder, and nothing else', async () => {
