@@ -4,13 +4,17 @@
  * The names are compared as the most forgiving file system would take them.
  */
 export function runsLater(names: readonly string[]): string | null {
+  return runsLaterIn(names) ?? FIRST.find(({ test }) => test.test(plainName(names[0] ?? '')))?.why ?? null;
+}
+
+/** The same for a folder that is no sandbox, such as a project. */
+export function runsLaterIn(names: readonly string[]): string | null {
   const plain = names.map(plainName);
   const file = plain.at(-1) ?? '';
   return (
     (plain.includes('') ? 'has a name that some systems take for another' : null) ??
     ON_THE_WAY.find(({ test }) => plain.some((name) => test.test(name)))?.why ??
     FILES.find(({ test }) => test.test(file))?.why ??
-    FIRST.find(({ test }) => test.test(plain[0] ?? ''))?.why ??
     null
   );
 }
