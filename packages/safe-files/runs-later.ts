@@ -75,7 +75,7 @@ const FILES: readonly Kind[] = [
     test: /^(?:agents?|claude|gemini|codex|qwen|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u,
     why: 'is read by agents as instructions',
   },
-  { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'holds settings of Pith' },
+  { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'contains settings of Pith' },
   { test: /^skill\.md$/u, why: 'makes a skill of its folder' },
   { test: /^(?:manifest\.yaml|prompt\.(?:jinja2|j2|njk))$/u, why: 'makes an extension or an agent of its folder' },
 ];

@@ -16,7 +16,7 @@ const FOLDERS: readonly RegExp[] = [/^\.(?:ssh|gnupg|aws|azure|kube|docker|passw
 const PUBLIC =
   /^\.env\.(?:example|sample|template|dist|defaults?)$|\.pub$|(?:^|[._-])public[._-]?key\.|^(?:ca|cacert|ca-bundle|ca-certificates)\.pem$/u;
 
-/** True when a file with these names on its way, from a project or home folder down, may hold secrets. Case does not count. */
+/** True when a file with these names on its way, from a project or home folder down, may contain secrets. Case does not count. */
 export function isSecretFile(names: readonly string[]): boolean {
   const plain = names.map((name) => name.normalize('NFKC').toLowerCase());
   const file = plain.at(-1) ?? '';

@@ -63,14 +63,14 @@ describe('U2 edit_file', () => {
     expect(project.read('a.txt')).toBe('one more\n');
   });
 
-  it('U12 what runs later or may hold secrets is asked about each time, with the reason', async () => {
+  it('U12 what runs later or may contain secrets is asked about each time, with the reason', async () => {
     const project = await projectWith({ 'package.json': '{}\n', '.env': 'A=1\n' });
     for (const [path, why] of [
       ['package.json', 'package manifest'],
       ['.github/workflows/ci.yml', 'dot folder'],
       ['.vscode/tasks.json', 'dot folder'],
       ['AGENTS.md', 'read by agents'],
-      ['.env', 'may hold secrets'],
+      ['.env', 'may contain secrets'],
       ['Makefile', 'build file'],
     ] as const) {
       const question = await project.question('write_file', { path, content: 'x' });

@@ -45,7 +45,7 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
   it('U1 list_files respects .gitignore, takes globs and counts what it leaves out', async () => {
     const project = await projectWith(FILES, { git });
     expect(out(await project.call('list_files', {}))).toBe(
-      '.gitignore\nREADME.md\nsrc/a.ts\nsrc/deep/b.ts\n1 left out that may hold secrets',
+      '.gitignore\nREADME.md\nsrc/a.ts\nsrc/deep/b.ts\n1 left out that may contain secrets',
     );
     expect(out(await project.call('list_files', { glob: '*.ts' }))).toContain('src/a.ts\nsrc/deep/b.ts');
     expect(out(await project.call('list_files', { glob: '*.ts', path: 'src/deep' }))).toMatch(/^src\/deep\/b\.ts/u);
@@ -56,7 +56,7 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
   it('U1 search_files finds lines, with files and context, and leaves out what git ignores', async () => {
     const project = await projectWith(FILES, { git });
     expect(out(await project.call('search_files', { pattern: 'beta' }))).toBe(
-      'src/a.ts:2: export const beta = 2;\nsrc/deep/b.ts:1: import { beta } from "../a.ts";\n1 files left out that may hold secrets',
+      'src/a.ts:2: export const beta = 2;\nsrc/deep/b.ts:1: import { beta } from "../a.ts";\n1 files left out that may contain secrets',
     );
     expect(out(await project.call('search_files', { pattern: '^export \\w+ B', ignore_case: true, context: 1 }))).toMatch(
       /^src\/a\.ts:1- const alpha = 1;\nsrc\/a\.ts:2: export const beta = 2;\n/u,
@@ -86,10 +86,10 @@ describe.each([{ git: true }, { git: false }])('reading the project (git: $git)'
     );
   });
 
-  it('U4 a file that may hold secrets is read only when a person approves that file', async () => {
+  it('U4 a file that may contain secrets is read only when a person approves that file', async () => {
     const project = await projectWith(FILES, { git });
     const question = await project.question('read_file', { path: '.env' });
-    expect(question).toMatchObject({ summary: 'read .env, which may hold secrets', once: true });
+    expect(question).toMatchObject({ summary: 'read .env, which may contain secrets', once: true });
     expect(await project.approved('read_file', { path: '.env' })).toMatchObject({ error: { code: 'approval_needed' } });
     expect(await project.approved('read_file', { path: '.env' }, question?.subject)).toMatchObject({ ok: true });
     expect(await project.question('read_file', { path: 'src/a.ts' })).toBeNull();

@@ -14,7 +14,7 @@ const edits = z.object({
     .array(
       z.object({
         old_text: z.string().min(1).describe('Text of the file, exactly, with enough around it to occur once.'),
-        new_text: z.string().describe('What stands there afterwards.'),
+        new_text: z.string().describe('What is there afterwards.'),
         all: z.boolean().default(false).describe('Replace every occurrence.'),
       }),
     )

@@ -82,9 +82,9 @@ async function takeBackFile(project: Project, log: UndoLog, { path, before, afte
   const now = await digestNow(project, names);
   if (now === before) return said(io, `${shown} is already as it was`, true);
   const former = before === null ? null : log.bytesOf(before);
-  if (before !== null && former === null) return said(io, `${shown}: what it held is no longer kept`, false);
+  if (before !== null && former === null) return said(io, `${shown}: its former content is no longer kept`, false);
   if (now !== after) {
-    const question = `${shown} has changed since the tool wrote it. Overwrite it with what it held before?`;
+    const question = `${shown} has changed since the tool wrote it. Overwrite it with its former content?`;
     const answer = await io.ask(question, { choices: ['yes', 'no'] });
     if (answer !== 'yes') return said(io, `${shown} stays as it is: it has changed since`, false);
   }

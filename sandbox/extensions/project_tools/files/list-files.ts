@@ -21,7 +21,7 @@ const input = z.object({
 export function listFilesTool(project: Project): Tool {
   return defineTool({
     name: 'list_files',
-    description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may hold secrets are left out.',
+    description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may contain secrets are left out.',
     input,
     effect: 'read',
     async execute(call, { signal }) {
@@ -46,7 +46,7 @@ async function list(project: Project, { glob, path }: z.infer<typeof input>, sig
   const notes = [
     paths.length > MOST_SHOWN ? `… ${paths.length - MOST_SHOWN} more: use a narrower glob` : null,
     found.isCut ? 'the project has more files than are looked at: name a folder in path' : null,
-    found.secret > 0 ? `${found.secret} left out that may hold secrets` : null,
+    found.secret > 0 ? `${found.secret} left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   const text = [...paths.slice(0, MOST_SHOWN), ...(paths.length === 0 ? [`no file matches '${glob}'`] : []), ...notes].join('\n');
   return toolResult(text, { title: `Found ${paths.length} file${paths.length === 1 ? '' : 's'} (${glob})` });

@@ -9,7 +9,7 @@ import type { Project } from './project.ts';
 export interface ProjectFiles {
   /** Names from the project down, joined by `/`; sorted. */
   readonly paths: readonly string[];
-  /** Files left out because they may hold secrets. */
+  /** Files left out because they may contain secrets. */
   readonly secret: number;
   /** There are more files than are looked at. */
   readonly isCut: boolean;

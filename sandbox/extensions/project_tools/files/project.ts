@@ -41,7 +41,7 @@ export function openProject(places: Pick<Places, 'sandbox' | 'untrustedSandbox' 
     if (!isVisible(found))
       throw new FileRefused(
         'protected',
-        `'${found.join('/')}' holds state or settings, which agents neither read nor change; ask the person`,
+        `'${found.join('/')}' contains state or settings, which agents neither read nor change; ask the person`,
       );
     return found;
   };
@@ -64,7 +64,7 @@ export function openProject(places: Pick<Places, 'sandbox' | 'untrustedSandbox' 
           'use_proposal',
           `'${found.join('/')}' belongs to a folder of skills: only a person changes it, so propose the change to them`,
         );
-      return isSecretFile(found) ? 'may hold secrets' : runsLaterIn(found);
+      return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
     },
   };
 }

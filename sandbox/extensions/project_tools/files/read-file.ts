@@ -23,7 +23,7 @@ export function readFileTool(project: Project): Tool {
     name: 'read_file',
     description:
       'Read a file of the project: text with line numbers (not part of the file), in parts where it is long, or an image. ' +
-      'Read a file before you edit it. Files that may hold secrets need the approval of the person.',
+      'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
     input,
     effect: 'read',
     needsApproval: ({ path }) => {
@@ -49,7 +49,7 @@ function questionFor(names: readonly string[]): ApprovalQuestion | null {
   if (!isSecretFile(names)) return null;
   const path = names.join('/');
   return {
-    summary: `read ${path}, which may hold secrets`,
+    summary: `read ${path}, which may contain secrets`,
     text: `The model and its provider would see all that is in ${path}.`,
     subject: `read ${createHash('sha256').update(path).digest('hex')}`,
     once: true,
@@ -63,7 +63,7 @@ async function read(project: Project, call: z.infer<typeof input>, { approved }:
   if (question !== null && question.subject !== approved)
     return toolError(
       'approval_needed',
-      `'${path}' may hold secrets: only a person can let you read it; make the call again, so that they are asked`,
+      `'${path}' may contain secrets: only a person can let you read it; make the call again, so that they are asked`,
     );
   return project.jail.read(names, async (handle, size) => {
     const type = binaryType(path);

@@ -25,7 +25,7 @@ export function searchFilesTool(project: Project): Tool {
   return defineTool({
     name: 'search_files',
     description:
-      'Search the text of the project’s files line by line. Answers `path:line: text`. Ignored files (.gitignore), binary files and files that may hold secrets are left out.',
+      'Search the text of the project’s files line by line. Answers `path:line: text`. Ignored files (.gitignore), binary files and files that may contain secrets are left out.',
     input,
     effect: 'read',
     timeoutMs: 30_000,
@@ -80,7 +80,7 @@ async function search(project: Project, call: z.infer<typeof input>, signal: Abo
       : null,
     found.isCut ? 'the project has more files than are looked at: name a folder in path' : null,
     skipped > 0 ? `${skipped} binary or very large files left out` : null,
-    found.secret > 0 ? `${found.secret} files left out that may hold secrets` : null,
+    found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
   ].filter((note) => note !== null);
   return toolResult([...matches, ...notes].join('\n'), {
     title: `Searched for ${call.pattern.slice(0, 60)}: ${matches.length === 0 ? 'nothing' : `${matches.length} line${matches.length === 1 ? '' : 's'} in ${files} file${files === 1 ? '' : 's'}`}`,

@@ -53,7 +53,7 @@ export async function coveredPlaces(project: Project, access: readonly Access[],
   ];
 }
 
-/** Absolute paths of the project's files that may hold secrets. */
+/** Absolute paths of the project's files that may contain secrets. */
 async function secretsIn({ jail }: Project, signal: AbortSignal): Promise<readonly string[]> {
   const found: string[] = [];
   const folders: (readonly string[])[] = [[]];
