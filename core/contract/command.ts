@@ -69,7 +69,11 @@ export interface Command {
   readonly yields?: boolean;
   /** Set by the kernel for an extension that does not ship: the command's name where its own belongs to somebody else, `<extension>:<path>`. */
   readonly prefixed?: string;
-  /** With `needs: started` in the manifest: options that make the command so short that no services are started for it. */
+  /** True: help, completion and the pages of commands leave it out; it works when it is typed. */
+  readonly hidden?: boolean;
+  /** What took its place, as it is typed: `tasks schedules list`. The former name still works and names the new one; it is left out like a hidden one. */
+  readonly renamed?: string;
+  /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
   readonly unservedWith?: readonly string[];
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;

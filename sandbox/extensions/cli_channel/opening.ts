@@ -83,7 +83,7 @@ async function defaultAgent(context: ChatContext, commands: readonly Command[], 
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
   const chosen = agents.find((agent) => agent['default'] === true);
   if (chosen === undefined) {
-    const findings = list(fields(await query(commands, ['settings'], signal))['findings']).map(fields);
+    const findings = list(fields(await query(commands, ['doctor', '--settings'], signal))['findings']).map(fields);
     const wrong = findings.find(({ code }) => code === 'agent_unknown');
     if (wrong !== undefined) throw new PithError('agent_unknown', text(wrong['message']) ?? '', { cure: text(wrong['cure']) });
   }
