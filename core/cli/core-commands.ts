@@ -143,6 +143,26 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).showThread,
   },
   {
+    path: 'threads rename',
+    description: 'Give a conversation another title',
+    arguments: [ID('The thread'), { name: 'title', description: 'The title', required: true, variadic: true }],
+    load: async () => (await import('./commands/thread-changes.ts')).renameThread,
+  },
+  {
+    path: 'threads delete',
+    description: 'Delete a conversation with all that was said in it',
+    arguments: [ID('The thread')],
+    options: [YES],
+    load: async () => (await import('./commands/thread-changes.ts')).deleteThread,
+  },
+  {
+    path: 'threads export',
+    description: 'Print a conversation as Markdown, or as JSON with --json',
+    arguments: [ID('The thread')],
+    options: [{ name: 'output', short: 'o', type: 'string', description: 'Write it to this file; JSON where its name ends in .json' }],
+    load: async () => (await import('./commands/thread-export.ts')).exportThread,
+  },
+  {
     path: 'threads compact',
     description: 'Shorten a conversation so that it fits the model again',
     arguments: [ID('The thread')],

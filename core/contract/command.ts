@@ -36,6 +36,8 @@ export interface CommandIO {
   ask(question: string, options?: { readonly choices?: readonly string[]; readonly secret?: boolean }): Promise<string | null>;
   /** Lines that are piped in, or that a person types. */
   readonly input: AsyncIterable<string>;
+  /** What is piped in, byte for byte; null on a terminal, absent in a conversation. It is the stream whose lines `input` are. */
+  readonly piped?: PipedInput | null;
   readonly interactive: boolean;
   readonly wantsJson: boolean;
   readonly quiet: boolean;
@@ -45,6 +47,12 @@ export interface CommandIO {
   readonly workingDirectory: string;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
+}
+
+export interface PipedInput {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** True for a socket, as programs have it who start others: it may be open without anybody who writes to it. */
+  readonly mayStaySilent: boolean;
 }
 
 export interface CommandSession {
