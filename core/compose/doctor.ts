@@ -23,7 +23,11 @@ export interface DoctorReport {
 }
 
 type Finding = Partial<Pick<ExtensionStatus, 'code' | 'message' | 'file' | 'line' | 'cure'>>;
-export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> & Finding;
+export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> &
+  Finding & {
+    /** It runs without something that was written for it. */
+    readonly degraded?: true;
+  };
 export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
 
 export interface DoctorDependencies extends KeptState {
@@ -111,7 +115,8 @@ async function countSkills({ providers }: Named): Promise<Pick<DoctorReport, 'sk
 
 function extensionReport(status: ExtensionStatus): ExtensionReport {
   const { id, state, tier, phase, code, message, file, line, cure, notes } = status;
-  return { id, state, tier, phase, code, message, file, line, cure, notes };
+  const isDegraded = (state === 'active' || state === 'idle') && notes.some(isIgnored);
+  return { id, state, ...(isDegraded ? { degraded: true } : {}), tier, phase, code, message, file, line, cure, notes };
 }
 
 function agentReport({ id, state, notes }: AgentStatus): AgentReport {

@@ -4,16 +4,8 @@ import { printableLine } from '@pith/plain-text';
 import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
 import { agreed } from './text.ts';
 import { isElsewhere, locateSandbox } from '../terminal/locate.ts';
-import {
-  lookAt,
-  printOverview,
-  quoted,
-  stateQuestion,
-  TOO_MUCH,
-  trustOfTarget,
-  wantedState,
-  type NamedTarget,
-} from '../terminal/opened-target.ts';
+import { lookAt, printOverview, stateQuestion, TOO_MUCH, trustOfTarget, wantedState, type NamedTarget } from '../terminal/opened-target.ts';
+import { quoted } from '../terminal/shell-word.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
