@@ -154,6 +154,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   return {
     places: {
       sandbox,
+      project: trust.project,
       untrustedSandbox: trust.untrusted,
       projectFiles: trust.projectFiles,
       home: home ?? null,

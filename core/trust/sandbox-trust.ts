@@ -34,7 +34,7 @@ export interface Trust {
   readonly sandbox: string;
   /** The restricted sandbox whose skills may be listed and whose harmless settings hold; null: there is none, or it may not even be read. */
   readonly untrusted: string | null;
-  /** The folder around it, whose own files (AGENTS.md, .mcp.json, .env and the like) may be used; null where nobody has trusted it. */
+  /** The person's project, as its real path; null where nobody has trusted it, and for the home folder and the root, which hold everything. */
   readonly project: string | null;
   /** Which of its files and folders the person was shown when they trusted it, absolute. */
   readonly projectFiles: readonly string[];
@@ -118,7 +118,7 @@ export function trustOf(options: TrustOptions): Trust {
     opened,
     sandbox,
     untrusted: level === 'restricted' && foreign === null ? opened : null,
-    project: level === 'restricted' ? null : path.dirname(opened),
+    project: level === 'restricted' || holdsEverything(path.dirname(opened), home) ? null : path.dirname(opened),
     projectFiles: projectFiles().map((name) => path.join(path.dirname(opened), name)),
     why: level !== 'restricted' ? null : (foreign ?? file.problem() ?? 'nobody has trusted it'),
     isOpen: level === 'restricted' && foreign === null && recorded === undefined && file.problem() === null,
@@ -227,6 +227,11 @@ function passingPlace(): string {
   const place = mkdtempSync(path.join(os.tmpdir(), 'pith-restricted-'));
   process.once('exit', () => rmSync(place, { recursive: true, force: true }));
   return place;
+}
+
+/** True for the root and for the home folder: an agent that works in all of that was meant for less. */
+function holdsEverything(folder: string, home: string | null): boolean {
+  return folder === path.parse(folder).root || (home !== null && folder === realPathOf(home));
 }
 
 function realPathOf(folder: string): string {
