@@ -9,7 +9,7 @@ import { COMMON_OPTIONS, switchesIn, switchesOf, takeCommonOptions, withoutSwitc
 import { type CoreCommand, kernelCommands } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
 import { type Target, openTarget, type NamedTarget } from './terminal/opened-target.ts';
-import { isElsewhere, locateSandbox } from './terminal/locate.ts';
+import { locateTarget } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
 import { loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
@@ -54,7 +54,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), workingDirectory: cwd });
     if (common.version) return printVersion(stdio);
     const named = once((): NamedTarget => ({
-      sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
+      ...locateTarget(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
       env,
       switches: switchesIn(words),
       workingDirectory: cwd,
@@ -119,7 +119,7 @@ async function runCore(command: CoreCommand, given: readonly string[], line: Lin
 }
 
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
-  const { cwd, io, signal } = line;
+  const { io, signal } = line;
   const kernel = await line.kernel();
   const loaded = await loadCommands(kernel.host, declared);
   // A switch may stand between the words of a command.
@@ -127,9 +127,6 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
-  const { sandbox } = await line.target();
-  if ((io.interactive || declared.needs === 'started') && !io.quiet && isElsewhere(sandbox, cwd))
-    io.error(`sandbox: ${sandbox} (there is none here)`);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
   (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
