@@ -26,6 +26,7 @@ export {
   type Trust,
 } from './sandbox-trust.ts';
 export { gitRootOf, projectFileNames } from './project-files.ts';
+export { type EnvironmentFile, openEnvironmentFile } from './environment-file.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';
 export {
