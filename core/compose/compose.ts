@@ -221,7 +221,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     async doctor() {
       const { data_dir: dataDirectory, quotas } = reading.settings;
-      const { level, opened, why } = reading.options.trust;
+      const { level, opened, sandbox, isBare, project, why } = reading.options.trust;
       const report = await examine({
         host,
         agents,
@@ -235,7 +235,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         quotas,
         clock,
       });
-      return { sandbox: { path: opened, trust: level, why, state: dataDirectory }, ...report };
+      return { sandbox: { path: isBare ? sandbox : opened, project, trust: level, why, state: dataDirectory }, ...report };
     },
     findings,
     async problems() {

@@ -10,8 +10,14 @@ import type { AgentRegistry, AgentStatus } from '../agent/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
 export interface DoctorReport {
-  /** The sandbox that was opened, and whether it is the person's. */
-  readonly sandbox?: { readonly path: string; readonly trust: Trust['level']; readonly why: string | null; readonly state: string };
+  /** The sandbox that was opened, the project that may be used, and whether they are the person's. */
+  readonly sandbox?: {
+    readonly path: string;
+    readonly project: string | null;
+    readonly trust: Trust['level'];
+    readonly why: string | null;
+    readonly state: string;
+  };
   readonly ok: boolean;
   readonly model: { readonly ref: string; readonly why: string };
   readonly extensions: readonly ExtensionReport[];

@@ -16,10 +16,13 @@ export async function runDoctor(kernel: Kernel, input: CommandInput, io: Command
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, { opened, level }: Kernel['trust'], report: DoctorReport): void {
+function printReport(io: CommandIO, { opened, sandbox, project, isBare, level }: Kernel['trust'], report: DoctorReport): void {
   const colour = colours(io);
   const { model } = report;
-  io.print(`${colour.bold('Sandbox')}  ${printable(opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
+  io.print(`${colour.bold('Project')}  ${printable(project ?? 'none')}`);
+  io.print(
+    `${colour.bold('Sandbox')}  ${printable(isBare ? sandbox : opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`,
+  );
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(
     io,
