@@ -168,7 +168,10 @@ export class Lifecycle {
 
   /** What an extension offers, from the version that runs, else from the index; undefined when neither knows. */
   descriptorOf(slot: Slot): SurfaceDescriptor | undefined {
-    return slot.current?.surface.descriptor ?? (this.#index.surface(slot.id, slotKey(slot, this.runtime.secrets)) as SurfaceDescriptor | undefined);
+    return (
+      slot.current?.surface.descriptor ??
+      (this.#index.surface(slot.id, slotKey(slot, this.runtime.secrets)) as SurfaceDescriptor | undefined)
+    );
   }
 
   /** Awaited when Pith ends, for what runs beside the extensions: processes of command entries. */
