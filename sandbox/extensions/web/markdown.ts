@@ -19,6 +19,9 @@ const TEXT = 3;
 /** Elements in one another that are written as such; what is deeper is plain text. */
 const DEEPEST = 100;
 
+/** Of lists and quotations, each of which moves its lines in. */
+const MOST_LEVELS = 10;
+
 const HIDDEN: ReadonlySet<string> = new Set(
   'HEAD SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED SVG CANVAS AUDIO VIDEO BUTTON SELECT INPUT TEXTAREA DIALOG'.split(' '),
 );
@@ -40,7 +43,7 @@ const MARKS = new Map([
  * its links are relative to. Time and size grow with the page, whatever is in it.
  */
 export function markdownOf(element: PageNode, base: string): string {
-  return new MarkdownWriter(base, 0, false).blocksIn(element).join('\n\n');
+  return new MarkdownWriter(base, 0, 0).blocksIn(element).join('\n\n');
 }
 
 /** Text within one line flows into `line`; each block ends it. */
@@ -51,8 +54,8 @@ class MarkdownWriter {
   constructor(
     private readonly base: string,
     private readonly depth: number,
-    /** Blocks are parts of a line here: in links, headings and cells. */
-    private readonly isLine: boolean,
+    /** Of lists and quotations around it; null: blocks are parts of a line here, as in links, headings and cells. */
+    private readonly level: number | null,
   ) {}
 
   blocksIn(parent: PageNode): readonly string[] {
@@ -74,10 +77,10 @@ class MarkdownWriter {
     if (HIDDEN.has(name) || isHidden(element)) return;
     const mark = MARKS.get(name);
     if (mark !== undefined) return this.#marked(element, mark, depth);
-    if (name === 'BR') return void this.#line.push(this.isLine ? ' ' : '\n');
+    if (name === 'BR') return void this.#line.push(this.level === null ? ' ' : '\n');
     if (name === 'A') return this.#link(element, depth);
     if (name === 'IMG') return this.#image(element);
-    if (!this.isLine && this.#block(element, name, depth)) return;
+    if (this.level !== null && this.#block(element, name, depth)) return;
     const isBlock = BLOCKS.has(name) || /^(?:H[1-6]|UL|OL|BLOCKQUOTE|PRE|TABLE|HR)$/.test(name);
     if (isBlock) this.#endLine();
     this.#children(element, depth);
@@ -88,6 +91,7 @@ class MarkdownWriter {
   #block(element: PageElement, name: string, depth: number): boolean {
     const heading = /^H([1-6])$/.exec(name)?.[1];
     if (heading !== undefined) this.#add(this.#lineOf(element, depth), (text) => `${'#'.repeat(Number(heading))} ${text}`);
+    else if ((this.level ?? 0) >= MOST_LEVELS && /^(?:UL|OL|BLOCKQUOTE)$/.test(name)) return false;
     else if (name === 'UL' || name === 'OL') this.#add(this.#list(element, name === 'OL', depth));
     else if (name === 'BLOCKQUOTE') this.#add(indented(this.#within(element, depth).join('\n\n'), '> ', '> '));
     else if (name === 'PRE') this.#add(fenced(element));
@@ -147,11 +151,11 @@ class MarkdownWriter {
   }
 
   #lineOf(element: PageElement, depth: number): string {
-    return new MarkdownWriter(this.base, depth, true).blocksIn(element).join(' ');
+    return new MarkdownWriter(this.base, depth, null).blocksIn(element).join(' ');
   }
 
   #within(element: PageElement, depth: number): readonly string[] {
-    return new MarkdownWriter(this.base, depth, false).blocksIn(element);
+    return new MarkdownWriter(this.base, depth, (this.level ?? 0) + 1).blocksIn(element);
   }
 
   #endLine(): void {

@@ -9,17 +9,19 @@ export interface ReadablePage {
   readonly isCut: boolean;
 }
 
-/** The DOM of a page with millions of elements does not fit into the memory of this process. A page of 2 MB has about 100,000 tags. */
-const MOST_TAGS = 100_000;
-/** Beyond these Readability takes minutes: its time grows with the square of the depth, and with each element's number of descendants. */
-const READABILITY = { nodes: 40_000, depth: 100, depths: 250_000 };
+/** The DOM of a page with millions of elements or references does not fit into the memory of this process. A page of 2 MB has about 100,000. */
+const MOST_PARTS = 100_000;
+/** The parser's time grows with the square of the depth. */
+const DEEPEST = 2000;
+/** Beyond these Readability takes minutes: its time grows with the depth and with each element's number of descendants. */
+const READABILITY = { nodes: 20_000, depth: 100, depths: 250_000 };
 /** Less text than this is no article: the page is a list, or Readability missed it. */
 const SHORTEST_ARTICLE = 250;
 
 /** The main text of an HTML page as Markdown, without what surrounds it; of a page without an article all of its text. `address` is where it came from. */
 export async function readable(html: string, address: string): Promise<ReadablePage> {
   const { parseHTML } = await import('linkedom');
-  const given = firstTags(html);
+  const given = beginningOf(html);
   // The parser adds no head and no body by itself.
   const { document } = parseHTML(/<body[\s>]/i.test(given) ? given : `<!doctype html><html><head></head><body>${given}</body></html>`);
   const base = baseOf(document.querySelector('base')?.getAttribute('href') ?? null, address);
@@ -52,14 +54,22 @@ function baseOf(said: string | null, address: string): string {
   return said !== null && URL.canParse(said, address) ? new URL(said, address).href : address;
 }
 
-function firstTags(html: string): string {
-  let tags = 0;
-  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
-    tags += 1;
-    if (tags > MOST_TAGS) return html.slice(0, at);
+/** Cuts a page that no browser would show. The depth is an estimate: elements whose end may be left out do not count. */
+function beginningOf(html: string): string {
+  let [parts, depth] = [0, 0];
+  for (const { index, 1: slash, 2: name = '' } of html.matchAll(/<(\/?)([a-z][\w-]*)|[<&]/gi)) {
+    if (name !== '' && !ENDLESS.has(name.toLowerCase())) depth = Math.max(0, depth + (slash === '' ? 1 : -1));
+    parts += 1;
+    if (parts > MOST_PARTS || depth > DEEPEST) return html.slice(0, index);
   }
   return html;
 }
+
+const ENDLESS: ReadonlySet<string> = new Set(
+  'area base br col embed hr img input link meta source track wbr p li dt dd tr td th thead tbody tfoot option optgroup colgroup html head body path'.split(
+    ' ',
+  ),
+);
 
 /** Counts without calling itself: a page may be as deep as it is long. */
 function isForReadability(root: PageNode): boolean {
