@@ -23,7 +23,7 @@ const DEEPEST = 100;
 const MOST_LEVELS = 10;
 
 const HIDDEN: ReadonlySet<string> = new Set(
-  'HEAD SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED SVG CANVAS AUDIO VIDEO BUTTON SELECT INPUT TEXTAREA DIALOG'.split(' '),
+  'HEAD TITLE SCRIPT STYLE NOSCRIPT TEMPLATE IFRAME OBJECT EMBED SVG CANVAS AUDIO VIDEO BUTTON SELECT INPUT TEXTAREA DIALOG'.split(' '),
 );
 const BLOCKS: ReadonlySet<string> = new Set(
   'ADDRESS ARTICLE ASIDE BODY CAPTION DD DETAILS DIV DL DT FIELDSET FIGCAPTION FIGURE FOOTER FORM HEADER HTML LI MAIN NAV P SECTION SUMMARY TBODY TD TFOOT TH THEAD TR'.split(
@@ -112,7 +112,7 @@ class MarkdownWriter {
 
   #link(element: PageElement, depth: number): void {
     const text = this.#lineOf(element, depth);
-    const target = this.#addressOf(element.getAttribute('href'));
+    const target = this.#addressOf(element.getAttribute('href') ?? element.getAttribute('HREF'));
     if (text !== '') this.#line.push(spaced(element, target === null ? text : `[${text}](${target})`));
   }
 
@@ -199,10 +199,11 @@ function rowsOf(table: PageElement): readonly PageElement[] {
   });
 }
 
+/** Those that are shown. */
 function elementsIn(parent: PageNode): readonly PageElement[] {
   const found: PageElement[] = [];
   for (let child = parent.firstChild; child !== null; child = child.nextSibling)
-    if (child.nodeType === ELEMENT) found.push(child as PageElement);
+    if (child.nodeType === ELEMENT && !isHidden(child as PageElement)) found.push(child as PageElement);
   return found;
 }
 

@@ -14,21 +14,21 @@ const MOST_PARTS = 100_000;
 /** The parser's time grows with the square of the depth. */
 const DEEPEST = 2000;
 /** Beyond these Readability takes minutes: its time grows with the depth and with each element's number of descendants. */
-const READABILITY = { nodes: 20_000, depth: 100, depths: 250_000 };
+const READABILITY = { parts: 40_000, nodes: 20_000, depth: 100, depths: 250_000 };
 /** Less text than this is no article: the page is a list, or Readability missed it. */
 const SHORTEST_ARTICLE = 250;
 
 /** The main text of an HTML page as Markdown, without what surrounds it; of a page without an article all of its text. `address` is where it came from. */
 export async function readable(html: string, address: string): Promise<ReadablePage> {
   const { parseHTML } = await import('linkedom');
-  const given = beginningOf(html);
+  const { text: given, parts } = beginningOf(html);
   // The parser adds no head and no body by itself.
   const { document } = parseHTML(/<body[\s>]/i.test(given) ? given : `<!doctype html><html><head></head><body>${given}</body></html>`);
   const base = baseOf(document.querySelector('base')?.getAttribute('href') ?? null, address);
   const title = document.querySelector('title')?.textContent ?? '';
   const body: PageNode = document.body;
   const all = markdownOf(document.querySelector('main, article, [role=main]') ?? body, base); // Readability changes the document
-  const article = isForReadability(body) ? await articleIn(document) : null;
+  const article = parts <= READABILITY.parts && isForReadability(body) ? await articleIn(document) : null;
   const text = article === null ? '' : markdownOf(article.content, base);
   return {
     title: oneLine(article?.title || title),
@@ -37,13 +37,18 @@ export async function readable(html: string, address: string): Promise<ReadableP
   };
 }
 
+/** null: it finds none. */
 async function articleIn(
   document: ConstructorParameters<typeof Readability>[0],
 ): Promise<{ readonly title: string; readonly content: PageNode } | null> {
   const { Readability: Reader } = await import('@mozilla/readability');
   const options = { serializer: (element: unknown) => element as PageNode, disableJSONLD: true, keepClasses: true };
-  const article = new Reader<PageNode>(document, options).parse();
-  return article?.content ? { title: article.title ?? '', content: article.content } : null;
+  try {
+    const article = new Reader<PageNode>(document, options).parse();
+    return article?.content ? { title: article.title ?? '', content: article.content } : null;
+  } catch {
+    return null; // it fails on some documents; their plain text is there
+  }
 }
 
 function oneLine(text: string): string {
@@ -55,14 +60,14 @@ function baseOf(said: string | null, address: string): string {
 }
 
 /** Cuts a page that no browser would show. The depth is an estimate: elements whose end may be left out do not count. */
-function beginningOf(html: string): string {
+function beginningOf(html: string): { readonly text: string; readonly parts: number } {
   let [parts, depth] = [0, 0];
   for (const { index, 1: slash, 2: name = '' } of html.matchAll(/<(\/?)([a-z][\w-]*)|[<&]/gi)) {
     if (name !== '' && !ENDLESS.has(name.toLowerCase())) depth = Math.max(0, depth + (slash === '' ? 1 : -1));
     parts += 1;
-    if (parts > MOST_PARTS || depth > DEEPEST) return html.slice(0, index);
+    if (parts > MOST_PARTS || depth > DEEPEST) return { text: html.slice(0, index), parts };
   }
-  return html;
+  return { text: html, parts };
 }
 
 const ENDLESS: ReadonlySet<string> = new Set(
