@@ -22,8 +22,9 @@ const SHORTEST_ARTICLE = 250;
 export async function readable(html: string, address: string): Promise<ReadablePage> {
   const { parseHTML } = await import('linkedom');
   const { text: given, parts } = beginningOf(html);
-  // The parser adds no head and no body by itself.
-  const { document } = parseHTML(/<body[\s>]/i.test(given) ? given : `<!doctype html><html><head></head><body>${given}</body></html>`);
+  // The parser adds none of these by itself; two of them in one another do no harm.
+  const isWhole = /<html[\s>]/i.test(given) && /<body[\s>]/i.test(given);
+  const { document } = parseHTML(isWhole ? given : `<!doctype html><html><head></head><body>${given}</body></html>`);
   const base = baseOf(document.querySelector('base')?.getAttribute('href') ?? null, address);
   const title = document.querySelector('title')?.textContent ?? '';
   const body: PageNode = document.body;

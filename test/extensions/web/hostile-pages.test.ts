@@ -57,6 +57,20 @@ const HOSTILE: Readonly<Record<string, string>> = {
   comments: '<!--'.repeat(500_000),
 };
 
+it.each([
+  ['', '', ''],
+  ['x<body>y', '', 'x\n\ny'],
+  ['<!doctype html><title>T</title><body><p>text', 'T', 'text'],
+  ['<html><head><title>T</title></head><p>text', 'T', 'text'],
+  ['<BODY><P>caps <A HREF="/x">link</A>', '', 'caps [link](https://a.example/x)'],
+  ['<!-- <body> --><p>text', '', 'text'],
+  ['<script>"<body>"</script><p>text', '', 'text'],
+  ['<frameset><frame src=a></frameset>', '', ''],
+  ['<p>text<body', '', 'text'],
+])('U7 reads what is hardly HTML: %s', async (html, title, text) => {
+  expect(await readable(html, 'https://a.example/')).toEqual({ title, text, isCut: false });
+});
+
 describe('U7 a hostile page is read, or cut, within seconds', () => {
   it.each(Object.entries(HOSTILE))(
     '%s',
