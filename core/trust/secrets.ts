@@ -31,6 +31,8 @@ export interface Cleaning {
 export interface Secrets extends Cleaning {
   /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
   get(name: string, asker: Asker): string | null;
+  /** Whether there is one, whomever it was given for. */
+  isSet(name: string): boolean;
   /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
   share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
   /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
@@ -76,6 +78,7 @@ export function createSecrets(
       if (!isGivenFor(given.for, asker)) throw notGiven(name, given.for, asker);
       return given.value;
     },
+    isSet: (name) => Boolean(valueOf(name)),
     share(name, isOwn) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
       const given = env[name] ? null : (stored?.get(name) ?? null);
