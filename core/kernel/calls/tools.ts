@@ -10,6 +10,7 @@ import {
   type ToolResult,
   type TurnInfo,
 } from '../../contract/index.ts';
+import { printableLine } from '@pith/plain-text';
 import { Problem } from '../records/failures.ts';
 import { isSchema } from './schemas.ts';
 import type { z } from 'zod';
@@ -124,16 +125,26 @@ export async function asksApproval(tool: Tool, input: JsonValue, turn: TurnInfo)
   return questionOf(said);
 }
 
-/** As the tool wrote it, with fields of their types. What is agreed to is a digest or a name: a longer one could be another's beginning, so that nothing is agreed to for always. */
-export function questionOf({ text, subject, once }: ApprovalQuestion): ApprovalQuestion {
-  const isBounded = subject === undefined || String(subject).length <= MOST_SUBJECT;
+/**
+ * As the tool wrote it, with fields of their types and lines that fit. What is agreed to is a digest or a name: a longer one could be another's
+ * beginning, so that nothing is agreed to for always.
+ */
+export function questionOf({ summary, text, enforced, subject, always, once }: ApprovalQuestion): ApprovalQuestion {
+  const isBounded = [subject, always?.key].every((each) => each === undefined || String(each).length <= MOST_SUBJECT);
   return {
+    ...(summary === undefined ? {} : { summary: printableLine(String(summary), MOST_LINE) }),
     text: String(text),
+    ...(enforced === undefined ? {} : { enforced: printableLine(String(enforced), MOST_LINE) }),
     ...(subject === undefined ? {} : { subject: String(subject).slice(0, MOST_SUBJECT) }),
+    ...(always === undefined || !isBounded
+      ? {}
+      : { always: { key: String(always.key), covers: printableLine(String(always.covers), MOST_LINE) } }),
     ...(once === true || !isBounded ? { once: true } : {}),
   };
 }
 
+/** Characters of what is shown in one line. */
+const MOST_LINE = 200;
 const MOST_SUBJECT = 1024;
 
 /** Why this input does not parse, without running anything; null when it does. */

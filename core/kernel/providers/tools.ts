@@ -105,7 +105,7 @@ export function createTools(lifecycle: Lifecycle): Tools {
         if (typeof said === 'string') return readable(said);
         if (typeof said === 'boolean') return said;
         if (!isQuestion(said)) throw new PithError('tool_failed', `'${tool}' did not say in a known form whether it needs approval`);
-        return { ...questionOf(said), text: readable(questionOf(said).text) };
+        return redactJson({ ...questionOf(said), text: bounded(questionOf(said).text) });
       });
     },
     async refusal(extensionId, tool, input) {
@@ -170,8 +170,13 @@ export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promis
 }
 
 function isQuestion(said: unknown): said is ApprovalQuestion {
-  const { text, subject } = fieldsOf(said);
-  return typeof text === 'string' && (subject === undefined || typeof subject === 'string');
+  const { text, subject, always } = fieldsOf(said);
+  const { key, covers } = fieldsOf(always);
+  return (
+    typeof text === 'string' &&
+    (subject === undefined || typeof subject === 'string') &&
+    (always === undefined || (typeof key === 'string' && typeof covers === 'string'))
+  );
 }
 
 function bounded(said: string): string {
