@@ -26,6 +26,7 @@ export {
 } from './sandbox-trust.ts';
 export { PROJECT_FILES } from './project-files.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
+export { openPermissionsFile } from './permissions-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';
 export {
   type CleanStream,

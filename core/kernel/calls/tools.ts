@@ -11,6 +11,7 @@ import {
   type TurnInfo,
 } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
+import { printableLine } from '@pith/plain-text';
 import { isSchema } from './schemas.ts';
 import type { z } from 'zod';
 import { checkedImages } from './images.ts';
@@ -124,17 +125,30 @@ export async function asksApproval(tool: Tool, input: JsonValue, turn: TurnInfo)
   return questionOf(said);
 }
 
-/** As the tool wrote it, with fields of their types. What is agreed to is a digest or a name: a longer one could be another's beginning, so that nothing is agreed to for always. */
-export function questionOf({ text, subject, once }: ApprovalQuestion): ApprovalQuestion {
-  const isBounded = subject === undefined || String(subject).length <= MOST_SUBJECT;
+/**
+ * As the tool wrote it, with fields of their types; short texts are one printable line. A subject or a key that is too long could be another's
+ * beginning, so that `always` is not offered.
+ */
+export function questionOf({ summary, text, enforced, subject, always, once }: ApprovalQuestion): ApprovalQuestion {
+  const named = [subject, always?.key].flatMap((name) => (name === undefined ? [] : [String(name)]));
+  const isOnce = once === true || always?.key === '' || named.some((name) => name.length > MOST_SUBJECT);
   return {
+    ...(summary === undefined ? {} : { summary: shortLine(summary) }),
     text: String(text),
+    ...(enforced === undefined ? {} : { enforced: shortLine(enforced) }),
     ...(subject === undefined ? {} : { subject: String(subject).slice(0, MOST_SUBJECT) }),
-    ...(once === true || !isBounded ? { once: true } : {}),
+    ...(always === undefined || isOnce ? {} : { always: { key: String(always.key), covers: shortLine(always.covers) } }),
+    ...(isOnce ? { once: true } : {}),
   };
 }
 
 const MOST_SUBJECT = 1024;
+/** Characters of what stands in one line of a question. */
+const MOST_OF_LINE = 200;
+
+function shortLine(text: string): string {
+  return printableLine(String(text), MOST_OF_LINE);
+}
 
 /** Why this input does not parse, without running anything; null when it does. */
 export async function refusalOf(tool: Tool, input: JsonValue): Promise<string | null> {
