@@ -20,7 +20,7 @@ function editSettings(text: string, changes: SettingsChange, file: string): stri
   if (document === null || error || (document.contents !== null && !isMap(document.contents) && !isEmpty(document.contents)))
     throw new PithError(
       'settings_invalid',
-      `the settings cannot be changed: ${document === null || error ? 'the file is not valid YAML' : 'the file holds no settings'}`,
+      `the settings cannot be changed: ${document === null || error ? 'the file is not valid YAML' : 'the file has no settings'}`,
       {
         where: file,
         cure: 'correct the file first; see: pith doctor',

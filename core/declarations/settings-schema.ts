@@ -15,12 +15,12 @@ export const settingsSchema = once(() => {
         default: modelRef
           .optional()
           .describe('The model of agents that name none, as provider/model. Without it Pith takes the best it can reach.'),
-        fast: modelRef.optional().describe('What the alias `fast` stands for; without it, `default`.'),
-        standard: modelRef.optional().describe('What the alias `standard` stands for; without it, `default`.'),
-        thinking: modelRef.optional().describe('What the alias `thinking` stands for; without it, `default`.'),
+        fast: modelRef.optional().describe('The model of the alias `fast`; without it, that of `default`.'),
+        standard: modelRef.optional().describe('The model of the alias `standard`; without it, that of `default`.'),
+        thinking: modelRef.optional().describe('The model of the alias `thinking`; without it, that of `default`.'),
       })
       .default({})
-      .describe('What the model aliases stand for, as provider/model.'),
+      .describe('The models of the aliases, as provider/model.'),
     providers: z
       .record(
         z.string(),
@@ -30,7 +30,7 @@ export const settingsSchema = once(() => {
             .string()
             .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not a key')
             .optional()
-            .describe('The name of the environment variable that holds the key. Keys themselves never stand in settings.'),
+            .describe('The name of the environment variable with the key. Keys themselves are never in settings.'),
         }),
       )
       .default({})
@@ -93,7 +93,7 @@ export const settingsSchema = once(() => {
               .min(128)
               .optional()
               .describe(
-                'How much memory its process and all that it starts may hold, in MB; 512 without it. Half of it is the limit of its heap.',
+                'How much memory its process and all that it starts may use, in MB; 512 without it. Half of it is the limit of its heap.',
               ),
           })
           .meta({ safeguard: true, narrowest: { enabled: false } }),
@@ -106,7 +106,7 @@ export const settingsSchema = once(() => {
           'How large the data folder of an extension may be, in MB. A process whose folder is larger is ended.',
         ),
         keys: count(100_000).describe('How many values an extension may keep by key.'),
-        key_values_mb: count(64).describe('How much all these values of an extension may hold, with their keys, in MB.'),
+        key_values_mb: count(64).describe('How large all these values of an extension may be, with their keys, in MB.'),
         log_mb: count(10).describe('How large the log may grow before a new file is begun, in MB.'),
         logs: count(5).describe('How many files of the log are kept, with the one that is written.'),
       })

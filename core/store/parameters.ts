@@ -29,7 +29,7 @@ export function countParameters(sql: string): number {
   const isTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(sql); // its body holds statements of its own
   let ended = false;
   for (const [token] of sql.matchAll(TOKENS)) {
-    if (ended && !isBlank(token)) throw invalid(sql, 'it holds more than one statement; give them one by one');
+    if (ended && !isBlank(token)) throw invalid(sql, 'it has more than one statement; give them one by one');
     if (token === '?') count += 1;
     else if (token === ';') ended = !isTrigger;
     else if (/^[?:@$]/.test(token)) throw invalid(sql, `it uses '${token}'; only plain '?' parameters are supported`);
@@ -47,7 +47,7 @@ function isBlank(token: string): boolean {
 function faultOf(value: unknown): string | null {
   switch (typeof value) {
     case 'string':
-      return value.includes('\0') ? 'holds a NUL character' : null;
+      return value.includes('\0') ? 'contains a NUL character' : null;
     case 'number':
       if (Number.isNaN(value)) return 'is NaN';
       return Number.isInteger(value) && !Number.isSafeInteger(value) ? 'is an integer beyond ±2^53; give a bigint' : null;

@@ -7,6 +7,8 @@ export interface CommandOptions {
   readonly json?: boolean;
   /** Where the person is; default `/`. */
   readonly workingDirectory?: string;
+  /** What a person answers to a question; default: nobody is there. */
+  answer?(question: string): string | null;
 }
 
 export interface CommandOutcome {
@@ -17,7 +19,7 @@ export interface CommandOutcome {
   readonly values: readonly JsonValue[];
 }
 
-/** Runs the command of an extension as the `pith` command does on a pipe, where nobody answers a question. Rejects as the command does. */
+/** Runs the command of an extension as the `pith` command does on a pipe. Rejects as the command does. */
 export async function runCommand(
   {
     host: {
@@ -25,7 +27,7 @@ export async function runCommand(
     },
   }: Kernel,
   line: string | readonly string[],
-  { json = false, workingDirectory = '/' }: CommandOptions = {},
+  { json = false, workingDirectory = '/', answer = () => null }: CommandOptions = {},
 ): Promise<CommandOutcome> {
   const words = typeof line === 'string' ? line.split(' ') : line;
   const owner = matchCommand(commands.declared(), words)?.command.extensionId;
@@ -37,7 +39,7 @@ export async function runCommand(
     print: (text) => void (json || lines.push(text)),
     error: (text) => void lines.push(text),
     json: (value) => void values.push(value),
-    ask: async () => null,
+    ask: async (question) => answer(question),
     input: (async function* () {})(),
     interactive: false,
     wantsJson: json,

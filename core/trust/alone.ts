@@ -12,7 +12,7 @@ export function alone(lock: string, run: () => void): void {
     // Nobody needs so long to write who it is: its process died before it could.
     if (tries === UNOWNED_TRIES && ownerOf(lock) === null) takeAway(lock, (owner) => owner === null);
     if (tries === MOST_TRIES)
-      throw new PithError('trust_failed', 'another Pith holds the lock', {
+      throw new PithError('trust_failed', 'another Pith has the lock', {
         where: lock,
         cure: 'try again; if no Pith runs, remove that file',
       });

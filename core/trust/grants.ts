@@ -131,9 +131,9 @@ function whyNotPath(how: 'read' | 'write', ways: readonly [string, string], plac
     if (ways.some((way) => at.some((each) => isInside(way, each))))
       return `no extension may ${how === 'read' ? 'open' : 'change'} ${shown(place, places)}`;
     if (how === 'read' && named !== real && at.some((each) => isInside(each, real)))
-      return `it is a link to a folder that holds ${shown(place, places)}`;
+      return `it is a link to a folder that contains ${shown(place, places)}`;
     if (how === 'write' && ways.some((way) => at.some((each) => isInside(each, way))))
-      return `that folder holds ${shown(place, places)}, which no extension may change`;
+      return `that folder contains ${shown(place, places)}, which no extension may change`;
   }
   if (how === 'read') return null;
   const later = ways.map((way) => runsLater(namesOf(way, places))).find((why) => why !== null);

@@ -35,7 +35,7 @@ export function parseYaml(text: string, options: YamlOptions): YamlDocument {
   if (refused !== null)
     return unusable(finding(options, locate(refused.offset), `cannot be read as YAML: it has ${refused.excess}`, 'write it flatter'));
   if (secondAt >= 0 && document.errors.length === 0)
-    return unusable(finding(options, locate(secondAt), "holds a second document after '---'", 'Keep one document a file'));
+    return unusable(finding(options, locate(secondAt), "has a second document after '---'", 'Keep one document a file'));
   try {
     return read(document, locate, options);
   } catch (error) {
@@ -87,7 +87,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
   const cycle = cycleIn(value);
   if (cycle === null) return { value, positions: { ...positions }, diagnostics };
   const [line, column] = positions[cycle.join('.')] ?? [options.firstLine ?? 1, 1];
-  const message = `holds itself at '${cycle.join('.')}': the alias names what it stands in`;
+  const message = `contains itself at '${cycle.join('.')}': the alias names what it is part of`;
   diagnostics.push(finding(options, { line, column }, message, 'Write the value out'));
   return { value: undefined, positions: { ...positions }, diagnostics };
 }

@@ -41,7 +41,7 @@ export async function writeEntries<Entry>({ file, name }: EntriesFile<Entry>, en
 
 /** It comes with the folder: what a link leads to would be shown, or written over, and a pipe waited for. */
 async function textOf(file: string): Promise<string> {
-  if ((await lstat(file)).isSymbolicLink()) throw new TypeError('a link stands in its place');
+  if ((await lstat(file)).isSymbolicLink()) throw new TypeError('there is a link in its place');
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();

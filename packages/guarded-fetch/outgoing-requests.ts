@@ -136,7 +136,7 @@ const AZURE = '168.63.129.16';
 async function reachable(url: URL, { allowed, elsewhere, resolve }: Bounds): Promise<readonly string[]> {
   if (!/^https?:$/.test(url.protocol)) throw refused(`${url.protocol} is not http or https`, 'name an http or https address');
   if (url.username !== '' || url.password !== '')
-    throw refused(`the address of ${url.host} holds a user's name or a password`, 'leave them out, and send them as a header');
+    throw refused(`the address of ${url.host} contains a user's name or a password`, 'leave them out, and send them as a header');
   const host = bare(url.hostname);
   const isAllowed = allowed.has(url.origin);
   if (!isAllowed && elsewhere === 'refused')

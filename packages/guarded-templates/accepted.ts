@@ -98,7 +98,7 @@ function problemsOf(root: TemplateNode, variables: TemplateVariables, closed: re
   /** One look at the whole before any other: how deep it is, and which names `set` and `macro` bind anywhere. */
   function survey(node: TemplateNode, depth: number): boolean {
     if (depth > TREE_LIMIT) {
-      refuse(node, `parts of the template stand in each other deeper than ${TREE_LIMIT}`, 'write it in smaller steps, with set');
+      refuse(node, `parts of the template are nested deeper than ${TREE_LIMIT}`, 'write it in smaller steps, with set');
       return false;
     }
     if (node.typename === 'Set') for (const target of nodesIn(node['targets'])) bind(target);

@@ -127,7 +127,7 @@ class Run {
       case 'Block':
         return inside('body', new Scope(scope, true));
       default:
-        throw new TypeError(`a ${node.typename} cannot stand here`);
+        throw new TypeError(`a ${node.typename} cannot be used here`);
     }
   }
 

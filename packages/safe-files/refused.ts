@@ -16,7 +16,7 @@ export class FileRefused extends Error {
 export function unavailable(path: string): FileRefused {
   return new FileRefused(
     'file_unavailable',
-    `There is no usable file or folder '${path}' in the sandbox (links, special files and outside paths are never used)`,
+    `There is no usable file or folder '${path}' here (links, special files and outside paths are never used)`,
   );
 }
 
@@ -28,3 +28,18 @@ export function codeOf(error: unknown): string {
 export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENAMETOOLONG', 'EMLINK'].includes(codeOf(error));
 }
+
+/** Why the system refused a file, by its error code: its own message names descriptors and absolute paths. */
+export function systemReason(code: string): string {
+  return REASONS.get(code) ?? 'the system refused it';
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['ENOSPC', 'no space is left on the disk'],
+  ['EDQUOT', 'the disk quota is used up'],
+  ['EROFS', 'the disk is read-only'],
+  ['EMFILE', 'too many files are open'],
+  ['EIO', 'the disk failed'],
+]);

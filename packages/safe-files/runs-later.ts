@@ -4,13 +4,17 @@
  * The names are compared as the most forgiving file system would take them.
  */
 export function runsLater(names: readonly string[]): string | null {
+  return runsLaterIn(names) ?? FIRST.find(({ test }) => test.test(plainName(names[0] ?? '')))?.why ?? null;
+}
+
+/** The same for a folder that is no sandbox, such as a project. */
+export function runsLaterIn(names: readonly string[]): string | null {
   const plain = names.map(plainName);
   const file = plain.at(-1) ?? '';
   return (
     (plain.includes('') ? 'has a name that some systems take for another' : null) ??
     ON_THE_WAY.find(({ test }) => plain.some((name) => test.test(name)))?.why ??
     FILES.find(({ test }) => test.test(file))?.why ??
-    FIRST.find(({ test }) => test.test(plain[0] ?? ''))?.why ??
     null
   );
 }
@@ -71,7 +75,7 @@ const FILES: readonly Kind[] = [
     test: /^(?:agents?|claude|gemini|codex|qwen|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u,
     why: 'is read by agents as instructions',
   },
-  { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'holds settings of Pith' },
+  { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'contains settings of Pith' },
   { test: /^skill\.md$/u, why: 'makes a skill of its folder' },
   { test: /^(?:manifest\.yaml|prompt\.(?:jinja2|j2|njk))$/u, why: 'makes an extension or an agent of its folder' },
 ];

@@ -243,7 +243,7 @@ function segment(name: string): string {
 function isFolder(folder: string): boolean {
   const found = fs.lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return false;
-  if (!found.isDirectory()) throw refused(folder, `${kindOf(found)} stands in the place of a folder`, CURE);
+  if (!found.isDirectory()) throw refused(folder, `${kindOf(found)} is in the place of a folder`, CURE);
   requireOwner(folder, found);
   return true;
 }
@@ -265,7 +265,7 @@ function openFile(file: string, flags: number): number | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && (flags & O_CREAT) === 0) return null;
-    if (code === 'ELOOP' || code === 'EMLINK') throw refused(file, 'a link stands in its place', CURE);
+    if (code === 'ELOOP' || code === 'EMLINK') throw refused(file, 'there is a link in its place', CURE);
     throw error;
   }
   try {
@@ -288,7 +288,7 @@ function keepFromOthers(descriptor: number): void {
 }
 
 function requireOwnFile(file: string, found: fs.Stats): void {
-  if (!found.isFile()) throw refused(file, `${kindOf(found)} stands in its place`, CURE);
+  if (!found.isFile()) throw refused(file, `${kindOf(found)}is in its place`, CURE);
   if (found.nlink > 1) throw refused(file, 'it has several names (hard links), so it may be a file from elsewhere', CURE);
   requireOwner(file, found);
 }

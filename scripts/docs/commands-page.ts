@@ -27,6 +27,7 @@ import { forget } from '../../sandbox/extensions/skill_search/learning/forget.ts
 import { search } from '../../sandbox/extensions/skill_search/commands.ts';
 import Setup from '../../sandbox/extensions/setup/main.ts';
 import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts';
+import { undoCommand } from '../../sandbox/extensions/project_tools/changes/undo-command.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
 type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
@@ -46,6 +47,7 @@ export async function commandsPage(root: string): Promise<string> {
     evaluate({} as never, {} as never),
     forget({} as never, {} as never),
     ...taskCommands({} as ExtensionContext, {} as never),
+    undoCommand(null, {} as never),
     ...scheduleCommands({} as never),
     ...builderCommands({} as CommandContext),
     validateCommand({} as Builder),

@@ -34,7 +34,7 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
   [
     'sources',
-    'Folders of skills beside the default ones; `{ replace: […] }` takes the place of all of them. Relative to the project, the folder that holds the sandbox.',
+    'Folders of skills beside the default ones; `{ replace: […] }` takes the place of all of them. Relative to the project, the folder of the sandbox.',
   ],
   ['skills_path', 'One more folder of skills.'],
   [

@@ -64,7 +64,7 @@ describe('state that came with a folder', () => {
     fs.symlinkSync(home, data());
     const before = look();
     const { err } = await pith('chat', '-p', 'hello');
-    expect(err).toContain('a link stands in the place of a folder');
+    expect(err).toContain('a link is in the place of a folder');
     await pith('skills', 'list');
     expect(look()).toEqual(before);
   }, 60_000);

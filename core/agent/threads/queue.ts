@@ -94,7 +94,7 @@ async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: str
 /** For a stalled process that wakes up after another one has taken its thread. */
 export function threadTaken({ name }: Fence, cause?: unknown): PithError {
   const threadId = name.slice(PREFIX.length);
-  return new PithError('thread_busy', `thread '${threadId}' is no longer held by this process, which stood still for too long`, {
+  return new PithError('thread_busy', `thread '${threadId}' is no longer locked by this process, which did not run for too long`, {
     where: threadId,
     retryable: true,
     cure: 'what was done until then is kept; send the message again',

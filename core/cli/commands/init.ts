@@ -183,7 +183,7 @@ const TSCONFIG = `{
 export const NEW_SANDBOX: ReadonlyMap<string, string> = new Map([
   [
     'pith.yaml',
-    `# Settings of this sandbox. A line that begins with # says what could stand there.
+    `# Settings of this sandbox. A line that begins with # says what could be there.
 
 # The agent that answers when none is named.
 default_agent: assistant
@@ -217,7 +217,7 @@ agent:
   # Extension ids, extension/tool for one tool, or "*" for the tools of every extension, but for those that must be named:
   # run_skill_script runs programs that skills bring, after asking you.
   uses_tools: ["*", skill_scripts/run_skill_script]
-  # Skills whose text always stands in the instructions.
+  # Skills whose text is always in the instructions.
   uses_skills: []
 `,
   ],

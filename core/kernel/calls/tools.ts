@@ -10,8 +10,8 @@ import {
   type ToolResult,
   type TurnInfo,
 } from '../../contract/index.ts';
-import { Problem } from '../records/failures.ts';
 import { printableLine } from '@pith/plain-text';
+import { Problem } from '../records/failures.ts';
 import { isSchema } from './schemas.ts';
 import type { z } from 'zod';
 import { checkedImages } from './images.ts';

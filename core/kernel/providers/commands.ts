@@ -195,7 +195,7 @@ export async function named<T>(id: string, what: string, run: () => Promise<T>, 
 
 /** What no change of the source can repair. */
 function ofTheDisk(error: unknown): string | null {
-  const place = error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` that holds ${error.path}` : '';
+  const place = error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` of ${error.path}` : '';
   switch (codeOf(error, '')) {
     case 'ENOSPC':
     case 'EDQUOT':

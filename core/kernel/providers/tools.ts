@@ -109,7 +109,7 @@ export function createTools(lifecycle: Lifecycle, processes?: Pick<ProcessTier, 
         if (typeof said === 'string') return readable(said);
         if (typeof said === 'boolean') return said;
         if (!isQuestion(said)) throw new PithError('tool_failed', `'${tool}' did not say in a known form whether it needs approval`);
-        return readableQuestion(questionOf(said), readable);
+        return redactJson({ ...questionOf(said), text: bounded(questionOf(said).text) });
       });
     },
     async enforced(extensionId) {
@@ -198,23 +198,13 @@ export async function toolsOf(lifecycle: Lifecycle, extensionId: string): Promis
 }
 
 function isQuestion(said: unknown): said is ApprovalQuestion {
-  const { summary, text, enforced, subject, always } = fieldsOf(said);
-  const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
+  const { text, subject, always } = fieldsOf(said);
   const { key, covers } = fieldsOf(always);
-  const isCover = always === undefined || (typeof key === 'string' && typeof covers === 'string');
-  return typeof text === 'string' && [summary, enforced, subject].every(isText) && isCover;
-}
-
-/** Without secrets. The key and the subject name what is agreed to, and stay as they are: they are compared and not shown. */
-function readableQuestion(question: ApprovalQuestion, readable: (text: string) => string): ApprovalQuestion {
-  const { summary, text, enforced, always } = question;
-  return {
-    ...question,
-    ...(summary === undefined ? {} : { summary: readable(summary) }),
-    text: readable(text),
-    ...(enforced === undefined ? {} : { enforced: readable(enforced) }),
-    ...(always === undefined ? {} : { always: { ...always, covers: readable(always.covers) } }),
-  };
+  return (
+    typeof text === 'string' &&
+    (subject === undefined || typeof subject === 'string') &&
+    (always === undefined || (typeof key === 'string' && typeof covers === 'string'))
+  );
 }
 
 function bounded(said: string): string {

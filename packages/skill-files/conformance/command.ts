@@ -12,7 +12,7 @@ export const CONFORMANCE_INPUT = {
     {
       name: 'command',
       description:
-        'after --: what lists skills as JSON; {dir} stands for the folder of skills, {root} for the one above it; without either, the folder is added at the end',
+        'after --: what lists skills as JSON; {dir} means the folder of skills, {root} for the one above it; without either, the folder is added at the end',
       variadic: true,
     },
   ],
@@ -20,9 +20,9 @@ export const CONFORMANCE_INPUT = {
     {
       name: 'map',
       type: 'string',
-      description: `under which keys its listing holds what, such as id=slug,description=meta.text (${LISTING_FIELDS.join(', ')})`,
+      description: `under which keys its listing has what, such as id=slug,description=meta.text (${LISTING_FIELDS.join(', ')})`,
     },
-    { name: 'key', type: 'string', description: 'the key that holds the list of skills' },
+    { name: 'key', type: 'string', description: 'the key of the list of skills' },
     { name: 'cwd', type: 'string', description: 'the folder in which it runs, such as {root} (default: this one)' },
     { name: 'case', type: 'string', description: 'only this case, or those of this area', multiple: true },
     { name: 'timeout', type: 'number', description: 'seconds for each case', default: 10 },

@@ -72,7 +72,7 @@ function failure(run: LoaderRun, outcome: Outcome): string {
 /** Wrong whatever the verdicts are. */
 function harm(one: Case, run: LoaderRun, hasRun: boolean): readonly string[] {
   return [
-    ...(hasRun ? ['it ran what stands in the skill'] : []),
+    ...(hasRun ? ['it ran what is in the skill'] : []),
     ...one.never.filter((text) => run.stdout.includes(text)).map((text) => `it shows '${text}'`),
   ];
 }
@@ -102,7 +102,7 @@ function factsOf(one: Case, skill: ListedSkill): readonly string[] {
     ...(version === undefined || one.version === undefined || version === one.version
       ? []
       : [`its version is '${version}', not '${one.version}'`]),
-    ...(body === undefined || one.body === undefined || body.includes(one.body) ? [] : ['its body is not what stands in the file']),
+    ...(body === undefined || one.body === undefined || body.includes(one.body) ? [] : ['its body is not what is in the file']),
   ];
 }
 

@@ -117,7 +117,7 @@ export const RULES: readonly Rule[] = [
   ),
   rule('repaired_bom', ADVICE, () => 'begins with a byte order mark', UTF_8),
   rule('repaired_crlf', ADVICE, () => 'has CRLF line ends', LF),
-  rule('repaired_leading_blank', STRICT, () => 'has blank lines before the frontmatter', 'remove what stands above the first `---`'),
+  rule('repaired_leading_blank', STRICT, () => 'has blank lines before the frontmatter', 'remove what is above the first `---`'),
   rule(
     'repaired_directive',
     STRICT,
@@ -271,7 +271,7 @@ export const RULES: readonly Rule[] = [
     'flow_style',
     LINT_ONLY,
     (key) => `has '${key}' in brackets or braces, which strict readers refuse`,
-    ({ detail }) => `write \`${detail}:\` and below it each item on a line of its own, indented`,
+    ({ detail }) => `write \`${detail}:\` and below it each item on its own line, indented`,
     flowStyle,
   ),
   rule(

@@ -56,7 +56,7 @@ async function skillFileOf(folder: string): Promise<string | Diagnostic> {
   try {
     if (!(await stat(folder)).isDirectory()) {
       if (path.basename(folder).toLowerCase() === 'skill.md') return folder;
-      return problem('path_no_directory', 'is not a folder', folder, 'name the folder that holds `SKILL.md`, or that file');
+      return problem('path_no_directory', 'is not a folder', folder, 'name the folder with `SKILL.md`, or that file');
     }
     const files = (await readdir(folder, { withFileTypes: true })).filter((entry) => !entry.isDirectory());
     const names = files
@@ -71,7 +71,7 @@ async function skillFileOf(folder: string): Promise<string | Diagnostic> {
       'path_missing',
       absent ? 'does not exist' : `cannot be read: ${reasonOf(error)}`,
       folder,
-      'name a folder that holds a `SKILL.md` and that you may read',
+      'name a folder with a `SKILL.md` and that you may read',
     );
   }
 }

@@ -21,7 +21,7 @@ export function anthropicSetup(config: Config, getSecret: ExtensionContext['getS
           {
             name: 'api_key_env',
             kind: 'text',
-            description: 'The name of the variable that holds the key, if not ANTHROPIC_API_KEY',
+            description: 'The name of the variable with the key, if not ANTHROPIC_API_KEY',
             current: own?.api_key_env ?? config.api_key_env ?? null,
           },
           { name: 'model', kind: 'text', description: `The model that answers from now on, such as ${MODELS[0]}` },

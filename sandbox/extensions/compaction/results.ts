@@ -46,7 +46,7 @@ function cutPart(part: Part, limit: number): Part {
 /** What was seen in older images has been said. */
 function withoutImages(part: Part): Part {
   if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
-  const value = part.output.value.map((each) => (each.type === 'text' ? each.text : '[an image stood here]')).join('\n');
+  const value = part.output.value.map((each) => (each.type === 'text' ? each.text : '[an image was here]')).join('\n');
   return { ...part, output: { type: 'text', value } };
 }
 

@@ -28,7 +28,7 @@ export interface Shown {
  */
 export function questionOf(asked: readonly Asked[], shown: readonly Shown[], bound: JsonValue): ApprovalQuestion {
   const reasons = asked.map(({ path, why }) => `'${path}' ${why}`);
-  const texts = shown.map(({ path, before, after }) => `'${path}' will hold SHA-256 ${sha256(after)}:\n${difference(path, before, after)}`);
+  const texts = shown.map(({ path, before, after }) => `'${path}' will have SHA-256 ${sha256(after)}:\n${difference(path, before, after)}`);
   const bytes = shown.map(({ path, before, after }) => [path, before && sha256(before), sha256(after)]);
   return { text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
 }

@@ -1,9 +1,8 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { FileRefused, unavailable, type Entry, type Jail } from '@pith/safe-files';
+import { binaryType, digestOf, FileRefused, PART_BYTES, readPart, unavailable, type Entry, type Jail } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Policy } from './policy.ts';
 import { refusalOf } from './refusal.ts';
-import { binaryType, digestOf, PART_BYTES, readPart } from './text.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
 const MAX_COPY_BYTES = 16 * 1024 * 1024;

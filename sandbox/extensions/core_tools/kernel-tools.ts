@@ -86,7 +86,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
       }),
       effect: 'idempotent',
       needsApproval: ({ extension_id, values }) => ({
-        text: `changes ${Object.keys(values).join(', ')} of the extension '${extension_id}' in pith.yaml, which holds from now on`,
+        text: `changes ${Object.keys(values).join(', ')} of the extension '${extension_id}' in pith.yaml, which counts from now on`,
         once: true,
       }),
       timeoutMs: 60_000,
@@ -124,7 +124,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
           {
             name,
             set: false,
-            ask: `The person was told to run: pith secrets set ${name} (in a conversation on a terminal: /secrets set ${name}). What they type is not shown and does not reach you. End your turn; they go on when it is set.`,
+            ask: `The person was asked to run: pith secrets set ${name} (in a conversation on a terminal: /secrets set ${name}). What they type is not shown and does not reach you. End your turn; they go on when it is set.`,
           },
           { title: `${name} is needed${reason}` },
         );

@@ -1,10 +1,9 @@
 import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { FileRefused, type Jail, type StagedFile } from '@pith/safe-files';
+import { decodeText, FileRefused, type Jail, type StagedFile } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
 import type { Policy } from './policy.ts';
 import { refusalOf } from './refusal.ts';
-import { decodeText } from './text.ts';
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -50,5 +50,8 @@ function withoutSkill(names: readonly string[]): readonly string[] {
 }
 
 function isState(names: readonly string[]): FileRefused {
-  return new FileRefused('protected', `'${names.join('/')}' holds state or settings, which agents neither read nor change; ask the person`);
+  return new FileRefused(
+    'protected',
+    `'${names.join('/')}' contains state or settings, which agents neither read nor change; ask the person`,
+  );
 }

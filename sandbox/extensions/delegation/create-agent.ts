@@ -26,7 +26,7 @@ const input = z.strictObject({
   instructions: z.string().trim().min(1).max(LONGEST_INSTRUCTIONS).describe('Who it is and how it works.'),
   description: z.string().trim().max(300).default('').describe('What it is for.'),
   uses_tools: names.describe('Tools that you have yourself, by name, extension/tool or extension; "*" for all of them.'),
-  uses_skills: names.describe('Ids of skills that you can read; their text stands in its instructions.'),
+  uses_skills: names.describe('Ids of skills that you can read; their text is in its instructions.'),
   model: z.string().min(1).optional().describe('An alias or provider/model; default yours.'),
   limits: z
     .strictObject({ max_turns: limit, max_tool_calls: limit, max_tokens: limit, time_budget_ms: limit })

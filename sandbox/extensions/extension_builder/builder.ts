@@ -103,7 +103,7 @@ export class Builder {
     this.context.logger.warn(text, { extensionId: id, threadId, correlationId });
     const notice = { v: 1, text, kind: 'warning', target: null, threadId, userId } as const;
     void this.context.events.publish('notify', notice, { key: id, correlationId }).catch((error: unknown) => {
-      this.context.logger.warn('people could not be told', { reason: messageOf(error) });
+      this.context.logger.warn('people could not be notified', { reason: messageOf(error) });
     });
   }
 }

@@ -30,7 +30,7 @@ export async function readSources(directory: string): Promise<readonly Source[]>
       const path = `${prefix}${name}`;
       if (name.startsWith('.') || name === 'node_modules' || path === 'data') continue;
       if (printableLine(name) !== name)
-        throw refused(directory, `the name '${printableLine(path)}' holds what cannot be shown`, 'rename it');
+        throw refused(directory, `the name '${printableLine(path)}' contains what cannot be shown`, 'rename it');
       if (entry.isDirectory()) await visit(join(folder, name), `${path}/`);
       else if (!entry.isFile()) throw refused(directory, `'${path}' is a link or no regular file`, 'put a file in its place');
       else {

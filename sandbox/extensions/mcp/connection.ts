@@ -181,7 +181,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
  * `fetch` for the server at that address, and for no other. What means that the connection is over, such as a server that went away or
- * has forgotten it, is passed to `lost`. Headers, which may hold secrets, are never sent to another origin.
+ * has forgotten it, is passed to `lost`. Headers, which may contain secrets, are never sent to another origin.
  */
 function serverFetch(address: string, lost: (why: string) => void): FetchLike {
   const fetch = guardedFetch({ allow: [address], elsewhere: 'refused', maxBytes: Infinity }); // each message is counted below

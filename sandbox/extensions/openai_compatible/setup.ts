@@ -19,7 +19,7 @@ export function openAiSetup(config: Config, models: () => Promise<readonly Model
           {
             name: 'api_key_env',
             kind: 'text',
-            description: 'The name of the variable that holds the key, if not OPENAI_API_KEY',
+            description: 'The name of the variable with the key, if not OPENAI_API_KEY',
             current: own?.api_key_env ?? config.api_key_env ?? null,
           },
           { name: 'model', kind: 'text', description: 'The model that answers from now on, as the server names it' },

@@ -54,7 +54,7 @@ class Reader {
 
   read(node: Node | null, depth: number): HeadValue {
     this.#count += 1;
-    if (depth > DEEPEST || this.#count > MOST) throw new TooMuch('it holds far more than a recipe needs');
+    if (depth > DEEPEST || this.#count > MOST) throw new TooMuch('it has far more than a recipe needs');
     const at = this.place(node?.range?.[0] ?? 0);
     const value: HeadValue = { text: null, entries: null, items: null, ...at };
     if (node === null || isAlias(node)) return value;

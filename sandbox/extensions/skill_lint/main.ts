@@ -12,7 +12,7 @@ export default class SkillLint implements CommandProvider {
     return [
       {
         path: 'skills lint',
-        description: 'Check skills as validate does, and give advice: what is hard to find, to tell apart or to follow',
+        description: 'Check skills as validate does, and give advice: what is hard to find, to distinguish or to follow',
         arguments: [{ name: 'skill', description: 'ids, or folders of skills; without, all skills', variadic: true }],
         run: async (input, io) => {
           const results = await this.lint([input.arguments['skill'] ?? []].flat(), io);

@@ -31,7 +31,7 @@ export async function readSkillBody(skill: Skill, { kept, broken, roots, proveBy
   const closed = !('code' in split);
   if (broken !== null || !closed) {
     if (kept !== null && kept.sha256 !== live.sha256) return { ...kept, stale: 'the file is broken now; this is the last good version' };
-    const stale = 'the file is broken and no earlier version was kept; this is its text as it stands';
+    const stale = 'the file is broken and no earlier version was kept; this is its text as it is';
     return { body: closed ? live.text.slice(split.bodyOffset) : live.text, sha256: live.sha256, bytes: live.bytes, stale };
   }
   return { body: live.text.slice(split.bodyOffset), sha256: live.sha256, bytes: live.bytes };

@@ -58,7 +58,7 @@ function longBound({ id, origin, usesSkills }: AgentSpec, snapshot: Snapshot): r
   return usesSkills.flatMap((name): readonly Diagnostic[] => {
     const skill = findSkill(snapshot, name);
     if (skill === undefined || skill.tokens <= PART_TOKENS) return [];
-    const message = `agent '${id}': its instructions hold the whole of skill '${skill.id}', about ${skill.tokens} tokens, in every message; up to ${PART_TOKENS} are advised`;
+    const message = `agent '${id}': its instructions contain the whole of skill '${skill.id}', about ${skill.tokens} tokens, in every message; up to ${PART_TOKENS} are advised`;
     const cure = `move detail of '${skill.id}' into files under references/, or leave it out of uses_skills: read_skill gives it in parts`;
     return [{ severity: 'warning', code: 'bound_skill_large', message, cure, ...(origin === null ? {} : { file: origin }) }];
   });

@@ -95,7 +95,7 @@ async function giveBodies(ports: PartsPorts, { chosen, active }: TriggerDecision
 }
 
 function noRoom(reference: string): string {
-  return `The skill ${quoted(reference)} fits too, but is too long to stand here: load it with read_skill.`;
+  return `The skill ${quoted(reference)} fits too, but is too long to be shown here: load it with read_skill.`;
 }
 
 const BRINGS = 'note: this message brings the skill; follow it where it fits the request';
@@ -128,7 +128,7 @@ function linesOf({ held, tooMany }: Given): string[] {
     return `${shown.join(', ')}${references.length > NAMED ? ` and ${references.length - NAMED} more` : ''}`;
   };
   return [
-    ...(held.length === 0 ? [] : [`Active skills: ${names(held)}. Their instructions stand above: follow those that fit the request.`]),
+    ...(held.length === 0 ? [] : [`Active skills: ${names(held)}. Their instructions are above: follow those that fit the request.`]),
     ...(tooMany.length === 0 ? [] : [`These fit too; load them with read_skill: ${names(tooMany)}`]),
   ];
 }

@@ -25,11 +25,11 @@ export function workerText(taskId: string, canComplete: boolean, canAsk: boolean
 
 /** Where somebody has spoken in the task's thread, so that its turn cannot be continued. */
 export function goneOnMessage(): string {
-  return 'What was done stands above. Go on with the goal from there, and do not repeat what is done.';
+  return 'What was done is above. Go on with the goal from there, and do not repeat what is done.';
 }
 
 export function retriedMessage({ note }: Task): string {
-  return `Try again${note === null ? '' : `; it had ended with: ${note}`}. What was done stands above. Go on with the goal from there.`;
+  return `Try again${note === null ? '' : `; it had ended with: ${note}`}. What was done is above. Go on with the goal from there.`;
 }
 
 export function subtasksMessage(ended: readonly Ended[]): string {

@@ -27,9 +27,9 @@ export default class { getTools() { return [defineTool({ name: 'roll', descripti
 };
 
 describe('the default agent', () => {
-  it('sends at most 10,000 characters of tool schemas, and its prompt names only tools that it has', async () => {
+  it('sends at most 14,500 characters of tool schemas, and its prompt names only tools that it has', async () => {
     const { tools, characters, system, notices } = await sent('');
-    expect(characters).toBeLessThanOrEqual(10_000);
+    expect(characters).toBeLessThanOrEqual(14_500);
     expect(tools).toContain('read_skill');
     expect(tools).not.toContain('stage_extension');
     expect(namedIn(system)).toContain('read_skill');

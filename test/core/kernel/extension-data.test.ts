@@ -65,7 +65,7 @@ describe("an extension's data", () => {
     const data = path.join(sandbox, 'data');
     expect(() => makeExtensionData(data, 'one')).toThrow(
       expect.objectContaining({
-        message: `${data} is not used: a file stands in the place of a folder`,
+        message: `${data} is not used: a file is in the place of a folder`,
         cure: expect.stringContaining('data_dir'),
       }),
     );

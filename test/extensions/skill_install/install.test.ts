@@ -117,9 +117,9 @@ describe('skills install (S83)', () => {
     const box = await installSandbox({ ...files, 'from/pack/README.md': 'x', 'from/pack/skills/a/examples/nested/SKILL.md': skillText() });
     const from = path.join(box.project, 'from/pack');
     const listed = await box.run('install', from);
-    expect(listed.error).toMatch(/^skill_choice_needed: it holds 3 skills .*--skill ID.*--all/);
+    expect(listed.error).toMatch(/^skill_choice_needed: it contains 3 skills .*--skill ID.*--all/);
     expect(listed.text.split('\n').map((line) => line.split(/ +/)[1])).toEqual(['FOLDER', 'skills/a', 'skills/b', 'skills/c']);
-    expect((await box.run('install', from, { skill: ['d'] })).error).toMatch(/^skill_not_found: it holds no skill 'd'/);
+    expect((await box.run('install', from, { skill: ['d'] })).error).toMatch(/^skill_not_found: it has no skill 'd'/);
     expect((await box.run('install', from, { skill: ['a', 'skills/c'] })).code).toBe(0);
     expect(box.skills()).toEqual(['a', 'c']);
     expect(existsSync(path.join(box.sandbox, 'skills/a/examples/nested/SKILL.md'))).toBe(true); // it belongs to that skill
@@ -178,7 +178,7 @@ describe('skills install (S83)', () => {
       /^origin_refused: .*one name on some systems/,
     ],
     [
-      'a name that some systems cannot hold',
+      'a name that some systems cannot store',
       async (folder: string) => writeFile(path.join(folder, 'aux.md'), ''),
       /^origin_refused: .*cannot hold/,
     ],
@@ -279,7 +279,7 @@ describe('skills install (S83)', () => {
       linked: 'refused origin_refused its linked/SKILL.md is a link',
       links: 'refused origin_refused its entry "links/etc" is a link',
       mine: expect.stringMatching(/^skipped skill_exists sandbox\/skills has 'mine' already/),
-      'more/good': "refused skill_exists it holds 'good' more than once, first in good",
+      'more/good': "refused skill_exists it contains 'good' more than once, first in good",
       'odd name!': expect.stringMatching(/^refused origin_refused its skill "odd name!" has a name/),
     });
     expect(readFileSync(path.join(box.sandbox, 'skills/mine/SKILL.md'), 'utf8')).toContain('By hand.');
@@ -380,7 +380,7 @@ describe('F27: a disk that takes nothing', () => {
       await file.writeFile('skill').finally(() => file.close());
     });
     await expect(installing).rejects.toMatchObject({
-      message: 'cannot write to /some/skills: the disk that holds it is full',
+      message: 'cannot write to /some/skills: its disk is full',
       cure: expect.stringContaining('make room there'),
     });
   });

@@ -210,10 +210,10 @@ describe('a command that is killed (S83)', () => {
     const box = await installSandbox({ ...FILES, 'theirs/.bashrc': 'mine', 'other/skills.lock.json': '{"version":1,"skills":{}}' });
     const skills = path.join(box.sandbox, 'skills');
     symlinkSync(path.join(box.project, 'theirs'), path.join(skills, '.staging'));
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link stands in the place of a folder');
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link is in the place of a folder');
     rmSync(path.join(skills, '.staging'));
     symlinkSync(path.join(box.project, 'other/skills.lock.json'), path.join(box.sandbox, 'skills.lock.json'));
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link stands in its place');
+    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('there is a link in its place');
     expect(readdirSync(path.join(box.project, 'theirs'))).toEqual(['.bashrc']);
     expect(readFileSync(path.join(box.project, 'other/skills.lock.json'), 'utf8')).toBe('{"version":1,"skills":{}}');
   });

@@ -92,11 +92,11 @@ describe('plugins and marketplaces (S83)', () => {
     expect((await box.run('install', from, { plugin: ['documents'], yes: true })).error).toBe('');
     expect(box.skills()).toEqual(['pdf']);
     const listed = await box.run('install', from);
-    expect(listed.error).toMatch(/^skill_choice_needed: it holds 3 skills and 5 plugins .*--plugin NAME/);
+    expect(listed.error).toMatch(/^skill_choice_needed: it contains 3 skills and 5 plugins .*--plugin NAME/);
     expect(listed.text).toMatch(/writing +plugins\/writing +Writes\./);
     expect(listed.text).toMatch(/far +https:\/\/github\.com\/someone\/far/);
     expect((await box.run('install', from, { plugin: ['writng'] })).error).toMatch(
-      /^plugin_not_found: it holds no plugin 'writng' \(did you mean 'writing'/,
+      /^plugin_not_found: it has no plugin 'writng' \(did you mean 'writing'/,
     );
     for (const [name, why] of [
       ['out', 'leads out of the repository'],
@@ -247,7 +247,7 @@ describe('plugins and marketplaces (S83)', () => {
       'pith: plugin greedy was not installed: its plugin \'greedy\' cannot be taken: its path "../other" leads out of it',
     );
     expect(text).toContain(
-      "pith: plugin empty was not installed: its plugin 'empty' holds no skill, command or agent; ask its author to fix it",
+      "pith: plugin empty was not installed: its plugin 'empty' has no skill, command or agent; ask its author to fix it",
     );
     expect((await box.run('install', from, { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' holds no skill/);
     expect((await box.run('install', from, { plugin: ['absolute'] })).error).toMatch(
@@ -272,9 +272,9 @@ describe('plugins and marketplaces (S83)', () => {
       'from/none/commands/ho.md': 'Say ho.\n',
     });
     const one = await box.run('install', path.join(box.project, 'from/one'), { yes: true });
-    expect(one.error).toMatch(/^skill_choice_needed: it holds 1 skill and 1 plugin .*--plugin NAME.*--all/);
+    expect(one.error).toMatch(/^skill_choice_needed: it contains 1 skill and 1 plugin .*--plugin NAME.*--all/);
     const none = await box.run('install', path.join(box.project, 'from/none'), { yes: true });
-    expect(none.error).toMatch(/^skill_choice_needed: it holds 1 plugin /);
+    expect(none.error).toMatch(/^skill_choice_needed: it contains 1 plugin /);
     expect(none.text.split('\n')).toEqual([expect.stringMatching(/^PLUGIN/), expect.stringMatching(/^none +\. +Evil \\x1b\[2Jname$/)]);
     expect([box.skills(), existsSync(path.join(box.sandbox, 'recipes'))]).toEqual([[], false]);
     const all = await box.run('install', path.join(box.project, 'from/none'), { all: true });

@@ -213,7 +213,7 @@ describe('the commands', () => {
             file: at('absent'),
             line: null,
             column: null,
-            cure: 'name a folder that holds a `SKILL.md` and that you may read',
+            cure: 'name a folder with a `SKILL.md` and that you may read',
           },
         ],
       },
@@ -236,7 +236,7 @@ describe('the commands', () => {
     });
     const { text } = await run(box, 'skills explain', { arguments: { id: 'writing' }, options, config });
     expect(text).toContain(`shadows ${box.project}/team/writing/SKILL.md`);
-    expect(text).toContain('for this text: its line stands in the system prompt anyway');
+    expect(text).toContain('for this text: its line is in the system prompt anyway');
     expect((await run(box, 'skills explain', { arguments: { id: 'team/writing' }, config, json: true })).json).toMatchObject({
       state: 'shadowed',
       shadowedBy: `${box.sandbox}/skills/writing/SKILL.md`,
@@ -252,7 +252,7 @@ describe('the commands', () => {
       'sandbox/skills/alpha/SKILL.md': skillText({ name: 'alpha', more: 'allowed-tools: file Bash(git:*)\n' }),
     });
     const { text } = await run(box, 'skills explain', { arguments: { id: 'alpha' } });
-    expect(text).toContain('allowed tools: file (run_skill holds to them, read_skill shows them as advice)');
+    expect(text).toContain('allowed tools: file (run_skill enforces them, read_skill shows them as advice)');
     expect(text).toContain('allowed tool Bash(git:*): grants nothing, because patterns over arguments are not supported');
   });
 

@@ -74,7 +74,7 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
   expect(aviary).toMatch(/^budget: \d+ of 150 tokens for 42 skills: 1 with a line, 41 named or counted by topic$/m);
   expect(aviary).toMatch(/^search: ranks 1 of \d+ for 'parrots' \(score [\d.]+; matched parrots\)$/m);
   expect(aviary).toContain('for this text: it is suggested with the message, among the 12 that fit best');
-  expect(await text('zoo --agent small --text parrots')).toContain('for this text: its line stands in the system prompt anyway');
+  expect(await text('zoo --agent small --text parrots')).toContain('for this text: its line is in the system prompt anyway');
   expect(await text('report-30 --agent small --text parrots')).toContain('for this text: nothing brings it');
   const two = await text('aviary --agent two --text feeds');
   expect(two).toMatch(/^budget: \d+ of 2000 tokens for 2 skills: 2 with a line$/m);

@@ -37,7 +37,7 @@ it('S41 a skill that is long beyond a part, and in the instructions of an agent,
     expect.objectContaining({
       severity: 'warning',
       code: 'bound_skill_large',
-      message: expect.stringMatching(/^agent 'bound': its instructions hold the whole of skill 'long', about \d+ tokens/),
+      message: expect.stringMatching(/^agent 'bound': its instructions contain the whole of skill 'long', about \d+ tokens/),
     }),
   );
 });

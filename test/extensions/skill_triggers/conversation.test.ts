@@ -143,7 +143,7 @@ describe('mode triggers', () => {
     await start({ ...SKILLS, ...tomes }, '', 16_000);
     const { beside } = await say('poems, a pdf');
     expect(beside.map((text) => text.slice(0, 20))).toEqual(['[Skill: poems]\nname:', '[Skill: pdf-forms]\nv', 'The skill `tomes` fi']);
-    expect(beside[2]).toBe('The skill `tomes` fits too, but is too long to stand here: load it with read_skill.');
+    expect(beside[2]).toBe('The skill `tomes` fits too, but is too long to be shown here: load it with read_skill.');
   });
 
   it('S62 S64 S90 a body that other documents left no room for is not said to stand there, and not counted as loaded', async () => {

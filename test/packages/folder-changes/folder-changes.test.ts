@@ -68,7 +68,7 @@ it('S83: a file of entries that is damaged, or a link, stops everything and is n
   }
   const linked = folderWith();
   symlinkSync(path.join(root, 'elsewhere'), path.join(linked, 'lock.json'));
-  await expect(changesIn(linked).entries()).rejects.toThrow('a link stands in its place');
+  await expect(changesIn(linked).entries()).rejects.toThrow('there is a link in its place');
   expect(existsSync(path.join(root, 'folders/one'))).toBe(false);
 });
 

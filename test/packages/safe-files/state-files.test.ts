@@ -64,7 +64,7 @@ describe('state', () => {
     fs.mkdirSync(path.dirname(link), { recursive: true });
     fs.symlinkSync(target, link);
     const folder = stateFolder(data, 'extensions', 'one');
-    const why = refused(link, /a link stands in the place of a folder/);
+    const why = refused(link, /a link is in the place of a folder/);
     expect(() => folder.read('index')).toThrow(why);
     expect(() => folder.list()).toThrow(why);
     expect(() => folder.has('index')).toThrow(why);
@@ -83,7 +83,7 @@ describe('state', () => {
     folder.make();
     const place = path.join(data, 'index');
     fs.symlinkSync(outside, place);
-    const why = refused(place, /a link stands in its place/);
+    const why = refused(place, /there is a link in its place/);
     for (const act of [
       () => folder.read('index'),
       () => folder.append('index', 'x'),

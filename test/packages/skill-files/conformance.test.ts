@@ -121,10 +121,7 @@ setInterval(() => {}, 1000);`;
     const eager = `for (const { text } of skills) { const [, code] = /^---js\\n([^]*?)\\n---/.exec(text) ?? []; if (code) (0, eval)('((require) => (' + code + '))')((await import('node:module')).createRequire(import.meta.url)); }
 process.stdout.write(JSON.stringify(skills.map(({ id, path, text }) => ({ id, path, description: descriptionOf(text) ?? text }))))`;
     const results = await checked(eager, { only: ['hostile-js-frontmatter', 'link-file-outside'] });
-    expect(results.map(({ notes }) => notes.join('; '))).toEqual([
-      "it shows 'token-of-somebody-else-5d1f'",
-      'it ran what stands in the skill',
-    ]);
+    expect(results.map(({ notes }) => notes.join('; '))).toEqual(["it shows 'token-of-somebody-else-5d1f'", 'it ran what is in the skill']);
     expect(results.map(({ strict }) => strict)).toEqual(['wrong', 'wrong']);
   });
 

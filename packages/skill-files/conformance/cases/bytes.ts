@@ -16,7 +16,7 @@ export const BODIES = casesOf('body', [
     'body-templates',
     'loads/loads',
     '{{ }}, {% %}, ${ } and $& in the body',
-    'The text is handed on byte for byte: 280 skills hold such signs, which mean something elsewhere.',
+    'The text is handed on byte for byte: 280 skills have such signs, which mean something elsewhere.',
     {
       files: { 'skills/demo/SKILL.md': skillFile(HEAD, "Say {{ name }}, {% raw %}, ${HOME}, $&, $1, $' and `$ARGUMENTS`.\n") },
       body: "{{ name }}, {% raw %}, ${HOME}, $&, $1, $'",

@@ -68,7 +68,7 @@ export const FRONTMATTER = casesOf('frontmatter', [
     'front-dashes-in-value',
     'loads/loads',
     'a description that contains ---',
-    'A fence is a line of its own. Whoever splits the text at every --- cuts the description.',
+    'A fence is a whole line. Whoever splits the text at every --- cuts the description.',
     { files: { 'skills/demo/SKILL.md': goodSkill('demo', 'Counts lines --- fast.') }, descriptions: ['Counts lines --- fast.'] },
   ],
   [

@@ -114,7 +114,7 @@ export const HOSTILE = casesOf('security', [
   [
     'hostile-alias-of-itself',
     'refuses/open',
-    'a map that holds itself',
+    'a map that contains itself',
     'Whoever copies or prints it never ends.',
     { files: { 'skills/demo/SKILL.md': skillFile(`${HEAD}\nmetadata: &all\n  all: *all`) }, neighbours: ['good'] },
   ],

@@ -77,7 +77,7 @@ export const NESTING = casesOf('duplicates and nesting', [
     'nest-inner',
     'loads/loads',
     'a skill within a skill',
-    'The outer one is loaded; 248 of 8,902 skills stand in another. The inner one may be.',
+    'The outer one is loaded; 248 of 8,902 skills lie in another. The inner one may be.',
     { files: { 'skills/demo/SKILL.md': goodSkill('demo'), 'skills/demo/inner/SKILL.md': goodSkill('inner', 'The inner one.') } },
   ],
   [

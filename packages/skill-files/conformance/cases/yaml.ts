@@ -139,7 +139,7 @@ export const YAML = casesOf('YAML', [
   [
     'yaml-bad-indent',
     'refuses/open',
-    'a key that stands too far right',
+    'a key that is too far right',
     'It is no YAML. What is meant is nearly plain.',
     { files: { 'skills/demo/SKILL.md': named(`  description: ${DESCRIPTION}`) }, neighbours: ['good'] },
   ],
@@ -245,7 +245,7 @@ export const VALUES = casesOf('values', [
     'value-metadata-version',
     'loads/loads',
     'metadata with version: 1.0',
-    'The reference validator makes texts of what metadata holds.',
+    'The reference validator makes texts of what is in metadata.',
     { files: { 'skills/demo/SKILL.md': named(`description: ${DESCRIPTION}\nmetadata:\n  version: 1.0`) }, version: '1.0' },
   ],
 ]);

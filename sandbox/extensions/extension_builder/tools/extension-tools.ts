@@ -114,7 +114,7 @@ async function unconfinedText(builder: Builder, extension: string): Promise<stri
   const why = await builder.unconfined().catch(messageOf);
   if (why === null) return false;
   const path = builder.staging.path('extensions', extension);
-  return `the check runs the code and the tests in ${path} as you, with your files and network, because nothing holds it here: ${why}`;
+  return `the check runs the code and the tests in ${path} as you, with your files and network, because nothing confines it here:  ${why}`;
 }
 
 function activate(builder: Builder): Tool {

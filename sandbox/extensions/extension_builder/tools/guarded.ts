@@ -39,5 +39,5 @@ export function unlessAgreed(subject: string, approved: string | undefined, id: 
 }
 
 function refused(why: string): ApprovalQuestion {
-  return { text: `as things stand this will be refused: ${why}`, once: true };
+  return { text: `as it is now, this will be refused: ${why}`, once: true };
 }

@@ -46,12 +46,12 @@ export function refused(what: string, cure = 'ask its author to fix it'): PithEr
   return new PithError('origin_refused', what, { cure });
 }
 
-/** Throws `origin_refused` for names that lead elsewhere, that some systems cannot hold, or that fall together on some. */
+/** Throws `origin_refused` for names that lead elsewhere, that some systems cannot store, or that fall together on some. */
 export function checkNames(paths: Iterable<string>): void {
   const taken = new Map<string, string>();
   for (const path of paths) {
     const problem = problemOf(path);
-    if (problem !== null) throw refused(`it holds '${printableLine(path)}', a name that ${problem}`);
+    if (problem !== null) throw refused(`it contains '${printableLine(path)}', a name that ${problem}`);
     const parts = path.split('/');
     for (let depth = 1; depth <= parts.length; depth++) {
       const name = parts.slice(0, depth).join('/');
@@ -62,7 +62,7 @@ export function checkNames(paths: Iterable<string>): void {
       const before = taken.get(key);
       if (before === undefined) taken.set(key, own);
       else if (before !== own || last)
-        throw refused(`it holds ${JSON.stringify(path)} and ${JSON.stringify(before)}, which are one name on some systems`);
+        throw refused(`it contains ${JSON.stringify(path)} and ${JSON.stringify(before)}, which are one name on some systems`);
     }
   }
 }
@@ -90,7 +90,7 @@ function problemOf(path: string): string | null {
     if (part === '' || part === '.' || part === '..') return 'leads elsewhere';
     if (Buffer.byteLength(part) > 255) return 'is too long';
     if (/^(?:\.git|git~\d+)$/.test(folded(part))) return 'git takes for a repository, whose settings name programs to run';
-    if (/[:<>"|?*]/.test(part) || /[. ]$/.test(part) || RESERVED.test(part)) return 'some systems cannot hold';
+    if (/[:<>"|?*]/.test(part) || /[. ]$/.test(part) || RESERVED.test(part)) return 'some systems cannot store';
   }
   if (printableLine(path) !== path || path.includes('\ufffd')) return 'has control characters or others that nobody sees, or is not UTF-8';
   return null;

@@ -72,7 +72,7 @@ async function openFolderOrigin(folder: string): Promise<Listing> {
     });
   const tree = await folderTree(folder, LOOKED_AT, { leavesOut: (name) => name === '.git' });
   if (tree.more)
-    throw refused(`${folder} holds more than ${LOOKED_AT.entries} files, or lies too deep`, 'name the folder of the skill itself');
+    throw refused(`${folder} contains more than ${LOOKED_AT.entries} files, or lies too deep`, 'name the folder of the skill itself');
   const plain = { size: 0, executable: false };
   const entries: OriginEntry[] = [
     ...tree.files.map(({ path: name, size, executable }): OriginEntry => ({ path: name, kind: 'file', size, executable })),

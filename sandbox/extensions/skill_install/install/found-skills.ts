@@ -51,7 +51,7 @@ export async function foundSkills(listing: Listing, below = ''): Promise<readonl
 /** Those that are wanted by id or by their folder. Throws `origin_without_skill`, `skill_not_found`, `skill_choice_needed`. */
 export function chosenSkills(found: readonly FoundSkill[], wanted: readonly string[], all: boolean): readonly FoundSkill[] {
   if (found.length === 0)
-    throw new PithError('origin_without_skill', 'no SKILL.md is in it', { cure: 'name a folder, repository or archive that holds one' });
+    throw new PithError('origin_without_skill', 'no SKILL.md is in it', { cure: 'name a folder, repository or archive that contains one' });
   const named = wanted.map((name) => {
     const hits = found.filter(({ id, path }) => id === name || path === name.replace(/^\.?\/+|\/+$/g, ''));
     if (hits.length > 1) throw ambiguous(name, hits);
@@ -60,11 +60,11 @@ export function chosenSkills(found: readonly FoundSkill[], wanted: readonly stri
       name,
       found.map(({ id }) => id),
     );
-    throw new PithError('skill_not_found', `it holds no skill '${printableLine(name)}'${hint}`, { cure: `it holds ${someOf(found)}` });
+    throw new PithError('skill_not_found', `it has no skill '${printableLine(name)}'${hint}`, { cure: `it contains ${someOf(found)}` });
   });
   if (named.length > 0) return [...new Set(named)];
   if (found.length === 1 || all) return found;
-  throw new PithError('skill_choice_needed', `it holds ${found.length} skills`, {
+  throw new PithError('skill_choice_needed', `it contains ${found.length} skills`, {
     cure: 'name those that you want with --skill ID, or take --all',
   });
 }
@@ -81,7 +81,7 @@ export function unusable(skill: FoundSkill, taken: readonly FoundSkill[]): PithE
   if (first === undefined) return null;
   return new PithError(
     'skill_exists',
-    `it holds '${printableLine(skill.id)}' more than once, first in ${printableLine(first.path || '.')}`,
+    `it contains '${printableLine(skill.id)}' more than once, first in ${printableLine(first.path || '.')}`,
     {
       cure: `to have this one instead: --skill ${printableLine(skill.path || '.')} --force`,
     },
@@ -148,7 +148,7 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string | PithE
 
 function ambiguous(name: string, hits: readonly FoundSkill[]): PithError {
   const places = hits.map(({ path }) => printableLine(path || '.')).join(', ');
-  return new PithError('skill_choice_needed', `it holds '${printableLine(name)}' more than once: ${places}`, {
+  return new PithError('skill_choice_needed', `it contains '${printableLine(name)}' more than once: ${places}`, {
     cure: 'name the folder with --skill',
   });
 }

@@ -39,7 +39,7 @@ export async function openGitOrigin(
   const listed = await git.run(['ls-tree', '-r', '-l', '-z', '--full-tree', commit]);
   const entries = listed.toString('utf8').split('\0').filter(Boolean).map(blobOf);
   if (entries.length > LOOKED_AT)
-    throw refused(`${location} holds more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
+    throw refused(`${location} contains more than ${LOOKED_AT} files`, 'clone it by hand, and install from the folder of the skill');
   return {
     entries,
     commit,

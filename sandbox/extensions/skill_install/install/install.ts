@@ -116,7 +116,7 @@ async function choose(opened: Opened, { request: { skills: ids, plugins: names, 
 
 function choiceNeeded(skills: number, plugins: number): PithError {
   const held = [...(skills === 0 ? [] : [`${skills} skill${skills === 1 ? '' : 's'}`]), `${plugins} plugin${plugins === 1 ? '' : 's'}`];
-  return new PithError('skill_choice_needed', `it holds ${held.join(' and ')}`, {
+  return new PithError('skill_choice_needed', `it contains ${held.join(' and ')}`, {
     cure: 'name a plugin with --plugin NAME or skills with --skill ID, or take --all',
   });
 }
@@ -138,7 +138,7 @@ function isHere({ elsewhere, problem }: Plugin): boolean {
 }
 
 function nothingIn({ name }: Plugin): PithError {
-  return new PithError('plugin_invalid', `its plugin '${printableLine(name)}' holds no skill, command or agent`, {
+  return new PithError('plugin_invalid', `its plugin '${printableLine(name)}' has no skill, command or agent`, {
     cure: 'ask its author to fix it',
   });
 }
@@ -300,7 +300,7 @@ async function hiddenBy(context: InstallContext, { source: kind, label }: SkillP
   return new Map(skills.filter(({ state, source }) => state === 'offered' && loses(source)).map(({ id, source }) => [id, source]));
 }
 
-/** Says of an id what stands in its place; null where nothing does, or where it may be replaced. */
+/** Says of an id whatis in its place; null where nothing does, or where it may be replaced. */
 async function takenIn(context: InstallContext, place: SkillPlace, force: boolean): Promise<(id: string) => PithError | null> {
   const installed = await installedIn(context, place);
   const names = new Map((await readdir(place.skills)).map((name) => [folded(name), name]));

@@ -89,12 +89,12 @@ export async function withStaging<T>(
 function ofTheDisk(error: unknown, skills: string): PithError | null {
   const code = codeOf(error, '');
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new PithError('disk_full', `cannot write to ${skills}: the disk that holds it is full`, {
+    return new PithError('disk_full', `cannot write to ${skills}: its disk is full`, {
       cause: error,
       cure: 'make room there and try again; what was begun and not confirmed is removed',
     });
   if (code === 'EROFS')
-    return new PithError('disk_read_only', `cannot write to ${skills}: the disk that holds it is read-only`, {
+    return new PithError('disk_read_only', `cannot write to ${skills}: its disk is read-only`, {
       cause: error,
       cure: 'make it writable and try again',
     });

@@ -54,7 +54,7 @@ export async function stagePart(listing: Listing, part: PluginPart, folder: stri
   } catch (error) {
     if (codeOf(error, '') === 'EEXIST')
       throw refused(
-        `it holds the ${kind} '${id}' more than once: this is ${printableLine(entry.path)}`,
+        `it contains the ${kind} '${id}' more than once: this is ${printableLine(entry.path)}`,
         'the first is taken; to have this one, put it in its place by hand',
       );
     throw error;
@@ -106,7 +106,7 @@ function recipeOf(read: string): Converted {
   const notes = [
     ...(numbers.length > 0 ? [`its words are arguments here: type ${numbers.map((number) => `arg${number}=…`).join(' ')} in a chat`] : []),
     ...(/(?:^|\s)!`/.test(body)
-      ? ['it holds commands that its own client runs before it is said (!`…`): here the agent reads them as text']
+      ? ['it has commands that its own client runs before it is said (!`…`): here the agent reads them as text']
       : []),
     ...ignoredIn(head, ['allowed-tools', 'model', 'agent', 'hooks']),
   ];

@@ -75,11 +75,11 @@ export function chosenPlugins(plugins: readonly Plugin[], wanted: readonly strin
     const unread = plugins.find((plugin) => plugin.name === MARK);
     if (unread?.problem) throw unread.problem;
     const names = plugins.map((plugin) => plugin.name);
-    throw new PithError('plugin_not_found', `it holds no plugin '${printableLine(name)}'${didYouMean(name, names)}`, {
+    throw new PithError('plugin_not_found', `it has no plugin '${printableLine(name)}'${didYouMean(name, names)}`, {
       cure:
         names.length === 0
           ? 'it has neither marketplace.json nor plugin.json: leave --plugin out'
-          : `without --plugin they are listed; it holds ${names
+          : `without --plugin they are listed; it contains ${names
               .slice(0, 20)
               .map((one) => printableLine(one, 80))
               .join(', ')}${names.length > 20 ? ` and ${names.length - 20} more` : ''}`,

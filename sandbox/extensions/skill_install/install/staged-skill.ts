@@ -34,8 +34,9 @@ export interface StagedSkill extends StagedItem {
 /** Writes the files of a skill into `folder/<id>`. Rejects `origin_refused` for whatever is no plain file, too much, or not what it said. */
 export async function stageSkill(listing: Listing, skill: FoundSkill, folder: string): Promise<StagedSkill> {
   const { entries, id } = skill;
-  if (entries.length > LIMITS.files) throw refused(`it holds ${entries.length} files; at most ${LIMITS.files} are allowed`);
-  if (entries.reduce((sum, { size }) => sum + size, 0) > LIMITS.bytes) throw refused(`it holds more than ${LIMITS.bytes / 1024 / 1024} MB`);
+  if (entries.length > LIMITS.files) throw refused(`it contains ${entries.length} files; at most ${LIMITS.files} are allowed`);
+  if (entries.reduce((sum, { size }) => sum + size, 0) > LIMITS.bytes)
+    throw refused(`it contains more than ${LIMITS.bytes / 1024 / 1024} MB`);
   checkNames(entries.map((entry) => insideOf(skill, entry)));
   const odd = entries.find(({ kind }) => kind !== 'file');
   if (odd !== undefined)

@@ -49,14 +49,14 @@ export function archiveName(location: string): string {
 
 async function entriesOf(zip: ZipFile, packed: number): Promise<ZipEntry[]> {
   if (zip.entryCount > LIMITS.files * 2)
-    throw refused(`it says that it holds ${zip.entryCount} entries; at most ${LIMITS.files} files are allowed`);
+    throw refused(`it says that it has ${zip.entryCount} entries; at most ${LIMITS.files} files are allowed`);
   const entries: ZipEntry[] = [];
   const folders = new Set<string>();
   let bytes = 0;
   let seen = 0;
   for await (const entry of zip.eachEntry()) {
     const { fileName, uncompressedSize: size, compressedSize } = entry;
-    if (++seen > LIMITS.files * 2) throw refused(`it holds more than ${LIMITS.files} files`);
+    if (++seen > LIMITS.files * 2) throw refused(`it contains more than ${LIMITS.files} files`);
     if (entry.isEncrypted())
       throw refused(`it is encrypted (${JSON.stringify(fileName)})`, 'unpack it by hand, look at it, and install from the folder');
     const mode = entry.externalFileAttributes >>> 16;
@@ -64,7 +64,7 @@ async function entriesOf(zip: ZipFile, packed: number): Promise<ZipEntry[]> {
     if (fileName.endsWith('/') || type === 0o040000) {
       const folder = fileName.replace(/\/$/, '');
       if (size > 0) throw refused(`its folder ${JSON.stringify(fileName)} has contents`);
-      if (folders.has(folder)) throw refused(`it holds ${JSON.stringify(fileName)} twice`);
+      if (folders.has(folder)) throw refused(`it contains ${JSON.stringify(fileName)} twice`);
       folders.add(folder);
       continue;
     }
@@ -78,10 +78,10 @@ async function entriesOf(zip: ZipFile, packed: number): Promise<ZipEntry[]> {
     if (size > SMALL && size > compressedSize * LIMITS.ratio)
       throw refused(`${JSON.stringify(fileName)} grows to more than ${LIMITS.ratio} times its size`);
     bytes += size;
-    if (bytes > LIMITS.bytes) throw refused(`it holds more than ${LIMITS.bytes / 1024 / 1024} MB`);
+    if (bytes > LIMITS.bytes) throw refused(`it contains more than ${LIMITS.bytes / 1024 / 1024} MB`);
     entries.push({ path: fileName, kind, size, executable: (mode & 0o111) !== 0, entry });
   }
-  if (entries.length > LIMITS.files) throw refused(`it holds ${entries.length} files; at most ${LIMITS.files} are allowed`);
+  if (entries.length > LIMITS.files) throw refused(`it contains ${entries.length} files; at most ${LIMITS.files} are allowed`);
   if (bytes > SMALL && bytes > packed * LIMITS.ratio) throw refused(`it grows to more than ${LIMITS.ratio} times its size`);
   return entries;
 }

@@ -76,12 +76,12 @@ function hitFor(blob: string, media: boolean): Omit<Hit, 'line'> | null {
 /** What the bytes are when they are a program, or null. UTF-16 is what PowerShell encodes. */
 function program(bytes: Buffer): string | null {
   const raw = bytes.toString('latin1');
-  if (PROGRAM.test(raw) && bytes.length > 64 && raw.includes('\0')) return 'holds an encoded program';
+  if (PROGRAM.test(raw) && bytes.length > 64 && raw.includes('\0')) return 'contains an encoded program';
   const text = raw.includes('\0') ? raw.replaceAll('\0', '') : raw;
   const readable = text.replace(/[^\t\n\r\x20-\x7e]/g, '');
   if (readable.length < text.length * 0.9 || readable.length < 16) return null;
   const found = CODE.exec(readable);
-  return found === null ? null : `holds an encoded program: ${excerpt(readable.slice(Math.max(0, found.index - 20), found.index + 80))}`;
+  return found === null ? null : `contains an encoded program: ${excerpt(readable.slice(Math.max(0, found.index - 20), found.index + 80))}`;
 }
 
 /** Words, paths and underlines have no mix of cases and digits. */

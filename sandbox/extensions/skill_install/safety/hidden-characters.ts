@@ -16,7 +16,7 @@ interface Kind {
   readonly message: string;
 }
 
-const HIDDEN_TEXT: Kind = { code: 'hidden_text', severity: 'high', message: 'holds text in characters that nobody sees' };
+const HIDDEN_TEXT: Kind = { code: 'hidden_text', severity: 'high', message: 'contains text in characters that nobody sees' };
 const DIRECTION: Kind = {
   code: 'text_direction',
   severity: 'high',

@@ -77,7 +77,7 @@ async function fileFindings(
     findings.push(finding(runs ? 'high' : 'medium', 'not_scanned', file.path, `only its first ${bytes} bytes were looked at`));
   if (holdsNul && (runs || isMachineCode)) findings.push(finding('high', 'binary_program', file.path, 'is a program that nobody can read'));
   else if (holdsNul && !isData)
-    findings.push(finding('medium', 'hidden_character', file.path, 'holds NUL characters, which hide it from many programs'));
+    findings.push(finding('medium', 'hidden_character', file.path, 'contains NUL characters, which hide it from many programs'));
   const hits = isData ? [] : await inPieces(scanning(file.path, text));
   findings.push(...hits);
   if (rest === null) return findings;
@@ -132,7 +132,7 @@ function* treeFindings({ links, others, unnamed, files, more, entries }: FolderT
   for (const name of unnamed) yield finding('high', 'no_file', name, 'has a name that is not UTF-8, so nothing of it was looked at');
   for (const file of files)
     if (file.links > 1) yield finding('medium', 'link', file.path, 'has several hard links, so it may be a file from elsewhere');
-  if (more) yield finding('high', 'not_scanned', '.', 'holds more than was looked at');
+  if (more) yield finding('high', 'not_scanned', '.', 'contains more than was looked at');
 }
 
 function leadsOut({ path: name, target }: { readonly path: string; readonly target: string }): boolean {

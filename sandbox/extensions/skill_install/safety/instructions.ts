@@ -44,7 +44,7 @@ const RULES: readonly Rule[] = [
   rule(
     'ignores_rules',
     'high',
-    'tells the model that no rules hold',
+    'tells the model that no rules apply',
     String.raw`\byou (?:are|have) (?:now )?(?:no longer (?:bound|restricted|limited|subject)|free(?:d)? (?:of|from) (?:all |any )?(?:rules|restrictions|guidelines|limits))`,
   ),
   rule(

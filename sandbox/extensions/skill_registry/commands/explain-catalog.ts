@@ -40,7 +40,7 @@ export async function catalogOf(
   const scope = scopeOf(snapshot, agent ?? { keys: {}, usesSkills: [] });
   const mode = agent === null ? 'catalog' : await modeOf(context, agent);
   const reads = agent === null || mode !== 'catalog' || holdsReader(agent, scope, context.id);
-  const against = whyNot(skill, scope) ?? (reads ? null : `the agent does not hold ${context.id}/read_skill (uses_tools)`);
+  const against = whyNot(skill, scope) ?? (reads ? null : `the agent does not have ${context.id}/read_skill (uses_tools)`);
   const offered = against === null;
   const budget = scope.settings.budget_tokens ?? catalogBudget(null);
   const { text, lines, limit, tokens, rest } = renderCatalog(mode === 'catalog' ? scope.catalog : [], { budget, pinned: scope.pinned });
@@ -116,7 +116,7 @@ export function placeLine(place: Place): string {
 }
 
 const PLACES = {
-  system: 'its line stands in the system prompt anyway',
+  system: 'its line is in the system prompt anyway',
   beside: `it is suggested with the message, among the ${SHOWN_BESIDE} that fit best`,
   search: 'only a search finds it',
   none: 'nothing brings it',

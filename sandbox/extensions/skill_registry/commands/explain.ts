@@ -126,6 +126,6 @@ function allowedToolsOf({ allowedTools }: Skill) {
 
 function* allowedToolsLines({ names, grantNothing }: NonNullable<Report['allowedTools']>): Iterable<string> {
   if (names.length > 0 || grantNothing.length === 0)
-    yield `allowed tools: ${names.join(', ') || 'none'} (run_skill holds to them, read_skill shows them as advice)`;
+    yield `allowed tools: ${names.join(', ') || 'none'} (run_skill enforces them, read_skill shows them as advice)`;
   for (const entry of grantNothing) yield `allowed tool ${entry}: grants nothing, because patterns over arguments are not supported`;
 }

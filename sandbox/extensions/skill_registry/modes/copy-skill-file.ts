@@ -81,7 +81,7 @@ const REFUSALS: ReadonlyMap<string, readonly [code: string, why: string]> = new 
     'protected',
     ['protected', 'would be part of skills, extensions, agents, state or settings, which are not changed this way; choose another place'],
   ],
-  ['file_unavailable', ['file_unavailable', 'is no usable path in the sandbox (links, special files and outside paths are never used)']],
+  ['file_unavailable', ['file_unavailable', 'is no usable path here (links, special files and outside paths are never used)']],
 ]);
 
 function refusal(code: string, to: string, message = ''): ToolResult {

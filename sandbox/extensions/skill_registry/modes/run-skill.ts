@@ -15,7 +15,7 @@ export function runSkillTool(ports: ToolPorts): Tool {
   return defineTool({
     name: 'run_skill',
     description:
-      'Has a skill carried out apart from this conversation and returns the answer. The skill sees only the task that you write here, and has only the tools that it is allowed.',
+      'Runs a skill outside this conversation and returns the answer. The skill sees only the task that you write here, and has only the tools that it is allowed.',
     input: z.object({
       skill_id: z.string().describe('The id of the skill.'),
       task: z.string().trim().min(1).describe('What to do, with all that must be known for it, and what to answer with.'),

@@ -11,13 +11,13 @@ export async function recoverAll(targets: readonly Target[]): Promise<readonly D
     try {
       await folders.recover();
     } catch (error) {
-      const cure = (error instanceof ChangeRefused && error.cure) || 'remove what stands in the way, then run the command again';
+      const cure = (error instanceof ChangeRefused && error.cure) || 'remove what is in the way, then run the command again';
       add('install_cut_off', place.skills, `a change of skills was interrupted and cannot be undone: ${messageOf(error)}`, cure);
     }
     const kept = folders.kept();
     if (kept === null) continue;
     const message =
-      'holds earlier versions of skills: a command that was replacing them was interrupted, and their folders have been edited since';
+      'contains earlier versions of skills: a command that was replacing them was interrupted, and their folders have been edited since';
     add('skills_kept', kept, message, 'compare each with the skill of that name, take over what is missing there, then delete this folder');
   }
   return found;

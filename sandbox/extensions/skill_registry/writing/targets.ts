@@ -69,7 +69,7 @@ function refusalsOf(label: string): Refusals {
     },
     takenOver: {
       code: 'install_failed',
-      message: 'this command was held up, and another process undid what it had begun',
+      message: 'this command was delayed, and another process undid what it had begun',
       cure: 'run it again',
     },
     busy: { code: 'install_busy', message: 'another process is installing skills' },

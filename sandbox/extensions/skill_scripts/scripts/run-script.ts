@@ -97,7 +97,7 @@ export function refusalOf({ max_args, max_arg_bytes }: ScriptPorts['settings'], 
       'script_args_invalid',
       `The arguments are ${bytes} bytes; at most ${max_arg_bytes} are allowed (skills.scripts.max_arg_bytes).`,
     );
-  return args.some((each) => each.includes('\0')) ? scriptError('script_args_invalid', 'An argument holds a NUL character.') : null;
+  return args.some((each) => each.includes('\0')) ? scriptError('script_args_invalid', 'An argument contains a NUL character.') : null;
 }
 
 function noLongerTrusted(id: string): ToolResult {

@@ -130,7 +130,7 @@ function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, 
     ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
     ...(kept.length === 0 ? [] : [`without ${printableLine(kept.join(', '))}, which it asks for and skills.scripts.env does not list`]),
     confinementLine(confinement),
-    'a yes holds for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
+    'a yes counts for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
   ].join('\n');
   return { text, subject: subjectOf(skill, script, { ...settings, confinedBy: confinement.by }) };
 }

@@ -39,7 +39,7 @@ export async function writeIntoSkill(writer: Remote<SkillWriter>, skill: SkillRe
 /** The text of a SKILL.md with further examples. Only its frontmatter changes, and of that nothing but the examples and, where there were some, how it is wrapped. */
 export async function withExamples(text: string, requests: readonly string[]): Promise<string | { readonly why: string }> {
   const split = splitFrontmatter(text, true);
-  if ('code' in split || split.head === '') return { why: 'it has no frontmatter that could hold examples' };
+  if ('code' in split || split.head === '') return { why: 'it has no frontmatter for examples' };
   const at = text.indexOf(split.head);
   const head = headWith(split.head, requests);
   if (head === null) return CANNOT_ADD;

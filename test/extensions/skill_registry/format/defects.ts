@@ -74,13 +74,7 @@ export const DEFECTS: readonly Defect[] = [
   ['description-over-1024', 'offered', ['error description_length 3:1'], SHORTEN],
   ['description-over-500', 'offered', ['warning description_long 3:1'], SHORTEN, []],
   ['exclamation-mark-first', 'offered', ['error repaired_quote 3:14'], QUOTE],
-  [
-    'field-in-flow-style',
-    'offered',
-    ['warning flow_style 4:1'],
-    'write `metadata:` and below it each item on a line of its own, indented',
-    [],
-  ],
+  ['field-in-flow-style', 'offered', ['warning flow_style 4:1'], 'write `metadata:` and below it each item on its own line, indented', []],
   ['field-twice', 'offered', ['warning duplicate_key 5:1'], 'keep one line `license:` and remove the other'],
   [
     'field-of-others',
@@ -132,7 +126,7 @@ export const DEFECTS: readonly Defect[] = [
     'keep `name:` and `description:` there, and move other text below the second `---`',
   ],
   ['hash-first', 'offered', ['error repaired_quote 3:14'], QUOTE],
-  ['leading-blank-line', 'offered', ['error repaired_leading_blank 1:1'], 'remove what stands above the first `---`'],
+  ['leading-blank-line', 'offered', ['error repaired_leading_blank 1:1'], 'remove what is above the first `---`'],
   ['metadata-is-a-list', 'offered', ['error field_type 4:1'], 'write `metadata:` and below it a line such as `  author: …` for each'],
   [
     'name-double--hyphen',

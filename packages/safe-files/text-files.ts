@@ -5,6 +5,9 @@ import { extname } from 'node:path';
 /** Bytes of one part of a long text. */
 export const PART_BYTES = 64 * 1024;
 
+/** What some editors put before a text. */
+export const BYTE_ORDER_MARK = String.fromCodePoint(0xfeff);
+
 /** Null when the bytes are not text in UTF-8. */
 export function decodeText(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;

@@ -1,0 +1,123 @@
+import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
+import { FileRefused } from '@pith/safe-files';
+import type { Project } from '../files/project.ts';
+import { refusalOf } from '../files/refusal.ts';
+import { applyEdits } from './edits.ts';
+import { changeQuestion, countOf, inStyleOf, textBefore, unlessApproved, type TextChange } from './text-change.ts';
+import type { UndoLog } from './undo-log.ts';
+
+const path = z.string().min(1).describe('Relative to the project, such as "src/main.ts".');
+
+const edits = z.object({
+  path,
+  edits: z
+    .array(
+      z.object({
+        old_text: z.string().min(1).describe('Text of the file, exactly, with enough around it to occur once.'),
+        new_text: z.string().describe('What is there afterwards.'),
+        all: z.boolean().default(false).describe('Replace every occurrence.'),
+      }),
+    )
+    .min(1)
+    .max(50)
+    .describe('Applied one after the other; all of them or none.'),
+});
+
+const whole = z.object({ path, content: z.string().describe('The whole text of the file.') });
+
+/** U2: changes that a person sees as a diff before they happen. Absent in a project that nobody has trusted. */
+export function changeTools(project: Project, undo: UndoLog): readonly Tool[] {
+  return [
+    changeTool(project, undo, {
+      name: 'edit_file',
+      description:
+        'Change a file of the project by exact replacements: each old_text must occur once. The person sees the diff first. ' +
+        'Line endings, mode and byte order mark stay.',
+      input: edits,
+      async plan(call) {
+        const names = project.names(call.path);
+        const former = await textBefore(project, names);
+        if (former === null)
+          throw new FileRefused('file_unavailable', `there is no file '${call.path}' in the project; make it with write_file`);
+        return { names, before: former.bytes, after: inStyleOf(former.text, applyEdits(call.path, former.text, call.edits)) };
+      },
+    }),
+    changeTool(project, undo, {
+      name: 'write_file',
+      description:
+        'Write a whole file of the project, new or in the place of another. The person sees the diff first. For a part of a file use edit_file.',
+      input: whole,
+      async plan(call) {
+        const names = project.names(call.path);
+        if (names.length === 0) throw new FileRefused('file_unavailable', 'name a file');
+        const former = await textBefore(project, names);
+        return { names, before: former?.bytes ?? null, after: inStyleOf(former?.text ?? null, call.content) };
+      },
+    }),
+  ];
+}
+
+interface ChangeTool<Schema extends z.ZodType> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: Schema;
+  /** What the call would do to the file as it is now. Throws `FileRefused`. */
+  plan(call: z.infer<Schema>): Promise<TextChange>;
+}
+
+function changeTool<Schema extends z.ZodType>(project: Project, undo: UndoLog, { plan, ...tool }: ChangeTool<Schema>): Tool {
+  const planned = async (call: z.infer<Schema>): Promise<TextChange> => {
+    const change = await plan(call);
+    project.changeGuard(change.names); // throws for what is changed in another way
+    if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);
+    return change;
+  };
+  return defineTool({
+    ...tool,
+    effect: 'write',
+    async needsApproval(call) {
+      try {
+        return changeQuestion(project, await planned(call));
+      } catch (error) {
+        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
+        throw error;
+      }
+    },
+    async execute(call, about) {
+      try {
+        return await apply(project, undo, await planned(call), about);
+      } catch (error) {
+        return refusalOf(error, String((call as { readonly path?: unknown }).path), about.signal);
+      }
+    },
+    present: (result) => (result.ok ? (result.title ?? 'Changed') : `Error: ${result.error.message}`),
+  });
+}
+
+async function apply(project: Project, undo: UndoLog, change: TextChange, { approved, signal, turn }: ToolCall): Promise<ToolResult> {
+  const refused = unlessApproved(changeQuestion(project, change), approved);
+  if (refused !== null) return refused;
+  signal.throwIfAborted(); // from here on it runs to its end
+  const file = change.names.join('/');
+  const staged = await project.jail.stage(change.names, change.after);
+  try {
+    await undo.keep({ ...placeOf(turn), path: file }, change.before, change.after);
+    const now = await textBefore(project, change.names);
+    const isSame = change.before === null ? now === null : now?.bytes.equals(change.before) === true;
+    if (!isSame)
+      throw new FileRefused('file_changed', `'${file}' was changed by another meanwhile; nothing was changed, read it and try again`);
+  } catch (error) {
+    staged.discard();
+    throw error;
+  }
+  staged.commit();
+  const count = countOf(change.before?.toString() ?? '', change.after.toString());
+  return toolResult(`${change.before === null ? 'created' : 'changed'} ${file} (${count})`, {
+    title: `${change.before === null ? 'Created' : 'Changed'} ${file} (${count})`,
+  });
+}
+
+/** Where a change is counted: the conversation of the person, and the message that caused it, whichever agent works. */
+export function placeOf({ threadId, correlationId }: Pick<TurnInfo, 'threadId' | 'correlationId'>) {
+  return { thread: threadId.split('/', 1)[0] ?? threadId, message: correlationId };
+}

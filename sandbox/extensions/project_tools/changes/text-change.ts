@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { createTwoFilesPatch, diffLines } from 'diff';
+import { toolError, type ApprovalQuestion, type ToolResult } from 'pith';
+import { BYTE_ORDER_MARK, decodeText, FileRefused } from '@pith/safe-files';
+import type { Project } from '../files/project.ts';
+
+/** One file before and after a change. */
+export interface TextChange {
+  readonly names: readonly string[];
+  /** null: it is new. */
+  readonly before: Buffer | null;
+  readonly after: Buffer;
+}
+
+const MOST_BYTES = 2 * 1024 * 1024;
+/** A comparison that takes longer is shown as the old text and the new. */
+const COMPARE_MS = 300;
+
+/** The text of a file that is to be changed; null: there is none. */
+export async function textBefore(
+  project: Project,
+  names: readonly string[],
+): Promise<{ readonly bytes: Buffer; readonly text: string } | null> {
+  const path = names.join('/');
+  const entry = await project.jail.stat(names);
+  if (entry === null) return null;
+  return project.jail.read(names, async (handle, size) => {
+    if (size > MOST_BYTES) throw new FileRefused('file_too_large', `'${path}' has ${size} bytes; at most ${MOST_BYTES} are changed`);
+    const bytes = await handle.readFile();
+    const text = decodeText(bytes);
+    if (text === null)
+      throw new FileRefused('file_binary', `'${path}' is not text in UTF-8, so nobody could read the change; nothing was changed`);
+    return { bytes, text };
+  });
+}
+
+/** `text` with the line endings and the byte order mark of what it replaces. */
+export function inStyleOf(former: string | null, text: string): Buffer {
+  if (former === null) return bounded(Buffer.from(text));
+  const mark = former.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  return bounded(Buffer.from(mark + (usesCrLf(former) ? text.replaceAll(/\r?\n/gu, '\r\n') : text)));
+}
+
+/** True when every line of the text ends so. */
+export function usesCrLf(text: string): boolean {
+  return text.includes('\r\n') && !/(?<!\r)\n/u.test(text);
+}
+
+function bounded(bytes: Buffer): Buffer {
+  if (bytes.length <= MOST_BYTES) return bytes;
+  throw new FileRefused('file_too_large', `the file would have ${bytes.length} bytes; at most ${MOST_BYTES} are written`);
+}
+
+/** What a person reads before a change. A yes is for these very bytes, before and after. */
+export function changeQuestion(project: Project, { names, before, after }: TextChange): ApprovalQuestion {
+  const path = names.join('/');
+  const why = project.changeGuard(names);
+  const [old, next] = [before?.toString() ?? '', after.toString()];
+  const text = `${why === null ? '' : `${path} ${why}.\n`}${difference(path, before === null ? null : old, next)}`;
+  const folder = names.slice(0, -1).join('/') || '.';
+  return {
+    summary: `${before === null ? 'create' : 'change'} ${path} (${countOf(old, next)})`,
+    text,
+    subject: digestOf([path, before === null ? 'new' : digest(before), digest(after)].join('\n')),
+    ...(why === null
+      ? { always: { key: `write:${folder}`, covers: folder === '.' ? 'files at the top of the project' : `files in ${folder}/` } }
+      : { once: true }),
+  };
+}
+
+/** What answers a call whose question is not the one that was agreed to. null: it may go on. */
+export function unlessApproved(question: ApprovalQuestion, approved: string | undefined): ToolResult | null {
+  if (question.subject === approved) return null;
+  const why = approved === undefined ? 'it needs the approval of a person' : 'the file has changed since a person agreed to it';
+  return toolError('approval_needed', `Nothing was changed: ${why}; read the file and make the call again, so that they are asked`);
+}
+
+/** `+3 −1`, or the number of lines of a new file. */
+export function countOf(old: string, next: string): string {
+  if (old === '') return `${lineCount(next)} lines`;
+  const parts = diffLines(old, next, { timeout: COMPARE_MS });
+  if (parts === undefined) return 'many lines';
+  const count = (which: 'added' | 'removed') => parts.reduce((sum, part) => sum + (part[which] ? part.count : 0), 0);
+  return `+${count('added')} −${count('removed')}`;
+}
+
+function lineCount(text: string): number {
+  return text === '' ? 0 : text.replace(/\n$/u, '').split('\n').length;
+}
+
+function difference(path: string, old: string | null, next: string): string {
+  const from = old === null ? '/dev/null' : `a/${path}`;
+  const patch = createTwoFilesPatch(from, `b/${path}`, old ?? '', next, undefined, undefined, { timeout: COMPARE_MS });
+  const sign = (mark: string, text: string) => text.split('\n').map((line) => `${mark}${line}`);
+  const lines = patch?.split('\n').slice(1) ?? [`--- ${from}`, `+++ b/${path}`, ...sign('-', old ?? ''), ...sign('+', next)];
+  return lines.join('\n').trimEnd();
+}
+
+export function digest(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function digestOf(text: string): string {
+  return digest(Buffer.from(text));
+}

@@ -1,0 +1,111 @@
+import { PithError, type Command, type CommandIO } from 'pith';
+import { FileRefused } from '@pith/safe-files';
+import { printableLine } from '@pith/plain-text';
+import type { Project } from '../files/project.ts';
+import { digest } from './text-change.ts';
+import type { ChangedTurn, KeptChange, UndoLog } from './undo-log.ts';
+
+const MOST_TURNS = 100;
+
+/** U5: `/undo`, `/undo 3`. What a person changed since is overwritten only after a question. */
+export function undoCommand(project: Project | null, log: UndoLog): Command {
+  return {
+    path: 'undo',
+    description: 'Show and take back the file changes of the last turn, or of the last N',
+    arguments: [{ name: 'turns', description: 'How many turns; default 1' }],
+    options: [{ name: 'thread', short: 't', type: 'string', description: 'The conversation; default: this one' }],
+    needsTrust: true,
+    async run(input, io) {
+      const thread = io.session?.threadId ?? input.options['thread'];
+      if (typeof thread !== 'string')
+        throw new PithError('usage', 'undo: no conversation was named', { cure: 'use /undo in a chat, or: pith undo --thread ID' });
+      if (project === null)
+        throw new PithError('usage', 'undo: there is no project here', { cure: 'run Pith in the folder of your project' });
+      const turns = await log.last(thread, countOf(input.arguments['turns']));
+      if (turns.length === 0) {
+        io.json({ undone: [], kept: [], commands: [] });
+        io.print('Nothing to undo: no tool has changed a file in this conversation.');
+        return;
+      }
+      const outcome: Outcome = { undone: [], kept: [] };
+      for (const turn of turns) await takeBack(project, log, { turn, thread, io, outcome });
+      const commands = turns.flatMap((turn) => turn.commands);
+      io.json({ ...outcome, commands: [...commands] });
+      if (commands.length > 0)
+        io.print(
+          `Not undone: what these commands may have changed: ${commands.map((command) => `\`${printableLine(command, 80)}\``).join(', ')}`,
+        );
+    },
+  };
+}
+
+interface Outcome {
+  readonly undone: string[];
+  readonly kept: string[];
+}
+
+function countOf(given: string | readonly string[] | undefined): number {
+  if (given === undefined) return 1;
+  const count = Number(given);
+  if (Number.isInteger(count) && count >= 1 && count <= MOST_TURNS) return count;
+  throw new PithError('usage', `undo: '${printableLine(String(given), 40)}' is not a number of turns`, {
+    cure: `write a number from 1 to ${MOST_TURNS}`,
+  });
+}
+
+interface Taking {
+  readonly turn: ChangedTurn;
+  readonly thread: string;
+  readonly io: CommandIO;
+  readonly outcome: Outcome;
+}
+
+/** The first change of a file in the turn says what it held before, the last what it holds unless somebody changed it. */
+async function takeBack(project: Project, log: UndoLog, { turn, thread, io, outcome }: Taking): Promise<void> {
+  const files = new Map<string, KeptChange>();
+  for (const change of turn.changes) {
+    const first = files.get(change.path);
+    files.set(change.path, first === undefined ? change : { ...change, before: first.before });
+  }
+  let isWhole = true;
+  for (const change of files.values()) {
+    const done = await takeBackFile(project, log, change, io);
+    (done ? outcome.undone : outcome.kept).push(change.path);
+    isWhole &&= done;
+  }
+  if (isWhole) await log.markUndone(thread, turn.message);
+}
+
+async function takeBackFile(project: Project, log: UndoLog, { path, before, after }: KeptChange, io: CommandIO): Promise<boolean> {
+  const names = project.names(path);
+  const shown = printableLine(path);
+  const now = await digestNow(project, names);
+  if (now === before) return said(io, `${shown} is already as it was`, true);
+  const former = before === null ? null : log.bytesOf(before);
+  if (before !== null && former === null) return said(io, `${shown}: its former content is no longer kept`, false);
+  if (now !== after) {
+    const question = `${shown} has changed since the tool wrote it. Overwrite it with its former content?`;
+    const answer = await io.ask(question, { choices: ['yes', 'no'] });
+    if (answer !== 'yes') return said(io, `${shown} stays as it is: it has changed since`, false);
+  }
+  if (former === null) await project.jail.remove(names);
+  else (await project.jail.stage(names, former)).commit();
+  return said(io, former === null ? `Removed ${shown}, which was new` : `Restored ${shown}`, true);
+}
+
+function said(io: CommandIO, line: string, done: boolean): boolean {
+  io.print(line);
+  return done;
+}
+
+/** null: there is no file. */
+async function digestNow(project: Project, names: readonly string[]): Promise<string | null> {
+  if ((await project.jail.stat(names)) === null) return null;
+  try {
+    return await project.jail.read(names, async (handle) => digest(await handle.readFile()));
+  } catch (error) {
+    if (error instanceof FileRefused)
+      throw new PithError('file_unavailable', `undo ${names.join('/')}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import picomatch from 'picomatch';
+import { defineTool, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import type { Project } from './project.ts';
+import { filesOf } from './project-files.ts';
+import { refusalOf } from './refusal.ts';
+
+const MOST_SHOWN = 500;
+const LONGEST_GLOB = 500;
+
+const input = z.object({
+  glob: z
+    .string()
+    .min(1)
+    .max(LONGEST_GLOB)
+    .default('**')
+    .describe('Such as "src/**/*.ts"; a pattern without a slash is looked for in every folder.'),
+  path: z.string().default('.').describe('The folder to look in, relative to the project.'),
+});
+
+/** U1: files by name, without what git ignores. */
+export function listFilesTool(project: Project): Tool {
+  return defineTool({
+    name: 'list_files',
+    description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may contain secrets are left out.',
+    input,
+    effect: 'read',
+    async execute(call, { signal }) {
+      try {
+        return await list(project, call, signal);
+      } catch (error) {
+        return refusalOf(error, call.path, signal);
+      }
+    },
+    present: (result) => (result.ok ? (result.title ?? 'Listed') : `Error: ${result.error.message}`),
+  });
+}
+
+async function list(project: Project, { glob, path }: z.infer<typeof input>, signal: AbortSignal): Promise<ToolResult> {
+  const below = project.names(path);
+  if (below.length > 0 && (await project.jail.stat(below)) === null)
+    return toolError('file_unavailable', `there is no folder '${path}' in the project`);
+  const found = await filesOf(project, below, signal);
+  const isWanted = matcher(glob);
+  const base = below.length === 0 ? '' : `${below.join('/')}/`;
+  const paths = found.paths.filter((file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file));
+  const notes = [
+    paths.length > MOST_SHOWN ? `… ${paths.length - MOST_SHOWN} more: use a narrower glob` : null,
+    found.isCut ? 'the project has more files than are looked at: name a folder in path' : null,
+    found.secret > 0 ? `${found.secret} left out that may contain secrets` : null,
+  ].filter((note) => note !== null);
+  const text = [...paths.slice(0, MOST_SHOWN), ...(paths.length === 0 ? [`no file matches '${glob}'`] : []), ...notes].join('\n');
+  return toolResult(text, { title: `Found ${paths.length} file${paths.length === 1 ? '' : 's'} (${glob})` });
+}
+
+/** A pattern without a slash is one of file names. */
+export function matcher(glob: string): (path: string) => boolean {
+  return picomatch(glob.replace(/^\.?\//u, ''), { dot: true, basename: !glob.includes('/'), nonegate: true });
+}

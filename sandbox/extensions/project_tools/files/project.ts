@@ -1,0 +1,85 @@
+import path from 'node:path';
+import { realpathSync } from 'node:fs';
+import type { Places } from 'pith';
+import { FileRefused, isSecretFile, Jail, runsLaterIn } from '@pith/safe-files';
+
+/** The person's project: the folder that file tools and commands stay in, and what of it is not theirs to use. */
+export interface Project {
+  readonly root: string;
+  readonly jail: Jail;
+  /** Absolute: the sandbox in it, with its settings, extensions, agents and skills; may lie elsewhere. */
+  readonly sandbox: string;
+  /** Absolute: the folder of all state. */
+  data(): string;
+  /** Absolute; null where there is none. */
+  readonly home: string | null;
+  /** The names from the project down to `given`. Throws for a path that leads out of it, and for state and settings. */
+  names(given: string): readonly string[];
+  /** False for state, settings and what git keeps for itself: no tool reads them. */
+  isVisible(names: readonly string[]): boolean;
+  /** Why a change needs a person each time; null: an `always` may cover it. Throws for what is changed in another way. */
+  changeGuard(names: readonly string[]): string | null;
+}
+
+/** null: there is no project that may be used. */
+export function openProject(places: Pick<Places, 'sandbox' | 'untrustedSandbox' | 'home'>, data: () => string): Project | null {
+  const root = rootOf(places);
+  if (root === null) return null;
+  const jail = new Jail(root);
+  const sandbox = realOf(places.sandbox);
+  const below = (names: readonly string[], folder: string): boolean => {
+    const at = path.join(jail.root, ...names);
+    return at === folder || at.startsWith(`${folder}${path.sep}`);
+  };
+  const isVisible = (names: readonly string[]): boolean => {
+    if (names.some((name) => name.toLowerCase() === '.git')) return false;
+    if (below(names, realOf(data())) || below(names, path.join(sandbox, 'data'))) return false;
+    return !(below(names, sandbox) && /^pith(?:\..*)?\.ya?ml$/iu.test(names.at(-1) ?? ''));
+  };
+  const names = (given: string): readonly string[] => {
+    const found = jail.namesOf(given);
+    if (!isVisible(found))
+      throw new FileRefused(
+        'protected',
+        `'${found.join('/')}' contains state or settings, which agents neither read nor change; ask the person`,
+      );
+    return found;
+  };
+  return {
+    root: jail.root,
+    jail,
+    sandbox,
+    data,
+    home: places.home,
+    names,
+    isVisible,
+    changeGuard(found) {
+      if (below(found, sandbox))
+        throw new FileRefused(
+          'use_file',
+          `'${found.join('/')}' lies in Pith's own sandbox: change extensions, agents and skills with the tool 'file' or the builder`,
+        );
+      if (SKILL_SOURCES.some((source) => found[0]?.toLowerCase() === source && found[1]?.toLowerCase() === 'skills'))
+        throw new FileRefused(
+          'use_proposal',
+          `'${found.join('/')}' belongs to a folder of skills: only a person changes it, so propose the change to them`,
+        );
+      return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
+    },
+  };
+}
+
+/** Folders of other tools that hold skills. */
+export const SKILL_SOURCES: readonly string[] = ['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'];
+
+function rootOf({ sandbox, untrustedSandbox }: Pick<Places, 'sandbox' | 'untrustedSandbox'>): string | null {
+  return untrustedSandbox === null ? path.dirname(sandbox) : null;
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return path.resolve(folder); // not there yet: nothing lies in it
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { BYTE_ORDER_MARK, binaryType, decodeText, FileRefused, isSecretFile } from '@pith/safe-files';
+import type { Project } from './project.ts';
+import { refusalOf } from './refusal.ts';
+
+const MOST_LINES = 2000;
+const MOST_CHARACTERS = 60_000;
+const LONGEST_LINE = 2000;
+const LARGEST_TEXT = 16 * 1024 * 1024;
+const LARGEST_IMAGE = 5 * 1024 * 1024;
+const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+const input = z.object({
+  path: z.string().describe('Relative to the project, such as "src/main.ts".'),
+  from_line: z.int().min(1).default(1).describe('The first line to read.'),
+  lines: z.int().min(1).max(MOST_LINES).default(MOST_LINES).describe('How many lines at most.'),
+});
+
+/** U1: a part of a text with line numbers, or an image as an image. */
+export function readFileTool(project: Project): Tool {
+  return defineTool({
+    name: 'read_file',
+    description:
+      'Read a file of the project: text with line numbers (not part of the file), in parts where it is long, or an image. ' +
+      'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
+    input,
+    effect: 'read',
+    needsApproval: ({ path }) => {
+      try {
+        return questionFor(project.names(path)) ?? false;
+      } catch (error) {
+        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
+        throw error;
+      }
+    },
+    async execute(call, about) {
+      try {
+        return await read(project, call, about);
+      } catch (error) {
+        return refusalOf(error, call.path, about.signal);
+      }
+    },
+    present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
+  });
+}
+
+function questionFor(names: readonly string[]): ApprovalQuestion | null {
+  if (!isSecretFile(names)) return null;
+  const path = names.join('/');
+  return {
+    summary: `read ${path}, which may contain secrets`,
+    text: `The model and its provider would see all that is in ${path}.`,
+    subject: `read ${createHash('sha256').update(path).digest('hex')}`,
+    once: true,
+  };
+}
+
+async function read(project: Project, call: z.infer<typeof input>, { approved }: ToolCall): Promise<ToolResult> {
+  const names = project.names(call.path);
+  const path = names.join('/');
+  const question = questionFor(names);
+  if (question !== null && question.subject !== approved)
+    return toolError(
+      'approval_needed',
+      `'${path}' may contain secrets: only a person can let you read it; make the call again, so that they are asked`,
+    );
+  return project.jail.read(names, async (handle, size) => {
+    const type = binaryType(path);
+    if (IMAGES.has(type)) {
+      if (size > LARGEST_IMAGE)
+        return toolError('file_too_large', `'${path}' has ${size} bytes; images of at most ${LARGEST_IMAGE} bytes are read`);
+      const data = (await handle.readFile()).toString('base64');
+      return toolResult(`${path}: ${type}, ${size} bytes`, { title: `Read ${path} (image)`, images: [{ mediaType: type, data }] });
+    }
+    if (size > LARGEST_TEXT)
+      return toolError('file_too_large', `'${path}' has ${size} bytes; at most ${LARGEST_TEXT} are read: find the place with search_files`);
+    const text = decodeText(await handle.readFile());
+    if (text === null) return toolError('file_binary', `'${path}' is binary (${type}, ${size} bytes), and not an image that can be shown`);
+    return partOf(path, text, call);
+  });
+}
+
+function partOf(path: string, text: string, { from_line: from, lines: most }: z.infer<typeof input>): ToolResult {
+  if (text === '') return toolResult(`${path} is empty`, { title: `Read ${path} (empty)` });
+  const all = (text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).split(/\r?\n/u);
+  if (all.at(-1) === '') all.pop();
+  if (from > all.length) return toolError('part_unknown', `'${path}' has ${all.length} lines; line ${from} was asked for`);
+  const shown: string[] = [];
+  let characters = 0;
+  for (const [index, line] of all.slice(from - 1, from - 1 + most).entries()) {
+    const cut = line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more characters)` : line;
+    characters += cut.length + 8;
+    if (characters > MOST_CHARACTERS && shown.length > 0) break;
+    shown.push(`${String(from + index).padStart(6)}\t${cut}`);
+  }
+  const last = from + shown.length - 1;
+  const isWhole = from === 1 && last === all.length;
+  const rest = last < all.length ? `\n… ${all.length - last} more lines: read from_line ${last + 1}` : '';
+  const head = isWhole ? path : `${path}, lines ${from} to ${last} of ${all.length}`;
+  return toolResult(`${head}\n${shown.join('\n')}${rest}`, {
+    title: `Read ${path}${isWhole ? '' : ` (${from}–${last} of ${all.length})`}`,
+  });
+}

@@ -1,0 +1,139 @@
+import { RE2JS } from 're2js';
+import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import { decodeText } from '@pith/safe-files';
+import { matcher } from './list-files.ts';
+import type { Project } from './project.ts';
+import { filesOf, git } from './project-files.ts';
+import { refusalOf } from './refusal.ts';
+
+const MOST_MATCHES = 200;
+const MOST_FILE_BYTES = 2 * 1024 * 1024;
+const LONGEST_PATTERN = 1000;
+const LONGEST_LINE = 300;
+const MOST_MS = 10_000;
+
+const input = z.object({
+  pattern: z.string().min(1).max(LONGEST_PATTERN).describe('A regular expression in RE2 syntax: no look-around, no back-references.'),
+  glob: z.string().max(500).optional().describe('Only files that match, such as "*.ts".'),
+  path: z.string().default('.').describe('The folder or file to search, relative to the project.'),
+  ignore_case: z.boolean().default(false),
+  context: z.int().min(0).max(5).default(0).describe('Lines to show around each match.'),
+});
+
+/** U1: a regular expression in linear time over what git would list. */
+export function searchFilesTool(project: Project): Tool {
+  return defineTool({
+    name: 'search_files',
+    description:
+      'Search the text of the project’s files line by line. Answers `path:line: text`. Ignored files (.gitignore), binary files and files that may contain secrets are left out.',
+    input,
+    effect: 'read',
+    timeoutMs: 30_000,
+    async execute(call, { signal }) {
+      try {
+        return await search(project, call, signal);
+      } catch (error) {
+        return refusalOf(error, call.path, signal);
+      }
+    },
+    present: (result) => (result.ok ? (result.title ?? 'Searched') : `Error: ${result.error.message}`),
+  });
+}
+
+async function search(project: Project, call: z.infer<typeof input>, signal: AbortSignal): Promise<ToolResult> {
+  let pattern: RE2JS;
+  try {
+    pattern = RE2JS.compile(call.pattern, call.ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
+  } catch (error) {
+    return toolError('pattern_invalid', `'${call.pattern}' is not a regular expression that can be used: ${messageOf(error)}`);
+  }
+  const below = project.names(call.path);
+  if (below.length > 0 && (await project.jail.stat(below)) === null)
+    return toolError('file_unavailable', `there is no file or folder '${call.path}' in the project`);
+  const found = await filesOf(project, below, signal);
+  const holding = await filesHolding(project, call, signal);
+  const isWanted = call.glob === undefined ? () => true : matcher(call.glob);
+  const base = below.length === 0 ? '' : `${below.join('/')}/`;
+  const paths = found.paths.filter(
+    (file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file) && (holding === null || holding.has(file)),
+  );
+  const matches: string[] = [];
+  const late = AbortSignal.timeout(MOST_MS);
+  let files = 0;
+  let skipped = 0;
+  let searched = 0;
+  for (const file of paths) {
+    if (matches.length >= MOST_MATCHES || late.aborted) break;
+    signal.throwIfAborted();
+    searched += 1;
+    const text = await textOf(project, file);
+    if (text === null) skipped += 1;
+    const lines = text === null ? [] : matchingLines(text, pattern, call.context, MOST_MATCHES - matches.length);
+    if (lines.length > 0) files += 1;
+    matches.push(...lines.map((line) => `${file}:${line}`));
+  }
+  const left = paths.length - searched;
+  const notes = [
+    matches.length === 0 ? `nothing matches '${call.pattern}'` : null,
+    left > 0
+      ? `… ${left} files were not searched: ${late.aborted ? 'it took too long' : `there are more than ${MOST_MATCHES} matches`}; narrow it by glob or path`
+      : null,
+    found.isCut ? 'the project has more files than are looked at: name a folder in path' : null,
+    skipped > 0 ? `${skipped} binary or very large files left out` : null,
+    found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
+  ].filter((note) => note !== null);
+  return toolResult([...matches, ...notes].join('\n'), {
+    title: `Searched for ${call.pattern.slice(0, 60)}: ${matches.length === 0 ? 'nothing' : `${matches.length} line${matches.length === 1 ? '' : 's'} in ${files} file${files === 1 ? '' : 's'}`}`,
+  });
+}
+
+/** Files in which git finds a text that every match must contain; null: git cannot say, or there is no such text. */
+async function filesHolding(
+  project: Project,
+  { pattern, ignore_case: ignoreCase }: z.infer<typeof input>,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | null> {
+  const literal = literalOf(pattern);
+  if (literal === null) return null;
+  const args = ['grep', '-lzIF', '--untracked', ...(ignoreCase ? ['-i'] : []), '-e', literal];
+  const printed = await git(project, args, signal);
+  return printed === null ? null : new Set(printed.split('\0'));
+}
+
+const SHORTEST_LITERAL = 3;
+
+/** The longest word that every match must contain as it stands; null where that is not plain to see: alternatives, classes, groups, escapes. */
+export function literalOf(pattern: string): string | null {
+  if (/[|[\](){}]|\\[^bBsSdDwW.]/u.test(pattern)) return null;
+  const words = pattern.replaceAll(/\\./gu, ' ').matchAll(/(\w+)([*?]?)/gu);
+  const sure = [...words].map(([, word = '', optional]) => (optional === '' ? word : word.slice(0, -1)));
+  const longest = sure.reduce((best, word) => (word.length > best.length ? word : best), '');
+  return longest.length >= SHORTEST_LITERAL ? longest : null;
+}
+
+async function textOf({ jail }: Project, file: string): Promise<string | null> {
+  try {
+    return await jail.read(file.split('/'), async (handle, size) => (size > MOST_FILE_BYTES ? null : decodeText(await handle.readFile())));
+  } catch {
+    return null; // removed meanwhile, or a link: it counts as left out
+  }
+}
+
+function matchingLines(text: string, pattern: RE2JS, context: number, most: number): readonly string[] {
+  const lines = text.split(/\r?\n/u);
+  const shown: string[] = [];
+  let last = -1;
+  for (const [index, line] of lines.entries()) {
+    if (!pattern.matcher(line).find()) continue;
+    for (let at = Math.max(last + 1, index - context); at <= Math.min(lines.length - 1, index + context); at += 1) {
+      shown.push(`${at + 1}${at === index ? ':' : '-'} ${shortened(lines[at] ?? '')}`);
+      last = at;
+    }
+    if (shown.length >= most) return shown.slice(0, most);
+  }
+  return shown;
+}
+
+function shortened(line: string): string {
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+}

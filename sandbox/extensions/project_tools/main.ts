@@ -1,0 +1,35 @@
+import { dirname } from 'node:path';
+import { Places, type Command, type CommandProvider, type ExtensionContext, type ToolProvider } from 'pith';
+import { stateFolder } from '@pith/safe-files';
+import { changeTools } from './changes/change-tools.ts';
+import { undoCommand } from './changes/undo-command.ts';
+import { UndoLog } from './changes/undo-log.ts';
+import { config, type Config } from './config.ts';
+import { readingTools } from './files/reading-tools.ts';
+import { openProject, type Project } from './files/project.ts';
+import { CommandRuns } from './shell/command-runs.ts';
+import { shellTools } from './shell/shell-tools.ts';
+
+/** Offers nothing where there is no project that the person trusts. */
+export default class ProjectTools implements ToolProvider, CommandProvider {
+  static readonly config = config;
+  readonly #project: Project | null;
+  readonly #undo: UndoLog;
+  #runs: CommandRuns | null = null;
+
+  constructor(private readonly context: ExtensionContext<Config>) {
+    this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)));
+    this.#undo = new UndoLog(context, stateFolder(context.dataDirectory, 'undo'));
+  }
+
+  getTools() {
+    const project = this.#project;
+    if (project === null) return [];
+    this.#runs ??= new CommandRuns(this.context, project);
+    return [...readingTools(project), ...changeTools(project, this.#undo), ...shellTools(this.#runs, this.#undo)];
+  }
+
+  getCommands(): readonly Command[] {
+    return [undoCommand(this.#project, this.#undo)];
+  }
+}

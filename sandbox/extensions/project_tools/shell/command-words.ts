@@ -1,0 +1,58 @@
+import { parse } from 'shell-quote';
+
+/**
+ * The words of a command that is one program with plain arguments; null for anything that a shell would make more of: several commands,
+ * pipes, redirections, substitutions, variables, patterns, comments, more than one line.
+ */
+export function plainWords(command: string): readonly string[] | null {
+  if (/[$`\n\r\0!~\\{}]/u.test(command)) return null;
+  const entries = parse(command);
+  if (!entries.every((entry) => typeof entry === 'string')) return null;
+  return entries.length === 0 || /^\w+=/u.test(entries[0] ?? '') ? null : entries;
+}
+
+/** Programs whose first argument says what they do. */
+const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set([
+  ...[
+    'npm',
+    'pnpm',
+    'yarn',
+    'bun',
+    'deno',
+    'npx',
+    'pnpx',
+    'bunx',
+    'git',
+    'gh',
+    'cargo',
+    'go',
+    'make',
+    'just',
+    'task',
+    'pip',
+    'pip3',
+    'uv',
+    'poetry',
+  ],
+  ...['docker', 'kubectl', 'gradle', './gradlew', 'mvn', 'dotnet', 'bundle', 'rake', 'mix', 'composer', 'swift', 'terraform'],
+]);
+/** Words after which the next one says what is done. */
+const RUNNERS: ReadonlySet<string> = new Set(['run', 'exec', 'x', 'dlx', 'compose']);
+
+/** What `always` covers of a command. */
+export interface CommandPrefix {
+  readonly words: readonly string[];
+  /** Whatever follows the words is covered too; else nothing but this very command is. */
+  readonly isOpen: boolean;
+}
+
+/** The program with what it is to do (`npm test`, `npm run build`), or the whole of it. null: `always` is not offered. */
+export function prefixOf(command: string): CommandPrefix | null {
+  const words = plainWords(command);
+  if (words === null) return null;
+  const whole = { words, isOpen: false };
+  const [program = '', verb, next] = words;
+  if (!WITH_SUBCOMMANDS.has(program) || verb === undefined || verb.startsWith('-')) return whole;
+  if (!RUNNERS.has(verb)) return { words: [program, verb], isOpen: true };
+  return next === undefined || next.startsWith('-') ? whole : { words: [program, verb, next], isOpen: true };
+}

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import { defineTool, PithError, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { FileRefused } from '@pith/safe-files';
+import { printableLine } from '@pith/plain-text';
+import { placeOf } from '../changes/change-tools.ts';
+import type { UndoLog } from '../changes/undo-log.ts';
+import { refusalOf } from '../files/refusal.ts';
+import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
+import { prefixOf } from './command-words.ts';
+
+const LONGEST_COMMAND = 20_000;
+const LONGEST_SECONDS = 600;
+/** What a person reads of a command in one line. */
+const LONGEST_SUMMARY = 100;
+
+const command = z.object({
+  command: z.string().min(1).max(LONGEST_COMMAND).describe('For bash.'),
+  timeout: z.int().min(1).max(LONGEST_SECONDS).optional().describe('Seconds until it is ended.'),
+  cwd: z.string().default('.').describe('The folder to run in, relative to the project.'),
+  access: z
+    .array(z.enum(['network', 'home']))
+    .max(2)
+    .default([])
+    .describe('What it needs beyond the project: the network (installing, fetching), the home folder. Ask only for what it needs.'),
+  background: z.boolean().default(false).describe('For servers and watchers: answer at once with an id, and go on running.'),
+});
+
+type Wanted = z.infer<typeof command>;
+
+const look = z.object({
+  id: z.string().describe('As shell answered it, such as "bg-1".'),
+  wait: z.int().min(0).max(120).default(0).describe('Seconds to wait for its end.'),
+});
+
+/** U3: commands in the project. */
+export function shellTools(runs: CommandRuns, undo: UndoLog): readonly Tool[] {
+  return [shellTool(runs, undo), shellOutputTool(runs), shellStopTool(runs)];
+}
+
+function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
+  return defineTool({
+    name: 'shell',
+    description:
+      'Run a command in the project with bash, such as its tests. The person is asked first. In a sandbox it can write the project only, and has no network unless you ask for it. ' +
+      'For reading, searching and changing files use the file tools. Long output is cut in the middle.',
+    input: command,
+    effect: 'write',
+    timeoutMs: (LONGEST_SECONDS + 30) * 1000,
+    async needsApproval(wanted) {
+      try {
+        return await questionOf(runs, wanted);
+      } catch (error) {
+        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
+        throw error;
+      }
+    },
+    async execute(wanted, call) {
+      try {
+        return await run(runs, undo, wanted, call);
+      } catch (error) {
+        return refusalOf(error, wanted.cwd, call.signal);
+      }
+    },
+    present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
+  });
+}
+
+/** What it does, what holds on this machine while it runs, and what an `always` covers. */
+async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQuestion> {
+  const folder = runs.project.names(wanted.cwd).join('/') || '.';
+  const missing = await runs.unconfined();
+  const access = [...new Set(wanted.access)].sort();
+  const kind = missing === null ? 'command' : 'unsandboxed';
+  const prefix = prefixOf(wanted.command);
+  const line = printableLine(wanted.command.replaceAll(/\s*\n\s*/gu, ' ⏎ '));
+  const isLong = line.length > LONGEST_SUMMARY || wanted.command.includes('\n');
+  const notes = [
+    isLong ? wanted.command : null,
+    folder === '.' ? null : `In the folder ${folder}.`,
+    wanted.background ? 'It goes on running beside the conversation until it is stopped.' : null,
+    'It runs the code of this project.',
+  ].filter((note) => note !== null);
+  return {
+    summary: `run \`${line.slice(0, LONGEST_SUMMARY)}${line.length > LONGEST_SUMMARY ? '…' : ''}\``,
+    text: notes.join('\n'),
+    enforced: missing === null ? confinedBy(access) : `not sandboxed: it sees and can change what you can (${missing.why})`,
+    subject: createHash('sha256')
+      .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
+      .digest('hex'),
+    ...(prefix === null
+      ? { once: true }
+      : {
+          always: {
+            key: [`${kind}:${prefix.words.join(' ')}`, ...access.map((each) => `+${each}`)].join(' '),
+            covers: `${prefix.isOpen ? 'commands that begin with' : 'the command'} \`${printableLine(prefix.words.join(' '))}\`${access.length > 0 ? ` with ${access.join(' and ')}` : ''}`,
+          },
+        }),
+  };
+}
+
+function confinedBy(access: readonly string[]): string {
+  const network = access.includes('network') ? 'all that this machine can reach by network' : 'no network';
+  const files = access.includes('home') ? 'writes the project and your home folder, keys hidden' : 'writes the project only';
+  return `sandboxed: ${network}, ${files}`;
+}
+
+async function run(
+  runs: CommandRuns,
+  undo: UndoLog,
+  wanted: Wanted,
+  { approved, signal, turn, idempotencyKey }: ToolCall,
+): Promise<ToolResult> {
+  const { subject } = await questionOf(runs, wanted);
+  if (subject !== approved)
+    return toolError(
+      'approval_needed',
+      'The command was not run: it needs the approval of a person; make the call again, so that they are asked',
+    );
+  const folder = runs.project.names(wanted.cwd);
+  if ((await runs.project.jail.stat(folder))?.type !== 'directory')
+    return toolError('file_unavailable', `there is no folder '${wanted.cwd}' in the project`);
+  const seconds = wanted.timeout ?? runs.settings.timeout_seconds;
+  const shell: ShellCommand = {
+    command: wanted.command,
+    folder,
+    access: wanted.access,
+    timeoutMs: seconds * 1000,
+    sandboxed: (await runs.unconfined()) === null,
+  };
+  await undo.noteCommand(placeOf(turn), wanted.command);
+  if (wanted.background) return started(runs, shell);
+  const { exit, output, stopped } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
+  const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
+  return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
+    title: `${exit === 0 ? 'Ran' : 'Failed:'} ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}`,
+  });
+}
+
+function started(runs: CommandRuns, shell: ShellCommand): ToolResult {
+  try {
+    const { id } = runs.start(shell);
+    return toolResult(`started as ${id}; look at it with shell_output, end it with shell_stop`, {
+      title: `Started ${shortened(shell.command)} (${id})`,
+    });
+  } catch (error) {
+    if (error instanceof PithError) return toolError(error.code, error.message);
+    throw error;
+  }
+}
+
+function shellOutputTool(runs: CommandRuns): Tool {
+  return defineTool({
+    name: 'shell_output',
+    description: 'Read what a background command has printed so far, and whether it still runs.',
+    input: look,
+    effect: 'read',
+    timeoutMs: 150_000,
+    async execute({ id, wait }, { signal }) {
+      const found = await runs.look(id, wait * 1000, signal);
+      return found === null ? unknown(id, runs) : toolResult(describe(found), { title: `Looked at ${id}` });
+    },
+  });
+}
+
+function shellStopTool(runs: CommandRuns): Tool {
+  return defineTool({
+    name: 'shell_stop',
+    description: 'End a background command and all that it started.',
+    input: look.pick({ id: true }),
+    effect: 'idempotent',
+    async execute({ id }) {
+      const found = await runs.stop(id);
+      return found === null ? unknown(id, runs) : toolResult(describe(found), { title: `Stopped ${id}` });
+    },
+  });
+}
+
+function describe({ command: line, ended, output }: BackgroundCommand): string {
+  const state = ended === null ? 'running' : ended.why === null ? `ended with exit code ${ended.exit}` : `ended: ${ended.why}`;
+  return `${line}\n${output.trim() === '' ? '(no output)' : output.trimEnd()}\n[${state}]`;
+}
+
+function unknown(id: string, runs: CommandRuns): ToolResult {
+  const ids = runs.list().map((each) => each.id);
+  return toolError('not_found', `there is no background command '${id}'${ids.length === 0 ? '' : `; there are ${ids.join(', ')}`}`);
+}
+
+function shortened(line: string): string {
+  const one = printableLine(line.replaceAll(/\s*\n\s*/gu, ' ⏎ '));
+  return one.length > 60 ? `${one.slice(0, 60)}…` : one;
+}

@@ -1,0 +1,59 @@
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, read } from './repository.ts';
+
+/** Words that the project's messages once were made of, and that nobody says. */
+const BANNED = /\b(?:told|anew|mend(?:s|ed|ing)?|holds?|held|apart|stands?|stood)\b|\bof (?:its|their) own\b/iu;
+
+/** Texts of other kinds: a pattern, lists of words for search. */
+const OTHER = [/skill_install\/safety\/footholds\.ts$/, /word-ranker\/tokens\.ts$/];
+
+describe('U33 plain English', () => {
+  it('U33 no text of a command, message, setting or tool has a banned word', () => {
+    const sources = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+    expect(sources.length).toBeGreaterThan(500);
+    const found = sources.filter((file) => !OTHER.some((other) => other.test(file))).flatMap(bannedTexts);
+    expect(found).toEqual([]);
+  });
+
+  it('U33 the same in manifests, prompts and the sample of settings', () => {
+    const files = [
+      ...filesBelow('sandbox/extensions', 'manifest.yaml'),
+      ...filesBelow('sandbox/agents', '.yaml'),
+      ...filesBelow('sandbox/agents', '.jinja2'),
+      'sandbox/pith.sample.yaml',
+    ];
+    const found = files.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, index) => (BANNED.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+/** Literals with a space: a word alone is a name or a key. */
+function bannedTexts(file: string): readonly string[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+    if (isText(node) && /\s/u.test(node.text) && BANNED.test(node.text)) {
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+      found.push(`${file}:${line + 1}: ${node.text}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+function isText(node: ts.Node): node is ts.LiteralLikeNode {
+  return (
+    ts.isStringLiteral(node) ||
+    ts.isNoSubstitutionTemplateLiteral(node) ||
+    ts.isTemplateHead(node) ||
+    ts.isTemplateMiddle(node) ||
+    ts.isTemplateTail(node)
+  );
+}

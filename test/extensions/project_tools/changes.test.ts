@@ -1,0 +1,171 @@
+import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from 'pith/testing';
+import { projectWith } from './project.ts';
+
+const edit = (path: string, old_text: string, new_text: string, more = {}) => ({ path, edits: [{ old_text, new_text, ...more }] });
+
+describe('U2 edit_file', () => {
+  it('U2 shows the change in a person’s words and as a diff, and makes it when they agree to it', async () => {
+    const project = await projectWith({ 'src/a.ts': 'one\ntwo\nthree\n' });
+    const input = edit('src/a.ts', 'two', 'zwei');
+    const question = await project.question('edit_file', input);
+    expect(question).toMatchObject({
+      summary: 'change src/a.ts (+1 −1)',
+      always: { key: 'write:src', covers: 'files in src/' },
+    });
+    expect(question?.text).toBe('--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three');
+    expect(await project.approved('edit_file', input)).toMatchObject({ error: { code: 'approval_needed' } });
+    expect(project.read('src/a.ts')).toBe('one\ntwo\nthree\n');
+    expect(await project.approved('edit_file', input, question?.subject)).toMatchObject({ ok: true, title: 'Changed src/a.ts (+1 −1)' });
+    expect(project.read('src/a.ts')).toBe('one\nzwei\nthree\n');
+  });
+
+  it('U2 several edits are all or none, and each must match once', async () => {
+    const project = await projectWith({ 'a.txt': 'x\ny\nx\n' });
+    const both = {
+      path: 'a.txt',
+      edits: [
+        { old_text: 'y', new_text: 'z' },
+        { old_text: 'x', new_text: 'w' },
+      ],
+    };
+    expect(await project.call('edit_file', both)).toMatchObject({
+      error: { code: 'edit_many_matches', message: expect.stringContaining("occurs 2 times in 'a.txt', on lines 1, 3") },
+    });
+    expect(project.read('a.txt')).toBe('x\ny\nx\n');
+    expect(await project.call('edit_file', edit('a.txt', 'x', 'w', { all: true }))).toMatchObject({ ok: true });
+    expect(project.read('a.txt')).toBe('w\ny\nw\n');
+    expect(await project.call('edit_file', edit('a.txt', ' y', 'z'))).toMatchObject({
+      error: { code: 'edit_no_match', message: expect.stringContaining('line 2 differs only in white space') },
+    });
+    expect(await project.call('edit_file', edit('none.txt', 'x', 'w'))).toMatchObject({ error: { code: 'file_unavailable' } });
+  });
+
+  it('U2 keeps mode, line endings and byte order mark', async () => {
+    const project = await projectWith({ 'w.txt': '\uFEFFone\r\ntwo\r\n' });
+    chmodSync(project.at('w.txt'), 0o750);
+    await project.call('edit_file', edit('w.txt', 'one\ntwo', 'uno\ndue\ntre'));
+    expect(project.read('w.txt')).toBe('\uFEFFuno\r\ndue\r\ntre\r\n');
+    expect(statSync(project.at('w.txt')).mode & 0o777).toBe(0o750);
+    await project.call('write_file', { path: 'w.txt', content: 'new\ntext\n' });
+    expect(project.read('w.txt')).toBe('\uFEFFnew\r\ntext\r\n');
+  });
+
+  it('U2 what was agreed to is bound to the bytes: a file that changed meanwhile is asked about again', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' });
+    const input = edit('a.txt', 'one', 'two');
+    const question = await project.question('edit_file', input);
+    project.write('a.txt', 'one more\n');
+    expect(await project.approved('edit_file', input, question?.subject)).toMatchObject({
+      error: { code: 'approval_needed', message: expect.stringContaining('has changed since a person agreed') },
+    });
+    expect(project.read('a.txt')).toBe('one more\n');
+  });
+
+  it('U12 what runs later or may contain secrets is asked about each time, with the reason', async () => {
+    const project = await projectWith({ 'package.json': '{}\n', '.env': 'A=1\n' });
+    for (const [path, why] of [
+      ['package.json', 'package manifest'],
+      ['.github/workflows/ci.yml', 'dot folder'],
+      ['.vscode/tasks.json', 'dot folder'],
+      ['AGENTS.md', 'read by agents'],
+      ['.env', 'may contain secrets'],
+      ['Makefile', 'build file'],
+    ] as const) {
+      const question = await project.question('write_file', { path, content: 'x' });
+      expect(question, path).toMatchObject({ once: true, text: expect.stringContaining(why) });
+      expect(question).not.toHaveProperty('always');
+    }
+    expect(await project.question('write_file', { path: 'extensions/x.ts', content: 'x' })).toMatchObject({
+      always: { key: 'write:extensions' },
+    });
+  });
+
+  it('U4 Pith’s own sandbox, folders of skills, state, links and other places are not changed', async () => {
+    const project = await projectWith({ '.claude/skills/x/SKILL.md': 'x\n' });
+    symlinkSync('/tmp', project.at('link'));
+    for (const [path, code] of [
+      ['sandbox/extensions/x/main.ts', 'use_file'],
+      ['sandbox/skills/x/SKILL.md', 'use_file'],
+      ['.claude/skills/x/SKILL.md', 'use_proposal'],
+      ['.git/hooks/post-commit', 'protected'],
+      ['sandbox/pith.yaml', 'protected'],
+      ['link/x', 'file_unavailable'],
+      ['../x', 'file_unavailable'],
+    ] as const)
+      expect(await project.call('write_file', { path, content: 'x\n' }), path).toMatchObject({ ok: false, error: { code } });
+    expect(existsSync('/tmp/x')).toBe(false);
+  });
+});
+
+describe('U5 undo', () => {
+  const undo = (project: Awaited<ReturnType<typeof projectWith>>, line: string, answer?: string) =>
+    project.test.command(
+      ['undo', ...(line === '' ? [] : [line]), '--thread', 'thread'],
+      answer === undefined ? {} : { answer: () => answer },
+    );
+
+  it('U5 takes back the changes of the last turn, new files included, and says what it did', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n', 'b.txt': 'b\n' });
+    const [first, second] = [project.ofMessage('m1'), project.ofMessage('m2', 'thread/child')];
+    await first.call('write_file', { path: 'b.txt', content: 'B\n' });
+    await second.call('edit_file', edit('a.txt', 'one', 'two'));
+    await second.call('edit_file', edit('a.txt', 'two', 'three'));
+    await second.call('write_file', { path: 'deep/new.txt', content: 'new\n' });
+    const ran = await undo(project, '');
+    expect(ran.text).toBe('Restored a.txt\nRemoved deep/new.txt, which was new');
+    expect(project.read('a.txt')).toBe('one\n');
+    expect(existsSync(project.at('deep/new.txt'))).toBe(false);
+    expect(project.read('b.txt')).toBe('B\n');
+    expect((await undo(project, '')).text).toBe('Restored b.txt');
+    expect((await undo(project, '')).text).toContain('Nothing to undo');
+  });
+
+  it('U5 takes back the last N turns, also after a restart', async () => {
+    const project = await projectWith({ 'a.txt': '0\n' });
+    for (const count of [1, 2, 3]) await project.ofMessage(`m${count}`).call('write_file', { path: 'a.txt', content: `${count}\n` });
+    await project.test.restart();
+    await undo(project, '2');
+    expect(project.read('a.txt')).toBe('1\n');
+    await expect(undo(project, 'x')).rejects.toThrow("'x' is not a number of turns");
+  });
+
+  it('U5 what a person changed since is overwritten only when they say so', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' });
+    await project.call('edit_file', edit('a.txt', 'one', 'two'));
+    project.write('a.txt', 'mine\n');
+    expect((await undo(project, '', 'no')).text).toContain('a.txt stays as it is: it has changed since');
+    expect(project.read('a.txt')).toBe('mine\n');
+    expect((await undo(project, '', 'yes')).text).toContain('Restored a.txt');
+    expect(project.read('a.txt')).toBe('one\n');
+  });
+
+  it('U5 says that what commands changed is not undone', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' });
+    await project.call('shell', { command: 'echo x > a.txt' });
+    expect((await undo(project, '')).text).toContain('Not undone: what these commands may have changed: `echo x > a.txt`');
+  });
+
+  it('U5 keeps what files held for 30 days', async () => {
+    const clock = fakeClock();
+    const project = await projectWith({ 'a.txt': 'one\n' }, { clock });
+    await project.ofMessage('m1').call('edit_file', edit('a.txt', 'one', 'two'));
+    await clock.advance(31 * 24 * 60 * 60 * 1000);
+    await project.ofMessage('m2').call('edit_file', edit('a.txt', 'two', 'three'));
+    await undo(project, '5');
+    expect(project.read('a.txt')).toBe('two\n');
+  });
+
+  it('U5 a state folder that cannot be written refuses the change instead of losing what the file held', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' });
+    await project.call('edit_file', edit('a.txt', 'one', 'two'));
+    const folder = project.at('sandbox/data/extensions/project_tools/undo');
+    mkdirSync(folder, { recursive: true });
+    const { rmSync } = await import('node:fs');
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, 'a file in its place');
+    expect(await project.call('edit_file', edit('a.txt', 'two', 'three'))).toMatchObject({ ok: false });
+    expect(project.read('a.txt')).toBe('two\n');
+  });
+});

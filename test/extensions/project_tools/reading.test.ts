@@ -1,0 +1,126 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { literalOf } from '../../../sandbox/extensions/project_tools/files/search-files.ts';
+import { projectWith } from './project.ts';
+
+const FILES = {
+  'src/a.ts': 'const alpha = 1;\nexport const beta = 2;\n',
+  'src/deep/b.ts': 'import { beta } from "../a.ts";\n',
+  'README.md': '# Title\n',
+  '.gitignore': 'ignored/\n*.log\n',
+  'ignored/c.ts': 'beta\n',
+  'x.log': 'beta\n',
+  '.env': 'TOKEN=canary-beta\n',
+};
+const out = (result: unknown) => (result as { readonly output: string }).output;
+
+describe.each([{ git: true }, { git: false }])('reading the project (git: $git)', ({ git }) => {
+  it('U1 read_file gives text with line numbers, in parts that say what is left', async () => {
+    const lines = Array.from({ length: 3000 }, (_, index) => `line ${index + 1}`);
+    const project = await projectWith({ ...FILES, 'long.txt': `${lines.join('\n')}\n` }, { git });
+    expect(out(await project.call('read_file', { path: 'src/a.ts' }))).toBe(
+      'src/a.ts\n     1\tconst alpha = 1;\n     2\texport const beta = 2;',
+    );
+    const first = out(await project.call('read_file', { path: 'long.txt' }));
+    expect(first).toMatch(/^long\.txt, lines 1 to 2000 of 3000\n/u);
+    expect(first).toMatch(/… 1000 more lines: read from_line 2001$/u);
+    expect(out(await project.call('read_file', { path: 'long.txt', from_line: 2999 }))).toBe(
+      'long.txt, lines 2999 to 3000 of 3000\n  2999\tline 2999\n  3000\tline 3000',
+    );
+    expect(await project.call('read_file', { path: 'long.txt', from_line: 3001 })).toMatchObject({ error: { code: 'part_unknown' } });
+  });
+
+  it('U1 an image comes as an image, other binaries are refused', async () => {
+    const project = await projectWith(FILES, { git });
+    project.write('p.png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]));
+    project.write('b.zip', Buffer.from([0x50, 0x4b, 0, 1]));
+    expect(await project.call('read_file', { path: 'p.png' })).toMatchObject({
+      ok: true,
+      images: [{ mediaType: 'image/png', data: 'iVBORwA=' }],
+    });
+    expect(await project.call('read_file', { path: 'b.zip' })).toMatchObject({ error: { code: 'file_binary' } });
+  });
+
+  it('U1 list_files respects .gitignore, takes globs and counts what it leaves out', async () => {
+    const project = await projectWith(FILES, { git });
+    expect(out(await project.call('list_files', {}))).toBe(
+      '.gitignore\nREADME.md\nsrc/a.ts\nsrc/deep/b.ts\n1 left out that may contain secrets',
+    );
+    expect(out(await project.call('list_files', { glob: '*.ts' }))).toContain('src/a.ts\nsrc/deep/b.ts');
+    expect(out(await project.call('list_files', { glob: '*.ts', path: 'src/deep' }))).toMatch(/^src\/deep\/b\.ts/u);
+    expect(out(await project.call('list_files', { glob: 'src/*.ts' }))).toMatch(/^src\/a\.ts\n(?!src)/u);
+    expect(out(await project.call('list_files', { glob: '*.py' }))).toContain("no file matches '*.py'");
+  });
+
+  it('U1 search_files finds lines, with files and context, and leaves out what git ignores', async () => {
+    const project = await projectWith(FILES, { git });
+    expect(out(await project.call('search_files', { pattern: 'beta' }))).toBe(
+      'src/a.ts:2: export const beta = 2;\nsrc/deep/b.ts:1: import { beta } from "../a.ts";\n1 files left out that may contain secrets',
+    );
+    expect(out(await project.call('search_files', { pattern: '^export \\w+ B', ignore_case: true, context: 1 }))).toMatch(
+      /^src\/a\.ts:1- const alpha = 1;\nsrc\/a\.ts:2: export const beta = 2;\n/u,
+    );
+    expect(out(await project.call('search_files', { pattern: 'nowhere' }))).toMatch(/^nothing matches 'nowhere'/u);
+    expect(await project.call('search_files', { pattern: '(a)\\1' })).toMatchObject({ error: { code: 'pattern_invalid' } });
+  });
+
+  it('U1 a pattern that makes other engines run for years takes linear time', async () => {
+    const project = await projectWith({ 'long.txt': `${'a'.repeat(50_000)}!\n` }, { git });
+    expect(out(await project.call('search_files', { pattern: '^(a+)+$' }))).toContain('nothing matches');
+  });
+
+  it('U4 nothing is read outside the project, by links or otherwise, nor state, settings and what git keeps', async () => {
+    const project = await projectWith({ ...FILES, '../outside.txt': 'canary' }, { git });
+    symlinkSync('/etc/passwd', project.at('passwd'));
+    symlinkSync('/etc', project.at('etc'));
+    mkdirSync(project.at('sandbox/data'), { recursive: true });
+    writeFileSync(project.at('sandbox/data/row'), 'canary');
+    writeFileSync(project.at('sandbox/pith.yaml'), '# canary\n');
+    for (const path of ['../outside.txt', '/etc/passwd', 'passwd', 'etc/passwd', 'src/../../outside.txt', '~/.ssh/id_rsa'])
+      expect(await project.call('read_file', { path }), path).toMatchObject({ ok: false, error: { code: 'file_unavailable' } });
+    for (const path of ['sandbox/data/row', 'sandbox/pith.yaml', '.git/config', 'src/.GIT/config'])
+      expect(await project.call('read_file', { path }), path).toMatchObject({ ok: false, error: { code: 'protected' } });
+    expect(out(await project.call('search_files', { pattern: 'c[a]nary|ro[o]t' }))).toMatch(
+      /^nothing matches .*\n(?!.*(?:canary|root:))/su,
+    );
+  });
+
+  it('U4 a file that may contain secrets is read only when a person approves that file', async () => {
+    const project = await projectWith(FILES, { git });
+    const question = await project.question('read_file', { path: '.env' });
+    expect(question).toMatchObject({ summary: 'read .env, which may contain secrets', once: true });
+    expect(await project.approved('read_file', { path: '.env' })).toMatchObject({ error: { code: 'approval_needed' } });
+    expect(await project.approved('read_file', { path: '.env' }, question?.subject)).toMatchObject({ ok: true });
+    expect(await project.question('read_file', { path: 'src/a.ts' })).toBeNull();
+  });
+
+  it('U1 a repository whose settings name programs starts none of them', async () => {
+    const project = await projectWith(FILES, { git: true });
+    for (const [key, value] of [
+      ['core.fsmonitor', `touch ${project.at('ran')}`],
+      ['core.pager', `touch ${project.at('ran')}`],
+      ['diff.external', `touch ${project.at('ran')}`],
+    ] as const)
+      execFileSync('git', ['config', key, value], { cwd: project.root });
+    await project.call('list_files', {});
+    await project.call('search_files', { pattern: 'beta' });
+    expect(out(await project.call('list_files', { glob: 'ran' }))).toContain('no file matches');
+  });
+});
+
+it.each([
+  ['beta', 'beta'],
+  ['\\bfoo_bar\\b', 'foo_bar'],
+  ['colou?r', 'colo'],
+  ['ab', null],
+  ['foo|bar', null],
+  ['(foo)bar', null],
+  ['fo[ox]bar', null],
+  ['a.*longer', 'longer'],
+])('U1 the word that each match of %s contains is %s', (pattern, word) => expect(literalOf(pattern)).toBe(word));
+
+it('U4 in a sandbox that nobody has trusted there are no tools of the project', async () => {
+  const project = await projectWith(FILES, { accepts: false });
+  expect(await project.test.kernel.host.providers.tools.of('project_tools')).toEqual([]);
+});

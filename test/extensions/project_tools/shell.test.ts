@@ -1,0 +1,164 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { probeSandboxing } from '@pith/held-process';
+import { prefixOf } from '../../../sandbox/extensions/project_tools/shell/command-words.ts';
+import { folderWith } from '../../places.ts';
+import { until } from '../../waiting.ts';
+import { projectWith } from './project.ts';
+
+const { available } = await probeSandboxing();
+const out = (result: unknown) => (result as { readonly output: string }).output;
+
+describe('U12 what always covers of a command', () => {
+  it.each([
+    ['npm test', 'npm test'],
+    ['npm test -- --run a.test.ts', 'npm test'],
+    ['npm run build', 'npm run build'],
+    ['npm run build --if-present', 'npm run build'],
+    ['git diff HEAD~1'.replace('~', '^'), 'git diff'],
+    ['git -C /elsewhere push', 'git -C /elsewhere push'],
+    ['docker compose up', 'docker compose up'],
+    ['node script.js 1', 'node script.js 1'],
+    ['rm -rf build', 'rm -rf build'],
+    ["grep 'a b' src", 'grep a b src'],
+  ])('%s: %s', (command, prefix) => expect(prefixOf(command)?.words.join(' ')).toBe(prefix));
+
+  it.each([
+    'npm test; rm -rf /',
+    'npm test && curl x',
+    'npm test | tee log',
+    'npm test > package.json',
+    'npm test < x',
+    'npm test &',
+    'npm test $(id)',
+    'npm test `id`',
+    'npm test $HOME',
+    'npm test "$(id)"',
+    'npm test\nrm x',
+    'npm test *',
+    'npm test {a,b}',
+    'npm test # x',
+    'PATH=. npm test',
+    'npm test \\; x',
+    '(npm test)',
+    '',
+  ])('nothing of: %s', (command) => expect(prefixOf(command)).toBeNull());
+});
+
+describe('U3 shell', () => {
+  it('U3 says what it runs, what holds here and what always covers, and runs nothing unasked', async () => {
+    const project = await projectWith({ 'src/a.ts': '' });
+    const question = await project.question('shell', { command: 'npm test', cwd: 'src' });
+    expect(question).toMatchObject({
+      summary: 'run `npm test`',
+      text: 'In the folder src.\nIt runs the code of this project.',
+      enforced: available ? 'sandboxed: no network, writes the project only' : expect.stringMatching(/^not sandboxed: /u),
+      always: { key: `${available ? 'command' : 'unsandboxed'}:npm test`, covers: 'commands that begin with `npm test`' },
+    });
+    expect(await project.question('shell', { command: 'npm ci', access: ['network'] })).toMatchObject({
+      ...(available ? { enforced: expect.stringContaining('all that this machine can reach by network') } : {}),
+      always: { key: expect.stringMatching(/:npm ci \+network$/u), covers: 'commands that begin with `npm ci` with network' },
+    });
+    expect(await project.question('shell', { command: 'npm test; id' })).toMatchObject({ once: true });
+    expect(await project.approved('shell', { command: 'touch ran' })).toMatchObject({ error: { code: 'approval_needed' } });
+    expect(existsSync(project.at('ran'))).toBe(false);
+    expect(await project.call('shell', { command: 'true', cwd: '..' })).toMatchObject({ error: { code: 'file_unavailable' } });
+  });
+
+  it('U3 answers output and exit code, shows output while it runs, and cuts long output in the middle', async () => {
+    const project = await projectWith({ 'src/a.txt': 'hello\n' });
+    const shown: string[] = [];
+    project.test.kernel.events.handle('tool.progressed', ({ text }) => void shown.push(text));
+    expect(await project.call('shell', { command: 'cat a.txt; echo problem >&2; exit 3', cwd: 'src' })).toMatchObject({
+      output: expect.stringMatching(/^(?:hello\nproblem|problem\nhello)\n\[exit code 3\]$/u),
+      title: 'Failed: cat a.txt; echo problem >&2; exit 3 (exit code 3)',
+    });
+    expect(shown.join('')).toContain('hello\n');
+    const long = out(await project.call('shell', { command: 'for i in $(seq 20000); do echo line $i; done' }));
+    expect(long.length).toBeLessThan(31_000);
+    expect(long).toMatch(/^line 1\n[^]*characters left out[^]*line 20000\n\[exit code 0\]$/u);
+  });
+
+  it('U3 ends the command and all that it started at its time, and when the turn is stopped', async () => {
+    const project = await projectWith({});
+    const nap = `7${process.pid}1`;
+    const { execSync } = await import('node:child_process');
+    const naps = () => execSync(`pgrep -f "sleep ${nap}" || true`).toString().trim().split('\n').filter(Boolean).length - 1; // the shell that looks
+    expect(out(await project.call('shell', { command: `sleep ${nap} & sleep ${nap}`, timeout: 1 }))).toContain(
+      '[ended: it took longer than 1 s]',
+    );
+    await until(() => naps() <= 0);
+    const stop = new AbortController();
+    const running = project.call('shell', { command: `sleep ${nap} & sleep ${nap}` }, stop.signal);
+    await until(() => naps() >= 2);
+    stop.abort();
+    expect(await running).toMatchObject({ ok: false, error: { code: 'aborted' } });
+    await until(() => naps() <= 0);
+  });
+
+  it('U3 has no secrets in its environment', async () => {
+    process.env['OPENAI_API_KEY'] = 'canary';
+    const project = await projectWith({});
+    expect(out(await project.call('shell', { command: 'env' }))).not.toContain('canary');
+    delete process.env['OPENAI_API_KEY'];
+  });
+
+  it('U3 a background command can be looked at and ended, and ends with Pith', async () => {
+    const project = await projectWith({});
+    expect(out(await project.call('shell', { command: 'echo up; sleep 600', background: true }))).toContain('started as bg-1');
+    await until(async () => out(await project.call('shell_output', { id: 'bg-1' })).includes('up'));
+    expect(out(await project.call('shell_output', { id: 'bg-1' }))).toMatch(/\[running\]$/u);
+    expect(out(await project.call('shell_stop', { id: 'bg-1' }))).toMatch(/\[ended: it was stopped\]$/u);
+    expect(await project.call('shell_output', { id: 'bg-9' })).toMatchObject({
+      error: { message: expect.stringContaining('there are bg-1') },
+    });
+    await project.call('shell', { command: 'sleep 601; touch late', background: true });
+  });
+});
+
+describe.skipIf(!available)('U3 in a sandbox', () => {
+  it('U3 writes the project; not the sandbox of Pith, folders of skills, git hooks; sees no secrets, no state, no home', async () => {
+    const home = folderWith({ 'diary.txt': 'canary' });
+    const project = await projectWith(
+      {
+        'a.txt': 'a\n',
+        '.env': 'canary\n',
+        'deep/id_rsa': 'canary\n',
+        '.claude/skills/x/SKILL.md': 'kept\n',
+        'sandbox/agents/x/AGENT.md': 'kept\n',
+      },
+      { git: true, home },
+    );
+    mkdirSync(project.at('sandbox/data'), { recursive: true });
+    writeFileSync(project.at('sandbox/data/row'), 'canary');
+    const command = [
+      `cat .env deep/id_rsa sandbox/data/row ${home}/diary.txt`,
+      'echo b > b.txt; cat b.txt',
+      'echo x > sandbox/extensions.txt; mkdir -p sandbox/extensions/evil',
+      'echo x > sandbox/agents/x/AGENT.md',
+      'echo x > .claude/skills/x/SKILL.md',
+      'echo x > .git/hooks/post-commit; echo x >> .git/config',
+      'git add b.txt && git status --short b.txt',
+    ].join('\n');
+    const printed = out(await project.call('shell', { command }));
+    expect(printed).not.toContain('canary');
+    expect(printed).toContain('b\n');
+    expect(printed).toContain('A  b.txt');
+    expect(project.read('b.txt')).toBe('b\n');
+    expect(project.read('.env')).toBe('canary\n');
+    expect(project.read('.claude/skills/x/SKILL.md')).toBe('kept\n');
+    expect(project.read('sandbox/agents/x/AGENT.md')).toBe('kept\n');
+    for (const path of ['sandbox/extensions', 'sandbox/extensions.txt', '.git/hooks/post-commit'])
+      expect(existsSync(project.at(path)), path).toBe(false);
+  });
+
+  it('U3 sees home only where that was approved, and no keys there', async () => {
+    const home = folderWith({ 'diary.txt': 'dear diary', '.ssh/id_rsa': 'canary', '.pith/trust.json': 'canary' });
+    const project = await projectWith({}, { home });
+    const command = `cat ${home}/diary.txt ${home}/.ssh/id_rsa ${home}/.pith/trust.json`;
+    expect(out(await project.call('shell', { command }))).not.toMatch(/dear diary|canary/u);
+    const printed = out(await project.call('shell', { command, access: ['home'] }));
+    expect(printed).toContain('dear diary');
+    expect(printed).not.toContain('canary');
+  });
+});
