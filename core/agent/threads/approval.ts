@@ -144,6 +144,8 @@ export interface ApprovalStore extends Approvals {
   answersFor(call: AskedCall): Promise<GivenAnswers>;
   /** Rejects `thread_busy` once somebody else holds the thread. */
   ask(question: Question, fence: Fence): Promise<void>;
+  /** Deletes the questions of a conversation, and what was answered there. */
+  forget(threadId: string, fence: Fence): Promise<void>;
   /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
   askedFor(turnId: string): Promise<readonly Approval[]>;
   /** Answers what is still open of these with no. `by` null: nobody did. Rejects `thread_busy` once somebody else holds the thread. */

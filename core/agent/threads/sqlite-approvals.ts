@@ -176,6 +176,12 @@ export function createSqliteApprovals(
       });
     },
 
+    forget: (threadId, fence) =>
+      store.write((statement) => {
+        checkThreadFence(store, fence);
+        statement('DELETE FROM approvals WHERE root = ? OR thread = ?', threadId, threadId);
+      }),
+
     askedFor: async (turnId) => list().filter(({ path }) => path.some((turn) => turn.turnId === turnId)),
 
     async reject(open, { reason, by }, fence) {

@@ -2,10 +2,13 @@ import type { CommandInput, CommandIO, Diagnostic, JsonValue } from '../../contr
 import { findingLine, printable, wrapLines } from '@pith/plain-text';
 import { type DoctorReport, isIgnored, type Kernel } from '../../compose/index.ts';
 import { untilAborted } from '@pith/promises';
+import { restartKernel, showSettings } from './chat-only.ts';
 import { colours, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */
-export async function runDoctor(kernel: Kernel, _input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function runDoctor(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  if (input.options['restart'] === true) return restartKernel(kernel, input, io);
+  if (input.options['settings'] === true) return showSettings(kernel, input, io);
   const report = await untilAborted(kernel.doctor(), signal);
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
   const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
