@@ -1,4 +1,4 @@
-import { userHome } from '../trust/index.ts';
+import { openPermissionsFile, userHome } from '../trust/index.ts';
 import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -85,7 +85,11 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       question: (id) => stateOfQuestion(id, get(STORES).approvals, clock),
     }),
   );
-  lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.secrets.redactJson));
+  lazily(STORES, () => {
+    const { project } = reading.options.trust;
+    const permissions = home === null || project === null ? null : openPermissionsFile(home, project);
+    return createThreadStores(get(STORE), clock, get(JOURNAL), { withoutSecrets: host.secrets.redactJson, permissions });
+  });
 
   const ownCommands = () => options.commands?.(kernel) ?? [];
   const ofSandbox = hostOptionsOf(reading);

@@ -143,7 +143,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   let stopping: Promise<void> | undefined;
   return {
     extensions,
-    providers: createProviders(lifecycle, createTools(lifecycle), commands),
+    providers: createProviders(lifecycle, createTools(lifecycle, processes), commands),
     agents: createDeclaredAgents(lifecycle, () => refresh.discovery),
     handlers: createEventHandlers(lifecycle),
     secrets,

@@ -1,7 +1,6 @@
 import { isPlainMap } from '@pith/plain-data';
 import path from 'node:path';
-import { messageOf, PithError } from '../contract/index.ts';
-import { alone } from './alone.ts';
+import { openRecordFile, type RecordFile } from './record-file.ts';
 import { realpathSync } from 'node:fs';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import os from 'node:os';
@@ -20,68 +19,17 @@ export interface TrustRecord {
   readonly foreignState: readonly string[];
 }
 
-/** `~/.pith/trust.json`, which only its owner may read. */
-export interface TrustFile {
-  /** null where there is no home folder. */
-  readonly file: string | null;
-  /** As it is now. Nothing is trusted while it cannot be read. */
-  read(): TrustRecord;
-  /** Why it cannot be read; null when it can, or is not there. */
-  problem(): string | null;
-  /** Durable when it returns. Throws `trust_failed` where it cannot be read or written: what stands in it is not lost. */
-  change(change: (record: TrustRecord) => TrustRecord): void;
-}
+/** `~/.pith/trust.json`. Nothing is trusted while it cannot be read. */
+export type TrustFile = RecordFile<TrustRecord>;
 
 const NAME = 'trust.json';
 const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, projectFiles: {}, projects: {}, foreignState: [] };
-const MOST_BYTES = 4 * 1024 * 1024;
 
 export function openTrustFile(home: string | null): TrustFile {
-  if (home === null) return { file: null, read: () => NOTHING, problem: () => null, change: refuse };
-  const folder = pithFolder(home);
-  const file = path.join(folder.path, NAME);
-  let known: { readonly stamp: string; readonly record: TrustRecord; readonly problem: string | null } | null = null;
-  const look = () => {
-    try {
-      const stamp = folder.stamp(NAME);
-      if (known?.stamp !== stamp) known = { stamp, record: parse(folder.read(NAME, MOST_BYTES)), problem: null };
-      return known;
-    } catch (error) {
-      return { stamp: '', record: NOTHING, problem: `${file} cannot be read: ${messageOf(error)}` };
-    }
-  };
-  return {
-    file,
-    read: () => look().record,
-    problem: () => look().problem,
-    change(change) {
-      try {
-        folder.make();
-        alone(`${file}.lock`, () => {
-          const { record, problem } = look();
-          if (problem !== null) throw new Error(problem);
-          folder.writeNow(NAME, `${JSON.stringify(change(record), null, 2)}\n`);
-        });
-      } catch (error) {
-        const { cure: known, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);
-        const cure =
-          known ?? (look().problem === null ? `make ${folder.path} writable` : 'make the file readable or correct it, or move it away');
-        throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where, cure, cause: error });
-      }
-      known = null;
-    },
-  };
+  return openRecordFile(home === null ? null : pithFolder(home), { name: NAME, nothing: NOTHING, parse });
 }
 
-function refuse(): never {
-  throw new PithError('trust_failed', 'nothing was recorded: there is no home folder', {
-    cure: 'set HOME, or use --trust for one process',
-  });
-}
-
-function parse(bytes: Buffer | null): TrustRecord {
-  if (bytes === null) return NOTHING;
-  const read: unknown = JSON.parse(bytes.toString('utf8'));
+function parse(read: unknown): TrustRecord {
   if (!isPlainMap(read)) throw new Error('it is not a map');
   return {
     sandboxes: entriesOf(read['sandboxes'], (value) => (typeof value === 'boolean' ? value : undefined)),
