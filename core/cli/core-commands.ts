@@ -10,6 +10,8 @@ export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, sig
 export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 
 interface Definition extends Omit<Command, 'run'> {
+  /** Its place in the help that lists only some. */
+  readonly first?: number;
   /** Where it can be given: on the command line, in chat, or in both (default). */
   readonly only?: 'command line' | 'chat';
 }
@@ -44,6 +46,14 @@ const RECIPIENTS = {
   multiple: true,
   description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
 } as const;
+
+/** What help that lists only some says of the kernel's commands that begin with a word. */
+export const CORE_GROUPS: readonly { readonly path: string; readonly first: number; readonly description: string }[] = [
+  { path: 'agents', first: 6, description: 'List, show and make agents' },
+  { path: 'threads', first: 8, description: 'List, show, rename, export and delete conversations' },
+  { path: 'approvals', first: 9, description: 'Answer what tools ask before they act' },
+  { path: 'extensions', first: 10, description: 'List, make, check and reload extensions' },
+];
 
 /** The kernel's own commands as data; an implementation is imported when it runs. */
 export const CORE_COMMANDS: readonly CoreCommand[] = [
@@ -133,6 +143,26 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).showThread,
   },
   {
+    path: 'threads rename',
+    description: 'Give a conversation another title',
+    arguments: [ID('The thread'), { name: 'title', description: 'The title', required: true, variadic: true }],
+    load: async () => (await import('./commands/thread-changes.ts')).renameThread,
+  },
+  {
+    path: 'threads delete',
+    description: 'Delete a conversation with all that was said in it',
+    arguments: [ID('The thread')],
+    options: [YES],
+    load: async () => (await import('./commands/thread-changes.ts')).deleteThread,
+  },
+  {
+    path: 'threads export',
+    description: 'Print a conversation as Markdown, or as JSON with --json',
+    arguments: [ID('The thread')],
+    options: [{ name: 'output', short: 'o', type: 'string', description: 'Write it to this file; JSON where its name ends in .json' }],
+    load: async () => (await import('./commands/thread-export.ts')).exportThread,
+  },
+  {
     path: 'threads compact',
     description: 'Shorten a conversation so that it fits the model again',
     arguments: [ID('The thread')],
@@ -187,17 +217,24 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'settings',
+    renamed: 'doctor --settings',
     description: 'Show which settings are set where, and what is wrong with them',
     only: 'chat',
     load: async () => (await import('./commands/chat-only.ts')).showSettings,
   },
   {
     path: 'doctor',
+    first: 3,
     description: 'Check your setup and suggest fixes',
+    options: [
+      { name: 'settings', type: 'boolean', description: 'Show which settings are set where, and what is wrong with them' },
+      { name: 'restart', type: 'boolean', description: 'Restart the kernel under `pith serve`; conversations continue' },
+    ],
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
   {
     path: 'trust',
+    first: 12,
     description: 'Show what a sandbox brings, and trust it; or list what is trusted',
     arguments: [DIR],
     options: [
@@ -244,6 +281,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'restart',
+    renamed: 'doctor --restart',
     description: 'Restart the kernel under `pith serve`; conversations continue',
     arguments: [{ name: 'reason', description: 'Why', variadic: true }],
     only: 'chat',
@@ -258,6 +296,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'init',
+    first: 4,
     description: 'Make a new sandbox: settings, one agent, one skill, one extension',
     arguments: [{ name: 'dir', description: 'Where (default: here)' }],
     only: 'command line',
@@ -271,10 +310,12 @@ export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {
     if (definition.needs !== undefined || definition.only === 'command line') continue;
-    const { path, description, load } = definition;
+    const { path, description, hidden, renamed, load } = definition;
     commands.push({
       path,
       description,
+      hidden,
+      renamed,
       arguments: definition.arguments,
       options: definition.options,
       async run(input, io, signal) {

@@ -61,7 +61,14 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         });
       }
       const { extensionId, descriptor } = tool;
-      const call = { extensionId, tool: descriptor.name, callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
+      const call = {
+        extensionId,
+        tool: descriptor.name,
+        callsBefore: 0,
+        mostCalls: spec.limits.max_tool_calls,
+        policy: {},
+        effect: descriptor.effect,
+      };
       const whole = withFixed(input, tool);
       const refusal = forbidden(call);
       if (refusal) return refusal;

@@ -74,7 +74,12 @@ function saidLine({ id, tool, answer, reason, by }: Approval): string {
   const why = reason === null ? '' : `: ${printableLine(reason)}`;
   if (answer === null) return `${what} waits for an answer`;
   if (by === null) return `${what} was not approved${why}`;
-  const words = { once: 'approved once', always: 'approved always in this conversation', no: 'refused' };
+  const words = {
+    once: 'approved once',
+    always: 'approved always in this conversation',
+    project: 'approved always in this project',
+    no: 'refused',
+  };
   return `${what} ${words[answer]} by ${printableLine(by)}${why}`;
 }
 

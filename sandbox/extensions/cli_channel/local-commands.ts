@@ -21,7 +21,7 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
       arguments: [{ name: 'command', description: 'Only what begins with these words', variadic: true }],
       async run(input, io) {
         const words = [input.arguments['command'] ?? []].flat().join(' ').replace(/^\//u, '');
-        const every = await all();
+        const every = (await all()).filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
         const commands = words === '' ? every : every.filter(({ path }) => path === words || path.startsWith(`${words} `));
         if (commands.length === 0) {
           const paths = every.map(({ path }) => path);

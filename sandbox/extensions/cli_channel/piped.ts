@@ -1,7 +1,7 @@
 import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
-import type { ChatContext, Conversation } from './conversation.ts';
+import type { ChatContext, Conversation, Sent } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -13,6 +13,8 @@ export interface PipedChat {
   readonly opening: Opening;
   readonly resume: boolean;
   readonly messages: Iterable<string> | AsyncIterable<string>;
+  /** What goes with the first message. */
+  readonly attachments?: Sent['attachments'];
   /** False: a message that begins with a slash is one too. */
   readonly commands?: boolean;
   readonly terminal: Terminal;
@@ -29,13 +31,18 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const slash = new SlashCommands(context, conversation);
   const outbox = new Outbox();
   let code = 0;
+  let attachments = chat.attachments ?? [];
   if (chat.resume) code = await turn(conversation, null, view, signal);
   for await (const line of linesUntilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
     const isCommand = chat.commands !== false && slash.covers(line);
     let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
     const message = isCommand ? outbox.take() : line;
-    if (message !== null && !slash.left && !signal.aborted) done = Math.max(done, await turn(conversation, message, view, signal));
+    if (message !== null && !slash.left && !signal.aborted) {
+      const sent = attachments.length === 0 ? message : { input: message, attachments };
+      attachments = [];
+      done = Math.max(done, await turn(conversation, sent, view, signal));
+    }
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;
   }
@@ -44,7 +51,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
 
 async function turn(
   conversation: Conversation,
-  text: string | null,
+  text: string | Sent | null,
   view: { show(event: TurnEvent): void },
   signal: AbortSignal,
 ): Promise<number> {
