@@ -24,3 +24,4 @@ export { resolveTools, type ToolHost } from './tools/tools.ts';
 export { LOCAL_USER, type PromptPreview } from './turn/plan.ts';
 export type { ToolQuestion } from './turn/tool-caller.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';
+export { createSqliteApprovals } from './threads/sqlite-approvals.ts';

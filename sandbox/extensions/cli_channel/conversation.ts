@@ -31,7 +31,8 @@ export class Conversation {
   say(text: string | Sent | null, signal: AbortSignal): AsyncIterable<TurnEvent> {
     this.begun = true;
     const { agentId: agent, threadId, model, isPlanning } = this;
-    const policy: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };
+    const narrowed: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };
+    const policy = Object.keys(narrowed).length === 0 ? undefined : narrowed;
     const words = text === null ? { resume: true } : typeof text === 'string' ? { input: text } : text;
     return this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal);
   }
