@@ -9,7 +9,7 @@ import { COMMON_OPTIONS, commandFirst, switchesIn, switchesOf, takeCommonOptions
 import { type CoreCommand, kernelCommands } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
 import { type Target, openTarget, type NamedTarget } from './terminal/opened-target.ts';
-import { isElsewhere, locateSandbox } from './terminal/locate.ts';
+import { locateTarget } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
 import {
@@ -63,7 +63,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), workingDirectory: cwd });
     if (common.version) return printVersion(stdio);
     const named = once((): NamedTarget => ({
-      sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
+      ...locateTarget(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
       env,
       switches: switchesIn(words),
       workingDirectory: cwd,
@@ -150,7 +150,7 @@ function sayRenamed({ path, renamed }: Pick<Command, 'path' | 'renamed'>, io: Co
 }
 
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
-  const { cwd, io, signal } = line;
+  const { io, signal } = line;
   const kernel = await line.kernel();
   const loaded = await loadCommands(kernel.host, declared);
   // A switch may stand between the words of a command.
@@ -159,9 +159,6 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
   sayRenamed(command, io);
-  const { sandbox } = await line.target();
-  if ((io.interactive || declared.needs === 'started') && !io.quiet && isElsewhere(sandbox, cwd))
-    io.error(`sandbox: ${sandbox} (there is none here)`);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
   (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;

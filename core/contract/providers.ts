@@ -37,6 +37,8 @@ export interface ContextProvider {
   readonly placement?: 'system' | 'turn';
   /** null adds nothing. Cut after one second; a throw leaves this provider out of the turn. */
   getContext(prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<string | ContextParts | null>;
+  /** Lines for people where a conversation begins; null: nothing to say. Cut after one second. */
+  opening?(signal?: AbortSignal): Promise<string | null>;
 }
 
 export const ContextProvider = defineProtocol<ContextProvider>(
@@ -50,6 +52,7 @@ export const ContextProvider = defineProtocol<ContextProvider>(
       timeoutMs: 1000,
       signalAt: 2,
     },
+    opening: { kind: 'method', signature: 'opening(): Promise<string | null>', optional: true, timeoutMs: 1000, signalAt: 0 },
   },
   { inProcessOnly: true },
 );

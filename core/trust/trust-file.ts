@@ -11,8 +11,10 @@ export interface TrustRecord {
   readonly sandboxes: Readonly<Record<string, boolean>>;
   /** By sandbox and extension: what its manifest may have of what it asks for. */
   readonly grants: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
-  /** By the real path of a trusted sandbox: which of `PROJECT_FILES` the person was shown with it. */
+  /** By the real path of a trusted sandbox: which files of the project the person was shown with it. */
   readonly projectFiles: Readonly<Record<string, readonly string[]>>;
+  /** By the real path of a project without a sandbox, or that a person named: its files that they were shown; false: they said no. */
+  readonly projects: Readonly<Record<string, readonly string[] | false>>;
   /** Data folders of unknown origin that the person was asked about and did not take. */
   readonly foreignState: readonly string[];
 }
@@ -21,7 +23,7 @@ export interface TrustRecord {
 export type TrustFile = RecordFile<TrustRecord>;
 
 const NAME = 'trust.json';
-const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, projectFiles: {}, foreignState: [] };
+const NOTHING: TrustRecord = { sandboxes: {}, grants: {}, projectFiles: {}, projects: {}, foreignState: [] };
 
 export function openTrustFile(home: string | null): TrustFile {
   return openRecordFile(home === null ? null : pithFolder(home), { name: NAME, nothing: NOTHING, parse });
@@ -33,6 +35,7 @@ function parse(read: unknown): TrustRecord {
     sandboxes: entriesOf(read['sandboxes'], (value) => (typeof value === 'boolean' ? value : undefined)),
     grants: entriesOf(read['grants'], (value) => (isPlainMap(value) ? entriesOf(value, textsOf) : undefined)),
     projectFiles: entriesOf(read['projectFiles'], textsOf),
+    projects: entriesOf(read['projects'], (value) => (value === false ? false : textsOf(value))),
     foreignState: textsOf(read['foreignState']) ?? [],
   };
 }

@@ -16,12 +16,19 @@ export async function runDoctor(kernel: Kernel, input: CommandInput, io: Command
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, { opened, level }: Kernel['trust'], report: DoctorReport): void {
+function printReport(io: CommandIO, { opened, sandbox, project, isBare, level }: Kernel['trust'], report: DoctorReport): void {
   const colour = colours(io);
   const { model } = report;
-  io.print(`${colour.bold('Sandbox')}  ${printable(opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
+  io.print(`${colour.bold('Project')}  ${printable(project ?? 'none')}`);
+  io.print(
+    `${colour.bold('Sandbox')}  ${printable(isBare ? sandbox : opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`,
+  );
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
-  printStates(io, 'EXTENSION', report.extensions);
+  printStates(
+    io,
+    'EXTENSION',
+    report.extensions.map((each) => ({ ...each, state: each.degraded === true ? 'degraded' : each.state })),
+  );
   const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
   if (apart.length > 0) io.print(colour.dim(`In separate processes: ${apart.join(', ')}`));
   io.print('');
@@ -77,10 +84,12 @@ function counts({ severity }: Diagnostic): boolean {
   return severity !== 'info';
 }
 
-function printStates(io: CommandIO, title: string, rows: DoctorReport['extensions'] | DoctorReport['agents']): void {
+type Row = Omit<DoctorReport['extensions'][number], 'state'> & { readonly state: string };
+
+function printStates(io: CommandIO, title: string, rows: readonly (Row | DoctorReport['agents'][number])[]): void {
   printTable(
     { ...io, columns: 0, colour: io.colour, interactive: false },
-    [...rows] as DoctorReport['extensions'][number][],
+    [...rows] as Row[],
     [
       { title, value: ({ id }) => id },
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },

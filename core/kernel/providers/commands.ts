@@ -213,6 +213,9 @@ function ofTheDisk(error: unknown): string | null {
       return `make room on the disk${place}`;
     case 'EROFS':
       return `make the disk${place} writable`;
+    case 'EACCES':
+    case 'EPERM':
+      return `let this user read and write${error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : ' there'}`;
     default:
       return null;
   }

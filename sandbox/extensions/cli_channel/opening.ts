@@ -1,4 +1,5 @@
-import { codeOf, PithError, type Command, type CommandInput } from 'pith';
+import { codeOf, ContextProvider, PithError, type Command, type CommandInput } from 'pith';
+import { printable } from '@pith/plain-text';
 import { Conversation, type ChatContext } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
 import { latestThread } from './thread-picker.ts';
@@ -48,7 +49,13 @@ export async function openConversation(
       : thread === null
         ? [`new conversation ${named}`]
         : [];
-  return { conversation, past: thread?.past ?? [], notes };
+  return { conversation, past: thread?.past ?? [], notes: [...notes, ...(await openingLines(context, signal))] };
+}
+
+/** What providers of context say to people; one that fails says nothing here. */
+async function openingLines({ find }: Pick<ChatContext, 'find'>, signal: AbortSignal): Promise<readonly string[]> {
+  const said = await Promise.all(find(ContextProvider).map((provider) => provider.opening?.(signal).catch(() => null)));
+  return said.flatMap((lines) => (lines ? [printable(lines)] : []));
 }
 
 function threadNamed(input: CommandInput): string | undefined {

@@ -73,6 +73,25 @@ describe('a new sandbox with the real kernel', () => {
     expect(shown.messages[0]?.text).toContain('<attachment name="stdin">\nnames of boats\n\n</attachment>');
   });
 
+  it('use.md LOW: a secret that is not stored is not said to be removed', async () => {
+    expect(await run('secrets', 'remove', 'OPENAI_API_KEY')).toEqual({
+      code: 1,
+      out: '',
+      err: "pith: no secret 'OPENAI_API_KEY' is stored: there is nothing to remove; see: pith secrets list\n",
+    });
+  });
+
+  it('use.md 3: one wrong setting is said on the error stream, also under --json and for what the setting does not concern', async () => {
+    await writeFile(path.join(folder, 'sandbox/pith.yaml'), 'default_agent: assistant\nskills:\n  max_skills: many\n');
+    for (const argv of [['-p', 'hi'], ['--json', '-p', 'hi'], ['hello there']]) {
+      const { code, err } = await run(...argv);
+      expect({ code, err: err.split('\n')[0] }).toEqual({
+        code: 0,
+        err: "pith: sandbox/pith.yaml:3: 'skills.max_skills' must be a number, not a string (ignored); correct the setting",
+      });
+    }
+  });
+
   it('U30 renames, exports and deletes a conversation', async () => {
     await run('chat', '-p', 'brainstorming for boats', '--thread', 't1');
     await run('chat', '-p', 'hello', '--thread', 't2');

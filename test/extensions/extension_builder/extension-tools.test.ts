@@ -30,7 +30,7 @@ describe('the tools of the builder', () => {
     expect(await made.read('.staging/extensions/my_dice/main.ts')).toContain('class MyDice');
     expect(await made.call('check_extension', { id: 'my_dice' })).toMatchObject({
       ok: true,
-      output: { ok: true, tools: [{ name: 'greet_person' }] },
+      output: { ok: true, tools: [{ name: 'my_dice_greet' }] },
     });
   }, 60_000);
 

@@ -100,6 +100,7 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
     },
     rename: (threadId, title) => void touch(threadId, { title }),
     remove(threadId) {
+      found(threads.get(threadId), threadId);
       const isBelow = (id: string) => id === threadId || id.startsWith(`${threadId}/`);
       const ended = [...turns.values()].filter((turn) => isBelow(turn.threadId)).map(({ id }) => id);
       for (const id of ended) for (const each of [turns, calls, delegated]) each.delete(id);

@@ -1,0 +1,36 @@
+import { displayWidth, printableLine } from '@pith/plain-text';
+
+/** What may stand from `from` up to the cursor. */
+export interface Completion {
+  readonly from: number;
+  readonly items: readonly string[];
+}
+
+export const NOTHING: Completion = { from: 0, items: [] };
+const MOST_ROWS = 6;
+
+/** The longest beginning that all of them have. */
+export function commonBeginning(items: readonly string[]): string {
+  let [common = ''] = items;
+  for (const item of items) while (!item.startsWith(common)) common = [...common].slice(0, -1).join('');
+  return common;
+}
+
+/** In columns, as many as have room; what is left out is counted. */
+export function listRows(items: readonly string[], columns: number): readonly string[] {
+  const shown = items.map((item) => printableLine(item));
+  const width = Math.min(columns, Math.max(0, ...shown.map(displayWidth)) + 2);
+  const each = Math.max(1, Math.floor(columns / width));
+  const most = items.length > each * MOST_ROWS ? each * MOST_ROWS - 1 : items.length;
+  const cells = [...shown.slice(0, most), ...(most < items.length ? [`… ${items.length - most} more`] : [])];
+  const rows: string[] = [];
+  for (let at = 0; at < cells.length; at += each)
+    rows.push(
+      cells
+        .slice(at, at + each)
+        .map((cell) => cell + ' '.repeat(Math.max(0, width - displayWidth(cell))))
+        .join('')
+        .trimEnd(),
+    );
+  return rows;
+}

@@ -1,0 +1,4 @@
+export { EMPTY, type EditedText } from './edited-text.ts';
+export { clipPainted } from './rows.ts';
+export { LineEditor, type Completion, type LineEditorOptions, type LineSource, type TerminalStreams } from './line-editor.ts';
+export { PlainLines } from './plain-lines.ts';

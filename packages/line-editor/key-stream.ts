@@ -1,0 +1,151 @@
+import { EventEmitter } from 'node:events';
+import { emitKeypressEvents, type Interface } from 'node:readline';
+
+/** A key by its name (`left`, `ctrl-a`, `alt-enter`), characters that were typed, or a whole text that was pasted. */
+export type Key =
+  | { readonly kind: 'key'; readonly name: string }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'paste'; readonly text: string };
+
+/** How long an Esc may be the beginning of a longer sequence. */
+const ESCAPE_MS = 50;
+
+interface NodeKey {
+  readonly name?: string;
+  readonly ctrl?: boolean;
+  readonly meta?: boolean;
+  readonly shift?: boolean;
+  readonly sequence?: string;
+}
+
+/** Decodes what a terminal sends. Sequences that mean nothing here are left out whole. */
+export class KeyStream {
+  /** Of its own, so that whoever read the input before has no part in it. */
+  readonly #decoder = new EventEmitter();
+  /** The rest of it has not come yet. */
+  #sequence = '';
+  #paste: string | null = null;
+  /** The input ended a line with `\r`: a `\n` right behind it is the same end. */
+  #returned = false;
+
+  constructor(
+    private readonly input: NodeJS.ReadableStream,
+    private readonly listener: { key(key: Key): void; ended(): void },
+  ) {
+    emitKeypressEvents(this.#decoder as unknown as NodeJS.ReadableStream, { escapeCodeTimeout: ESCAPE_MS } as unknown as Interface);
+    this.#decoder.on('keypress', (text: string | undefined, key: NodeKey) => this.#keypress(text ?? '', key));
+    input.on('data', this.#data);
+    input.on('end', this.#end);
+    input.resume();
+  }
+
+  close(): void {
+    this.input.off('data', this.#data);
+    this.input.off('end', this.#end);
+    this.input.pause();
+    this.#decoder.removeAllListeners();
+  }
+
+  readonly #data = (chunk: Buffer | string): void => {
+    this.#decoder.emit('data', chunk);
+    this.#returned = false;
+  };
+
+  readonly #end = (): void => this.listener.ended();
+
+  #keypress(text: string, key: NodeKey): void {
+    const sequence = key.sequence ?? text;
+    if (this.#paste !== null) return this.#pasted(sequence, key.name);
+    if (this.#sequence !== '') return this.#continue(sequence);
+    if (isUnfinished(sequence)) {
+      this.#sequence = sequence;
+      return;
+    }
+    if (key.name === 'paste-start') {
+      this.#paste = '';
+      return;
+    }
+    const isSecondEnd = this.#returned && sequence === '\n';
+    this.#returned = sequence === '\r';
+    if (isSecondEnd) return;
+    const known = named(sequence) ?? nameOf(sequence, key);
+    if (known !== null) this.listener.key({ kind: 'key', name: known });
+    else if (!key.ctrl && !key.meta && isText(sequence)) this.listener.key({ kind: 'text', text: sequence });
+  }
+
+  #continue(more: string): void {
+    this.#sequence += more;
+    if (isUnfinished(this.#sequence)) return;
+    const sequence = this.#sequence;
+    this.#sequence = '';
+    const known = named(sequence);
+    if (known === null) return;
+    if (known.length === 1) this.listener.key({ kind: 'text', text: known });
+    else this.listener.key({ kind: 'key', name: known });
+  }
+
+  #pasted(sequence: string, name: string | undefined): void {
+    if (name === 'paste-end') {
+      const text = this.#paste ?? '';
+      this.#paste = null;
+      this.listener.key({ kind: 'paste', text });
+    } else this.#paste += sequence;
+  }
+}
+
+/** A control sequence without its last character, or a string of the terminal without its end. */
+function isUnfinished(sequence: string): boolean {
+  if (sequence.startsWith('\u001b[')) return /^\u001b\[[\x20-\x3f]*$/u.test(sequence) && sequence.length > 2;
+  // oxlint-disable-next-line no-control-regex
+  return /^\u001b[\]P_^X]/u.test(sequence) && !/(?:\u0007|\u001b\\)$/u.test(sequence) && sequence.length < 4096;
+}
+
+/** Keys that Node does not know: with a modifier, as `CSI code;modifier u` and `CSI 27;modifier;code ~`. A name of one character is text. */
+function named(sequence: string): string | null {
+  if (sequence === '\u001bOM') return 'enter'; // of the keypad
+  // oxlint-disable-next-line no-control-regex
+  const [, code, modifier] = /^\u001b\[(\d+)(?::\d*)*(?:;(\d+)(?::\d+)?)?(?:;[\d:]*)?u$/u.exec(sequence) ?? [];
+  if (code !== undefined) return withModifier(Number(code), Number(modifier ?? 1));
+  // oxlint-disable-next-line no-control-regex
+  const [, modifier2, code2] = /^\u001b\[27;(\d+);(\d+)~$/u.exec(sequence) ?? [];
+  return code2 === undefined ? null : withModifier(Number(code2), Number(modifier2));
+}
+
+function withModifier(code: number, modifier: number): string | null {
+  const bits = modifier - 1;
+  const isShifted = (bits & 1) !== 0;
+  const prefix = `${bits & 4 ? 'ctrl-' : ''}${bits & 2 ? 'alt-' : ''}`;
+  const special = SPECIAL.get(code);
+  if (special !== undefined) return `${prefix}${isShifted ? 'shift-' : ''}${special}`;
+  if (code < 0x20 || code > 0x10ffff || (code >= 0xe000 && code <= 0xf8ff)) return null;
+  const character = String.fromCodePoint(code);
+  if (prefix !== '') return `${prefix}${character.toLowerCase()}`;
+  return isShifted ? character.toUpperCase() : character;
+}
+
+const SPECIAL: ReadonlyMap<number, string> = new Map([
+  [9, 'tab'],
+  [13, 'enter'],
+  [27, 'escape'],
+  [127, 'backspace'],
+]);
+
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['return', 'enter'],
+  ['enter', 'enter'],
+]);
+
+/** By which name a key is bound; null for characters and for what has no name. */
+function nameOf(sequence: string, { name, ctrl, meta, shift }: NodeKey): string | null {
+  if (name === undefined) return CONTROLS.get(sequence) ?? null;
+  if (!ctrl && !meta && isText(sequence)) return null;
+  const key = RENAMED.get(name) ?? name;
+  if (key === 'escape') return 'escape';
+  return `${ctrl ? 'ctrl-' : ''}${meta ? 'alt-' : ''}${shift && key.length > 1 ? 'shift-' : ''}${key}`;
+}
+
+const CONTROLS: ReadonlyMap<string, string> = new Map([['\u001f', 'ctrl-_']]);
+
+function isText(sequence: string): boolean {
+  return /^\P{Cc}+$/u.test(sequence);
+}

@@ -1,0 +1,393 @@
+import { printableLine } from '@pith/plain-text';
+import { commonBeginning, listRows, NOTHING, type Completion } from './completion-list.ts';
+import { atEnd, EMPTY, ERASURES, insert, KILLS, moveLine, MOVES, removed, replaceBefore, type EditedText } from './edited-text.ts';
+import { InputHistory } from './input-history.ts';
+import { KeyStream, type Key } from './key-stream.ts';
+import { LiveArea, type AreaFrame } from './live-area.ts';
+import { layOut, sentLines } from './rows.ts';
+import { TerminalMode, type TerminalStreams } from './terminal-mode.ts';
+
+export type { Completion } from './completion-list.ts';
+export type { TerminalStreams } from './terminal-mode.ts';
+
+export interface LineEditorOptions {
+  readonly terminal: TerminalStreams;
+  /** Newest first. */
+  readonly history: readonly string[];
+  /** What may stand at the cursor. */
+  complete(text: string, cursor: number): Promise<Completion>;
+  /** True where completions are shown while a person types, without Tab. */
+  suggests?(text: string, cursor: number): boolean;
+  /** Ctrl-C. True: the text that was typed goes. */
+  interrupted(text: string): boolean;
+  /** Esc, where it closes nothing of the editor. */
+  escaped(): void;
+  /** Rows above the prompt that last only for a while. */
+  above?(columns: number): readonly string[];
+  /** Rows below the prompt. */
+  below?(columns: number): readonly string[];
+  readonly dim?: (text: string) => string;
+}
+
+/** Where the texts of a person come from, and where everything else is printed meanwhile. */
+export interface LineSource {
+  /** The next text; null when the input has ended. What was typed while nobody asked comes first, in its order. */
+  next(prompt: string): Promise<string | null>;
+  /**
+   * The answer to a question: what was typed before it was asked is none, and is kept. null when the input ends or `signal` takes the
+   * question away. `hidden`: what is typed is neither shown nor remembered.
+   */
+  ask(prompt: string, signal: AbortSignal, hidden?: boolean): Promise<string | null>;
+  /**
+   * As `ask`, for one key: on an empty line a key of `keys` answers at once; any other begins a line that Enter answers. null when the input
+   * ends or `signal` takes the question away.
+   */
+  choose(prompt: string, keys: string, signal: AbortSignal): Promise<string | null>;
+  /** Prints; what has no end of line yet is the beginning of the next. */
+  write(text: string): void;
+  /** What is shown above or below the prompt is different now. */
+  again(): void;
+  /** Gives the texts that nobody has asked for back to be edited. */
+  takeBack(): void;
+  clearScreen(): void;
+  close(): void;
+}
+
+interface Question {
+  readonly prompt: string;
+  /** That answer at once; null: none do. */
+  readonly keys: string | null;
+  readonly hidden: boolean;
+  /** False while a message is being typed that was begun before. */
+  open: boolean;
+  answer(text: string | null): void;
+}
+
+interface Search {
+  readonly query: string;
+  readonly at: number;
+  readonly found: string;
+  readonly before: EditedText;
+}
+
+/** Messages that a person types, below what others print. */
+export class LineEditor implements LineSource {
+  readonly #area: LiveArea;
+  readonly #mode: TerminalMode;
+  readonly #keys: KeyStream;
+  readonly #history: InputHistory;
+  readonly #queue: string[] = [];
+  #edited = EMPTY;
+  #killed = '';
+  #prompt: string | null = null;
+  #waiting: ((text: string | null) => void) | null = null;
+  #question: Question | null = null;
+  #search: Search | null = null;
+  #completion = NOTHING;
+  /** Counts changes, so that a completion that comes late is dropped. */
+  #changes = 0;
+  #ended = false;
+
+  constructor(private readonly options: LineEditorOptions) {
+    const { terminal, history } = options;
+    this.#history = new InputHistory(history);
+    this.#area = new LiveArea(terminal.output, (columns, rows) => this.#compose(columns, rows));
+    this.#mode = new TerminalMode(terminal, () => this.#area.resized());
+    this.#mode.enter();
+    this.#keys = new KeyStream(terminal.input, { key: (key) => this.#key(key), ended: () => this.#end() });
+  }
+
+  next(prompt: string): Promise<string | null> {
+    this.#prompt = prompt;
+    const queued = this.#queue.shift();
+    if (queued !== undefined) {
+      this.#leaveBehind(prompt, queued);
+      return Promise.resolve(queued);
+    }
+    if (this.#ended) return Promise.resolve(null);
+    this.#area.refresh();
+    return new Promise((resolve) => (this.#waiting = resolve));
+  }
+
+  ask(prompt: string, signal: AbortSignal, hidden = false): Promise<string | null> {
+    return this.#ask(prompt, { keys: null, hidden }, signal);
+  }
+
+  choose(prompt: string, keys: string, signal: AbortSignal): Promise<string | null> {
+    return this.#ask(prompt, { keys, hidden: false }, signal);
+  }
+
+  write(text: string): void {
+    this.#area.write(text);
+  }
+
+  again(): void {
+    this.#area.refresh();
+  }
+
+  takeBack(): void {
+    const { text } = this.#edited;
+    const all = [...this.#queue.splice(0), ...(text === '' ? [] : [text])];
+    if (all.length > 0) this.#set(atEnd(all.join('\n')));
+  }
+
+  clearScreen(): void {
+    this.#area.clearScreen();
+  }
+
+  close(): void {
+    this.#end();
+    this.#keys.close();
+    this.#area.close();
+    this.#mode.leave();
+  }
+
+  #ask(prompt: string, { keys, hidden }: Pick<Question, 'keys' | 'hidden'>, signal: AbortSignal): Promise<string | null> {
+    if (this.#ended || signal.aborted) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const settle = (text: string | null) => {
+        signal.removeEventListener('abort', withdraw);
+        if (this.#question === question && question.open) this.#set(EMPTY);
+        if (this.#question === question) this.#question = null;
+        this.#area.refresh();
+        resolve(text);
+      };
+      const withdraw = () => settle(null);
+      const question: Question = { prompt, keys, hidden, open: this.#edited.text === '' && this.#search === null, answer: settle };
+      this.#question = question;
+      signal.addEventListener('abort', withdraw, { once: true });
+      this.#area.refresh();
+    });
+  }
+
+  /** The question that keys answer now. */
+  get #asked(): Question | null {
+    return this.#question?.open === true ? this.#question : null;
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#question?.answer(null);
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.(null);
+  }
+
+  #key(key: Key): void {
+    if (this.#ended) return;
+    if (this.#search !== null && this.#searchKey(key, this.#search)) return this.#area.refresh();
+    if (key.kind === 'paste') this.#insert(defused(key.text));
+    else if (key.kind === 'text') this.#typed(key.text);
+    else this.#named(key.name);
+    if (this.#question !== null && this.#edited.text === '') this.#question.open = true;
+    this.#area.refresh();
+  }
+
+  #typed(text: string): void {
+    const asked = this.#asked;
+    if (asked?.keys?.includes(text) === true && this.#edited.text === '') {
+      this.#leaveBehind(asked.prompt, text);
+      return asked.answer(text);
+    }
+    this.#insert(text);
+  }
+
+  #named(name: string): void {
+    const edit = MOVES.get(name) ?? ERASURES.get(name);
+    const kill = KILLS.get(name);
+    if (edit !== undefined) this.#set(edit(this.#edited));
+    else if (kill !== undefined) {
+      const after = kill(this.#edited);
+      this.#killed = removed(this.#edited, after) || this.#killed;
+      this.#set(after);
+    } else this.#command(name);
+  }
+
+  #command(name: string): void {
+    const isHidden = this.#asked?.hidden === true;
+    switch (name) {
+      case 'enter':
+        return this.#enter();
+      case 'shift-enter':
+      case 'alt-enter':
+      case 'ctrl-enter':
+        return isHidden ? this.#enter() : this.#insert('\n');
+      case 'up':
+      case 'ctrl-p':
+        return this.#up();
+      case 'down':
+      case 'ctrl-n':
+        return this.#down();
+      case 'tab':
+        return isHidden ? undefined : this.#complete();
+      case 'ctrl-y':
+        return this.#insert(this.#killed);
+      case 'ctrl-r':
+        if (this.#asked === null) this.#search = { query: '', at: -1, found: '', before: this.#edited };
+        return;
+      case 'ctrl-l':
+        return this.#area.clearScreen();
+      case 'ctrl-c':
+        if (this.options.interrupted(this.#edited.text)) this.#set(EMPTY);
+        return;
+      case 'ctrl-d':
+        if (this.#edited.text === '') return this.#end();
+        return this.#set(ERASURES.get('delete')!(this.#edited));
+      case 'ctrl-z':
+        this.#area.hide();
+        return this.#mode.suspend(() => this.#area.refresh());
+      case 'escape':
+        if (this.#completion.items.length > 0) return this.#forgetCompletion();
+        return this.options.escaped();
+    }
+  }
+
+  #enter(): void {
+    const { text } = this.#edited;
+    const asked = this.#asked;
+    if (asked !== null) {
+      if (asked.keys !== null && text.trim() === '') return;
+      this.#leaveBehind(asked.prompt, asked.hidden ? '' : text);
+      return asked.answer(text);
+    }
+    if (text.endsWith('\\') && !text.endsWith('\\\\')) return this.#set(atEnd(`${text.slice(0, -1)}\n`));
+    if (text.trim() === '') return this.#set(EMPTY);
+    this.#set(EMPTY);
+    this.#history.add(text);
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (waiting === null) return void this.#queue.push(text);
+    this.#leaveBehind(this.#prompt ?? '', text);
+    waiting(text);
+  }
+
+  #up(): void {
+    const moved = moveLine(this.#edited, -1);
+    if (moved !== null) return this.#set(moved, false);
+    if (this.#asked !== null) return;
+    if (this.#edited.text === '' && this.#queue.length > 0) return this.#set(atEnd(this.#queue.pop() ?? ''));
+    const older = this.#history.older(this.#edited.text);
+    if (older !== null) this.#set(older, false);
+  }
+
+  #down(): void {
+    const moved = moveLine(this.#edited, 1);
+    if (moved !== null) return this.#set(moved, false);
+    const newer = this.#asked === null ? this.#history.newer() : null;
+    if (newer !== null) this.#set(newer, false);
+  }
+
+  #insert(text: string): void {
+    const shown = this.#asked?.hidden === true ? text.replaceAll('\n', '') : text;
+    this.#set(insert(this.#edited, shown));
+    if (!this.#asked?.hidden && this.options.suggests?.(this.#edited.text, this.#edited.cursor) === true) void this.#suggest();
+  }
+
+  #set(edited: EditedText, leavesHistory = true): void {
+    if (leavesHistory && edited.text !== this.#edited.text) this.#history.leave();
+    this.#edited = edited;
+    this.#forgetCompletion();
+  }
+
+  #forgetCompletion(): void {
+    this.#changes += 1;
+    this.#completion = NOTHING;
+  }
+
+  /** null: something was typed meanwhile. */
+  async #completions(): Promise<Completion | null> {
+    const before = this.#changes;
+    const { text, cursor } = this.#edited;
+    try {
+      const found = await this.options.complete(text, cursor);
+      return before === this.#changes && !this.#ended ? found : null;
+    } catch {
+      return null; // no completion is no failure
+    }
+  }
+
+  async #suggest(): Promise<void> {
+    const found = await this.#completions();
+    if (found === null) return;
+    const typed = this.#edited.text.slice(found.from, this.#edited.cursor);
+    this.#completion = found.items.length === 1 && found.items[0]?.trimEnd() === typed ? NOTHING : found;
+    this.#area.refresh();
+  }
+
+  #complete(): void {
+    void this.#completions().then((found) => {
+      if (found === null || found.items.length === 0) return;
+      const typed = this.#edited.text.slice(found.from, this.#edited.cursor);
+      const common = commonBeginning(found.items);
+      const isProgress = common.length > typed.length || found.items.length === 1;
+      if (isProgress) this.#set(replaceBefore(this.#edited, found.from, common));
+      if (found.items.length > 1) this.#completion = found;
+      this.#area.refresh();
+    });
+  }
+
+  /** False: the search is over, and the key means what it does otherwise. */
+  #searchKey(key: Key, search: Search): boolean {
+    const name = key.kind === 'key' ? key.name : '';
+    if (key.kind !== 'key') this.#find(search, search.query + defused(key.text), 0);
+    else if (name === 'backspace' || name === 'ctrl-h') this.#find(search, [...search.query].slice(0, -1).join(''), 0);
+    else if (name === 'ctrl-r' || name === 'up') this.#find(search, search.query, search.at + 1);
+    else if (name === 'escape' || name === 'ctrl-c' || name === 'ctrl-g') {
+      this.#search = null;
+      this.#set(search.before);
+    } else {
+      this.#search = null;
+      this.#set(search.query === '' ? search.before : atEnd(search.found));
+      return name === 'tab' || name === 'right' || name === 'end';
+    }
+    return true;
+  }
+
+  #find(search: Search, query: string, from: number): void {
+    const found = this.#history.find(query, from);
+    const kept = query === '' ? { at: -1, found: '' } : { at: search.at, found: search.found };
+    this.#search = { ...search, query, ...(found === null ? kept : { at: found.at, found: found.text }) };
+  }
+
+  #leaveBehind(prompt: string, text: string): void {
+    this.#area.write(`${sentLines(prompt, text)}\n`);
+  }
+
+  #compose(columns: number, rows: number): AreaFrame {
+    const { above, below, dim = String } = this.options;
+    const upper = [...(above?.(columns) ?? [])];
+    for (const text of this.#queue) upper.push(dim(`queued: ${printableLine(text.replaceAll(/\s+/gu, ' '), 200)}`));
+    const question = this.#question;
+    if (question !== null && !question.open) upper.push(dim('A question waits: send or clear this message first'));
+    const prompt = this.#asked?.prompt ?? this.#prompt;
+    if (prompt === null || this.#ended) return { rows: upper, cursor: { row: Math.max(0, upper.length - 1), column: 0 } };
+    const lower = [
+      ...listRows(this.#completion.items, columns).map(dim),
+      ...(this.#asked?.hidden === true ? [] : (below?.(columns) ?? [])),
+    ];
+    const typed = this.#typedRows(prompt, columns);
+    // The row of the cursor is always seen, whatever has room besides.
+    const room = Math.max(1, rows - Math.min(upper.length + lower.length, Math.floor(rows / 2)));
+    const from = Math.max(0, Math.min(typed.row - room + 1, typed.rows.length - room));
+    const shown = typed.rows.slice(from, from + room);
+    const spare = Math.max(0, rows - shown.length);
+    const under = lower.slice(0, Math.min(lower.length, spare));
+    const over = spare - under.length > 0 ? upper.slice(-(spare - under.length)) : [];
+    return { rows: [...over, ...shown, ...under], cursor: { row: over.length + typed.row - from, column: typed.column } };
+  }
+
+  #typedRows(prompt: string, columns: number) {
+    const search = this.#search;
+    if (search !== null) {
+      const missed = search.query !== '' && !search.found.toLowerCase().includes(search.query.toLowerCase());
+      return layOut(`${missed ? 'not found' : 'search'} '${printableLine(search.query)}': `, atEnd(search.found), columns);
+    }
+    return layOut(prompt, this.#asked?.hidden === true ? EMPTY : this.#edited, columns);
+  }
+}
+
+/** Without what would steer a terminal or hide in the message: lines and tabs stay. */
+function defused(text: string): string {
+  return text.replaceAll(/\r\n?/gu, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '');
+}

@@ -1,0 +1,138 @@
+import { displayWidth } from '@pith/plain-text';
+import { breakPainted, clipPainted } from './rows.ts';
+
+/** What stands below everything that was printed. No row is longer than the columns it was made for. */
+export interface AreaFrame {
+  readonly rows: readonly string[];
+  /** Where in them the cursor stands. */
+  readonly cursor: { readonly row: number; readonly column: number };
+}
+
+export interface AreaOutput {
+  write(text: string): unknown;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/**
+ * The last rows of a terminal, which are drawn again while others print above them. What is printed without its end of line stands in the
+ * area until the end has come, so that nothing of the area ever stands in the middle of a line.
+ */
+export class LiveArea {
+  /** Printed by others, and not drawn yet. */
+  #pending = '';
+  /** The line that is still being printed. */
+  #unfinished = '';
+  /** What is on the terminal now: widths of the rows, and where the cursor is. */
+  #drawn: { readonly widths: readonly number[]; readonly row: number; readonly column: number } | null = null;
+  #last = '';
+  #scheduled = false;
+  #closed = false;
+
+  constructor(
+    private readonly output: AreaOutput,
+    /** Asked whenever the area is drawn. */
+    private readonly compose: (columns: number, rows: number) => AreaFrame,
+  ) {}
+
+  /** A row is never filled to its end, where terminals differ. */
+  get columns(): number {
+    return Math.max(4, (this.output.columns || 80) - 1);
+  }
+
+  get #rows(): number {
+    return Math.max(3, (this.output.rows || 24) - 1);
+  }
+
+  /** Prints above the area. */
+  write(text: string): void {
+    if (this.#closed) return void this.output.write(text);
+    this.#pending += text;
+    this.refresh();
+  }
+
+  /** Draws the area again, soon and once for all that happens now. */
+  refresh(): void {
+    if (this.#scheduled || this.#closed) return;
+    this.#scheduled = true;
+    queueMicrotask(() => this.#draw());
+  }
+
+  /** The terminal has another size: it has broken what it shows in its own way. */
+  resized(): void {
+    this.#last = '';
+    this.refresh();
+  }
+
+  /** Takes everything off the screen; what was printed stays in the terminal's history. */
+  clearScreen(): void {
+    this.#drawn = null;
+    this.#last = '';
+    this.output.write('\u001b[H\u001b[2J');
+    this.refresh();
+  }
+
+  /** Takes the area away, for somebody else who uses the terminal. */
+  hide(): void {
+    this.#flush('');
+  }
+
+  /** What was printed stays, the area goes. */
+  close(): void {
+    if (this.#closed) return;
+    this.#flush(this.#unfinished + this.#pending === '' || (this.#unfinished + this.#pending).endsWith('\n') ? '' : '\n');
+    this.#closed = true;
+  }
+
+  #flush(end: string): void {
+    const text = this.#unfinished + this.#pending;
+    this.#unfinished = '';
+    this.#pending = '';
+    const erased = this.#erase();
+    if (erased + text + end !== '') this.output.write(erased + text + end);
+    this.#drawn = null;
+    this.#last = '';
+  }
+
+  #draw(): void {
+    this.#scheduled = false;
+    if (this.#closed) return;
+    const printed = this.#unfinished + this.#pending;
+    const end = printed.lastIndexOf('\n') + 1;
+    this.#unfinished = printed.slice(end);
+    this.#pending = '';
+    const { columns } = this;
+    const frame = this.compose(columns, this.#rows);
+    const above = this.#unfinished === '' ? [] : breakPainted(this.#unfinished, columns);
+    const all = [...above, ...frame.rows.map((row) => clipPainted(row, columns))];
+    const left = Math.max(0, all.length - this.#rows);
+    const rows = all.slice(left);
+    const cursor = { row: Math.max(0, above.length + frame.cursor.row - left), column: Math.min(frame.cursor.column, columns) };
+    const shown = `${rows.join(`${RESET}\n`)}${RESET}${upAndTo(rows.length - 1 - cursor.row, cursor.column)}`;
+    if (end === 0 && shown === this.#last) return;
+    this.output.write(`${this.#erase()}${printed.slice(0, end)}${shown}`);
+    this.#drawn = { widths: rows.map(widthOf), ...cursor };
+    this.#last = shown;
+  }
+
+  /** From where the cursor stands to the first row of the area, and everything below goes. */
+  #erase(): string {
+    if (this.#drawn === null) return '';
+    const { widths, row, column } = this.#drawn;
+    const columns = this.output.columns || 80;
+    const broken = (width: number) => Math.max(1, Math.ceil(width / columns)); // a terminal that became narrower has broken rows
+    const above = widths.slice(0, row).reduce((sum, width) => sum + broken(width), 0) + Math.floor(column / columns);
+    return `${above > 0 ? `\u001b[${above}A` : ''}\r\u001b[J`;
+  }
+}
+
+const RESET = '\u001b[0m';
+
+function upAndTo(rows: number, column: number): string {
+  return `${rows > 0 ? `\u001b[${rows}A` : ''}\r${column > 0 ? `\u001b[${column}C` : ''}`;
+}
+
+function widthOf(row: string): number {
+  // oxlint-disable-next-line no-control-regex
+  return displayWidth(row.replaceAll(/\u001b\[[\d;]*m/gu, ''));
+}

@@ -1,0 +1,99 @@
+import { createInterface, type Interface } from 'node:readline';
+import type { LineEditorOptions, LineSource } from './line-editor.ts';
+
+type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped'>;
+
+/** A typed line that stops what is under way. */
+const STOP = '/stop';
+
+/** Lines as the terminal itself edits them: nothing is ever drawn again, for screen readers and terminals that cannot move their cursor. */
+export class PlainLines implements LineSource {
+  readonly #lines: Interface;
+  readonly #queue: string[] = [];
+  #waiting: ((text: string | null) => void) | null = null;
+  #asking: ((text: string | null) => void) | null = null;
+  #before: string[] = [];
+  #ended = false;
+  /** The last thing on the terminal is a line without its end. */
+  #isOpen = false;
+
+  constructor(private readonly options: PlainOptions) {
+    this.#lines = createInterface({ input: options.terminal.input, terminal: false, crlfDelay: Infinity });
+    this.#lines.on('line', (line) => this.#line(line));
+    this.#lines.on('close', () => this.#end());
+  }
+
+  next(prompt: string): Promise<string | null> {
+    const queued = this.#queue.shift();
+    if (queued !== undefined || this.#ended) return Promise.resolve(queued ?? null);
+    this.write(prompt);
+    return new Promise((resolve) => (this.#waiting = resolve));
+  }
+
+  ask(prompt: string, signal: AbortSignal, hidden = false): Promise<string | null> {
+    if (this.#ended || signal.aborted) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const settle = (text: string | null) => {
+        signal.removeEventListener('abort', withdraw);
+        this.#asking = null;
+        if (hidden) {
+          this.options.terminal.input.setRawMode?.(false);
+          this.write('\n');
+        }
+        resolve(text);
+      };
+      const withdraw = () => settle(null);
+      signal.addEventListener('abort', withdraw, { once: true });
+      if (hidden) this.options.terminal.input.setRawMode?.(true); // so that the terminal does not show it
+      this.write(prompt);
+      this.#asking = settle;
+    });
+  }
+
+  choose(prompt: string, _keys: string, signal: AbortSignal): Promise<string | null> {
+    return this.ask(prompt, signal);
+  }
+
+  write(text: string): void {
+    if (text === '') return;
+    this.#isOpen = !text.endsWith('\n');
+    this.options.terminal.output.write(text);
+  }
+
+  again(): void {
+    // nothing is drawn again
+  }
+
+  takeBack(): void {
+    for (const text of this.#queue.splice(0)) this.write(`not sent: ${text}\n`);
+  }
+
+  clearScreen(): void {
+    this.write('\n');
+  }
+
+  close(): void {
+    if (this.#isOpen) this.write('\n');
+    this.#lines.close();
+  }
+
+  #line(line: string): void {
+    this.#isOpen = false;
+    if (this.#asking !== null) return this.#asking(line);
+    if (line.trim() === STOP && this.#waiting === null) return this.options.escaped();
+    if (line.endsWith('\\') && !line.endsWith('\\\\')) return void this.#before.push(line.slice(0, -1));
+    const text = [...this.#before.splice(0), line].join('\n');
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    if (waiting === null) this.#queue.push(text);
+    else waiting(text);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#asking?.(null);
+    this.#waiting?.(null);
+    this.#waiting = null;
+  }
+}

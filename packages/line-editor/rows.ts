@@ -1,0 +1,103 @@
+import { displayWidth, printable } from '@pith/plain-text';
+import type { EditedText } from './edited-text.ts';
+
+/** Colours and their ends. */
+// oxlint-disable-next-line no-control-regex
+const PAINT = /(\u001b\[[\d;]*m)/u;
+const RESET = '\u001b[0m';
+const TAB = '    ';
+
+/** A line as the rows that a terminal of so many columns breaks it into. Colours take no room and go on in the next row. */
+export function breakPainted(line: string, columns: number): readonly string[] {
+  const rows: string[] = [];
+  let row = '';
+  let width = 0;
+  for (const [index, part] of line.split(PAINT).entries()) {
+    if (index % 2 === 1) {
+      row += part;
+      continue;
+    }
+    for (const { segment } of new Intl.Segmenter().segment(part)) {
+      const cells = displayWidth(segment);
+      if (width + cells > columns && width > 0) {
+        rows.push(row);
+        row = '';
+        width = 0;
+      }
+      row += segment;
+      width += cells;
+    }
+  }
+  return [...rows, row];
+}
+
+/** The line cut to so many columns, with `…` where something is left out. Its colours end with it. */
+export function clipPainted(line: string, columns: number): string {
+  const whole = breakPainted(line, columns);
+  const isPainted = PAINT.test(line);
+  if (whole.length === 1) return line;
+  const [first = ''] = breakPainted(line, Math.max(1, columns - 1));
+  return `${first}…${isPainted ? RESET : ''}`;
+}
+
+export interface LaidOut {
+  readonly rows: readonly string[];
+  readonly row: number;
+  readonly column: number;
+}
+
+/** A text that is typed, after its prompt: the rows it takes, and where the cursor stands. Further lines stand below the first one's text. */
+export function layOut(prompt: string, { text, cursor }: EditedText, columns: number): LaidOut {
+  const lead = displayWidth(
+    prompt
+      .split(PAINT)
+      .filter((_, index) => index % 2 === 0)
+      .join(''),
+  );
+  const indent = lead * 2 <= columns ? lead : 0;
+  const rows: string[] = [];
+  let row = prompt;
+  let width = lead;
+  let at = { row: 0, column: lead };
+  const next = () => {
+    rows.push(row);
+    row = ' '.repeat(indent);
+    width = indent;
+  };
+  for (const { segment, index } of new Intl.Segmenter().segment(text)) {
+    if (index === cursor) at = { row: rows.length, column: width };
+    if (segment === '\n') {
+      next();
+      continue;
+    }
+    const shown = segment === '\t' ? TAB : printable(segment);
+    const cells = displayWidth(shown);
+    if (width + cells > columns && width > indent) {
+      next();
+      if (index === cursor) at = { row: rows.length, column: width };
+    }
+    row += shown;
+    width += cells;
+  }
+  if (cursor >= text.length) {
+    if (width >= columns) next();
+    at = { row: rows.length, column: width };
+  }
+  return { rows: [...rows, row], ...at };
+}
+
+/** A text as it is left behind once it was sent: whole lines, which the terminal breaks. */
+export function sentLines(prompt: string, text: string): string {
+  const lead = displayWidth(
+    prompt
+      .split(PAINT)
+      .filter((_, index) => index % 2 === 0)
+      .join(''),
+  );
+  return (
+    prompt +
+    printable(text)
+      .split('\n')
+      .join(`\n${' '.repeat(lead)}`)
+  );
+}

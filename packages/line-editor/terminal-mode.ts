@@ -1,0 +1,50 @@
+/** The streams of a terminal, or their stand-ins in tests. */
+export interface TerminalStreams {
+  readonly input: NodeJS.ReadableStream & { setRawMode?(on: boolean): unknown; readonly isTTY?: boolean };
+  readonly output: NodeJS.WritableStream & { readonly columns?: number; readonly rows?: number; readonly isTTY?: boolean };
+}
+
+/** Pasted text comes marked, and keys with Shift, Alt and Ctrl say so where the terminal can. */
+const ON = '\u001b[?2004h\u001b[>1u';
+const OFF = '\u001b[<u\u001b[?2004l';
+
+/** A terminal that hands over each key. Whatever happens to the process, the terminal is given back as it was. */
+export class TerminalMode {
+  #on = false;
+
+  constructor(
+    private readonly terminal: TerminalStreams,
+    private readonly resized: () => void,
+  ) {}
+
+  enter(): void {
+    if (this.#on) return;
+    this.#on = true;
+    this.terminal.input.setRawMode?.(true);
+    this.terminal.output.write(ON);
+    this.terminal.output.on('resize', this.resized);
+    process.on('exit', this.#exit);
+  }
+
+  leave(): void {
+    if (!this.#on) return;
+    this.#on = false;
+    process.off('exit', this.#exit);
+    this.terminal.output.off('resize', this.resized);
+    this.terminal.output.write(OFF);
+    this.terminal.input.setRawMode?.(false);
+  }
+
+  /** Ctrl-Z: the shell has the terminal until the process goes on. */
+  suspend(back: () => void): void {
+    if (this.terminal.input.setRawMode === undefined) return;
+    this.leave();
+    process.once('SIGCONT', () => {
+      this.enter();
+      back();
+    });
+    process.kill(process.pid, 'SIGTSTP');
+  }
+
+  readonly #exit = (): void => void this.terminal.output.write(OFF);
+}
