@@ -68,7 +68,7 @@ describe('approvals from any terminal', () => {
 
   it('K50 kill -9 while a turn waits loses nothing: it is answered and goes on afterwards', async () => {
     server.script(set('green'), { text: 'never heard', stallAfter: 1 });
-    const chat = startPith(['chat', '--json', '--thread', 'talk'], { ...options(), input: null });
+    const chat = startPith(['chat', '--lines', '--json', '--thread', 'talk'], { ...options(), input: null });
     chat.child.stdin.write('make it green\n');
     await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('awaiting_approval');
     chat.child.kill('SIGKILL');

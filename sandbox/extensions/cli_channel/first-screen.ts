@@ -21,11 +21,7 @@ export async function firstScreen(
   return model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`;
 }
 
-const CONNECT = [
-  'No model is connected, so answers come straight from the skills.',
-  'To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or for another',
-  'server OPENAI_BASE_URL and PITH_MODEL=openai/<model>, and start again.',
-].join('\n');
+const CONNECT = 'No model is connected, so answers come straight from the skills. /setup connects one.';
 
 /** What an edit broke while the conversation goes on; `what`: whose it is. */
 export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {

@@ -45,7 +45,7 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([says('ok')], [], { model: undefined, env: {} });
     const ada = person(chat);
     await ada.sees('No model is connected');
-    await ada.sees('ANTHROPIC_API_KEY or OPENAI_API_KEY');
+    await ada.sees('/setup connects one');
     await ada.sees('› ');
     ada.type('/quit\r');
     expect(await ada.done).toBe(0);
