@@ -98,6 +98,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'extensions show',
     description: 'Show what an extension declares and how it is',
     arguments: [ID('The extension')],
+    options: [{ name: 'source', type: 'boolean', description: 'Print the files that it is made of' }],
     load: async () => (await import('./commands/extensions.ts')).showExtension,
   },
   {
