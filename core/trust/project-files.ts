@@ -34,13 +34,14 @@ export function gitRootOf(folder: string): string | null {
   }
 }
 
+/** None above a folder that is somebody else's: what lies there, and above it, may be anybody's. */
 function foldersAbove(project: string): readonly string[] {
   const root = gitRootOf(project);
   const found: string[] = [];
-  for (let at = project; root !== null && at !== root; ) {
+  if (root === null) return found;
+  for (let at = project; at !== root; found.push(at)) {
     at = path.dirname(at);
-    if (isForeign(at)) break; // what lies there, and above it, may be anybody's
-    found.push(at);
+    if (isForeign(at)) break;
   }
   return found;
 }
@@ -49,4 +50,3 @@ function isForeign(place: string): boolean {
   const user = process.getuid?.();
   return user !== undefined && whyForeign(place, user) !== null;
 }
-

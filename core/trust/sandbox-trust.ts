@@ -111,8 +111,10 @@ export function trustOf(options: TrustOptions): Trust {
     if (isOwn) return ownProjectFiles(folder);
     if (!isAgreed || isWide) return [];
     const { projects, projectFiles: ofSandboxes } = file.read();
-    const shown = accepts ? names() : ((isBare ? projects[folder] : ofSandboxes[opened]) || []); // `--trust` is for all that is there
-    return names().filter((name) => shown.includes(name)).map((name) => path.join(folder, name));
+    const shown = accepts ? names() : (isBare ? projects[folder] : ofSandboxes[opened]) || []; // `--trust` is for all that is there
+    return names()
+      .filter((name) => shown.includes(name))
+      .map((name) => path.join(folder, name));
   }
 
   function writable(): readonly string[] {

@@ -17,7 +17,9 @@ function printReport(io: CommandIO, { opened, sandbox, project, isBare, level }:
   const colour = colours(io);
   const { model } = report;
   io.print(`${colour.bold('Project')}  ${printable(project ?? 'none')}`);
-  io.print(`${colour.bold('Sandbox')}  ${printable(isBare ? sandbox : opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
+  io.print(
+    `${colour.bold('Sandbox')}  ${printable(isBare ? sandbox : opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`,
+  );
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
   printStates(io, 'EXTENSION', report.extensions);
   const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);

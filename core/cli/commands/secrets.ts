@@ -53,7 +53,12 @@ export async function removeSecret(kernel: Kernel, input: CommandInput, io: Comm
   const name = String(input.arguments['name']);
   const { from } = await kernel.host.setup.setSecret(name, null);
   io.json({ ok: true, name, from });
-  if (!io.quiet) io.print(from === null ? `Removed ${name}` : `Removed ${name}; ${from === '.env' ? 'the .env of this project' : 'the environment'} still has it`);
+  if (!io.quiet)
+    io.print(
+      from === null
+        ? `Removed ${name}`
+        : `Removed ${name}; ${from === '.env' ? 'the .env of this project' : 'the environment'} still has it`,
+    );
 }
 
 /** Those that a person names, else those that ask for it as the settings are. */

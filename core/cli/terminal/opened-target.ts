@@ -1,7 +1,16 @@
 import { printableLine } from '@pith/plain-text';
 import type { CommandIO } from '../../contract/index.ts';
 import { loadSettings, shippedSandbox } from '../../declarations/index.ts';
-import { decideProject, decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../../trust/index.ts';
+import {
+  decideProject,
+  decideState,
+  distrustSandbox,
+  trustOf,
+  trustSandbox,
+  type StatePlace,
+  type Trust,
+  userHome,
+} from '../../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
 
 /** What a command line works on. */
@@ -55,7 +64,8 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
 
 /** Where the settings want the state of a target. */
 export async function wantedState({ env, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
-  return (await loadSettings({ sandbox: trust.isBare ? trust.sandbox : trust.opened, home: userHome(), env, workingDirectory })).settings.data_dir;
+  return (await loadSettings({ sandbox: trust.isBare ? trust.sandbox : trust.opened, home: userHome(), env, workingDirectory })).settings
+    .data_dir;
 }
 
 /** Looks at what a sandbox brings, for a person. */

@@ -12,7 +12,11 @@ const MAX_ENTRIES = 500;
 
 const input = z.object({
   action: z.enum(['read', 'write', 'list', 'stat', 'move', 'copy', 'delete']),
-  path: z.string().describe('Relative to the sandbox, such as "extensions/kv/main.ts"; "." is the sandbox itself. What ships with Pith is read as "shipped:extensions/kv/main.ts".'),
+  path: z
+    .string()
+    .describe(
+      'Relative to the sandbox, such as "extensions/kv/main.ts"; "." is the sandbox itself. What ships with Pith is read as "shipped:extensions/kv/main.ts".',
+    ),
   content: z.string().optional().describe('For write: the whole new text.'),
   to: z.string().optional().describe('For move and copy: the new path.'),
   part: z.int().min(1).default(1).describe('For read: which part of a long file.'),

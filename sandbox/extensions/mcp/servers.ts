@@ -94,23 +94,19 @@ export class Servers {
       message: `.mcp.json names ${names.length === 1 ? 'an MCP server' : 'MCP servers'} to which you have not agreed: ${names.join(', ')}`,
       cure: `to look at one and agree, run: pith mcp trust ${names[0] ?? 'NAME'}`,
     };
-    const unusable = [...this.ofProject().unusable].map(
-      ([name, why]): Diagnostic => ({
-        severity: 'info',
-        code: 'config_invalid',
-        message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
-        cure: 'correct the file',
-      }),
-    );
+    const unusable = [...this.ofProject().unusable].map(([name, why]): Diagnostic => ({
+      severity: 'info',
+      code: 'config_invalid',
+      message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
+      cure: 'correct the file',
+    }));
     const refused = [...this.#kept.values()].flatMap(({ connection }) =>
-      [...connection.refused].map(
-        ([tool, reason]): Diagnostic => ({
-          severity: 'warning',
-          code: 'tool_input_invalid',
-          message: `the tool '${tool}' of the MCP server '${connection.name}' is left out: ${reason}`,
-          cure: 'have the server corrected',
-        }),
-      ),
+      [...connection.refused].map(([tool, reason]): Diagnostic => ({
+        severity: 'warning',
+        code: 'tool_input_invalid',
+        message: `the tool '${tool}' of the MCP server '${connection.name}' is left out: ${reason}`,
+        cure: 'have the server corrected',
+      })),
     );
     return [...(names.length > 0 ? [waiting] : []), ...unusable, ...refused];
   }

@@ -40,7 +40,9 @@ export async function findInstructions({ project, projectFiles }: Pick<Places, '
 export function notShown({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): readonly string[] {
   if (project === null) return [];
   const files = NAMES.map((name) => path.join(project, name));
-  return files.some((file) => projectFiles.includes(file)) ? [] : files.filter((file) => existsSync(file)).map((file) => path.basename(file));
+  return files.some((file) => projectFiles.includes(file))
+    ? []
+    : files.filter((file) => existsSync(file)).map((file) => path.basename(file));
 }
 
 function foldersOf(files: readonly string[]): readonly string[] {

@@ -68,7 +68,8 @@ function partsOf(files: readonly Instructions[]): readonly Part[] {
 
 function framed({ name, text, tokens, of }: Part): string {
   const shown = printable(name);
-  const note = of === null ? '' : `\n[${shown} is longer: ${counted(tokens)} of at least ${counted(of)} tokens are given; the rest is left out]`;
+  const note =
+    of === null ? '' : `\n[${shown} is longer: ${counted(tokens)} of at least ${counted(of)} tokens are given; the rest is left out]`;
   return `<project_instructions file="${shown}">\n${text.replaceAll(/<(?=\/?project_instructions)/giu, '&lt;')}${note}\n</project_instructions>`;
 }
 

@@ -1,9 +1,8 @@
 import path from 'node:path';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { shippedSandbox } from '../../../core/declarations/index.ts';
-import { showSource } from '../../../core/cli/commands/extension-source.ts';
-import type { CommandIO } from 'pith';
+import { openKernel } from '../../../core/cli/index.ts';
+import { cli } from '../../core/cli/fakes.ts';
 import { shippedShelf } from '../../../sandbox/extensions/core_tools/shelf.ts';
 import { folderWith } from '../../places.ts';
 import { workbench, type Workbench } from './workbench.ts';
@@ -64,14 +63,15 @@ describe('K64 what ships is readable', () => {
     onTestFinished(() => rmSync(path.join(shipped, '../canary-of-shipped')));
     symlinkSync('../../../canary-of-shipped', path.join(shipped, 'extensions/a/link.ts'));
     const { jail } = shippedShelf(shipped);
-    await expect(jail.read(['extensions', 'a', 'link.ts'], (handle) => handle.readFile())).rejects.toMatchObject({ code: 'file_unavailable' });
+    await expect(jail.read(['extensions', 'a', 'link.ts'], (handle) => handle.readFile())).rejects.toMatchObject({
+      code: 'file_unavailable',
+    });
   });
 
   it('K64 extensions show --source prints the files of an extension', async () => {
-    const printed: string[] = [];
-    const io = { print: (text: string) => void printed.push(text), json: () => undefined } as unknown as CommandIO;
-    await showSource({ id: 'kv', directory: path.join(shippedSandbox(), 'extensions/kv') }, io);
-    expect(printed).toContain('── main.ts');
-    expect(printed.join('\n')).toContain('id: kv');
+    const { code, out } = await cli(['extensions', 'show', 'kv', '--source'], { cwd: folderWith(), openKernel });
+    expect(code).toBe(0);
+    expect(out).toContain('── main.ts\n');
+    expect(out).toContain('id: kv\n');
   });
 });

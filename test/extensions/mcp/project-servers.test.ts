@@ -26,7 +26,6 @@ const listed = async (test: TestKernel) => {
 /** The tools that agents have, once the servers have been looked at again. */
 const names = async (test: TestKernel) => {
   await test.command('mcp list');
-  await new Promise((resolve) => setTimeout(resolve, 50));
   return known(test);
 };
 const known = async (test: TestKernel) => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
@@ -89,7 +88,10 @@ describe('U6 servers of .mcp.json', () => {
 
   it('U6 T5 get declared secrets only, and no variable of the environment', async () => {
     const env = { FIXTURE_KEY: 'sk-fixture-1234', OTHER: 'canary' };
-    const servers = { fix: entry({ env: { FIXTURE_KEY: '${FIXTURE_KEY}', MODE: '${MODE:-dev}' } }), bad: entry({ env: { X: '${OTHER}' } }) };
+    const servers = {
+      fix: entry({ env: { FIXTURE_KEY: '${FIXTURE_KEY}', MODE: '${MODE:-dev}' } }),
+      bad: entry({ env: { X: '${OTHER}' } }),
+    };
     const { test } = await projectOf(servers, { env }, { secrets: ['FIXTURE_KEY'] });
     for (const name of ['fix', 'bad']) await test.command(`mcp trust ${name} --yes`);
     await names(test);

@@ -52,7 +52,12 @@ describe('U6 the instructions of a project', () => {
     const instructions = instructionsOf(project);
     const text = (await instructions.getContext()) ?? '';
     expect(text.match(/file="[^"]+"|ROOT|MIDDLE|INNER|OUTSIDE/g)).toEqual([
-      ...['file="../../AGENTS.md"', 'ROOT', 'file="../CLAUDE.md"', 'MIDDLE', 'file="AGENTS.md"', 'INNER'],
+      'file="../../AGENTS.md"',
+      'ROOT',
+      'file="../CLAUDE.md"',
+      'MIDDLE',
+      'file="AGENTS.md"',
+      'INNER',
     ]);
     expect(await instructions.opening()).toMatch(/^Using \.\.\/\.\.\/AGENTS\.md, \.\.\/CLAUDE\.md and AGENTS\.md \(\d+ tokens\)$/);
   });
@@ -67,7 +72,9 @@ describe('U6 the instructions of a project', () => {
     expect(estimateTokens(text)).toBeGreaterThan(7000);
     expect(text).toContain('END\n</project_instructions>');
     expect(text).toMatch(/\[\.\.\/AGENTS\.md is longer: [\d,]+ of at least [\d,]+ tokens are given; the rest is left out\]/);
-    expect(await instructions.opening()).toMatch(/^Using \.\.\/AGENTS\.md and AGENTS\.md \(7,\d{3} tokens; \.\.\/AGENTS\.md is cut to fit\)$/);
+    expect(await instructions.opening()).toMatch(
+      /^Using \.\.\/AGENTS\.md and AGENTS\.md \(7,\d{3} tokens; \.\.\/AGENTS\.md is cut to fit\)$/,
+    );
     writeFiles(project, { 'AGENTS.md': line.repeat(2000) });
     expect(estimateTokens((await instructions.getContext()) ?? '')).toBeLessThanOrEqual(8000);
   });
