@@ -199,12 +199,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'trust',
-    description: 'Show what a sandbox brings, and trust it; or list what is trusted',
+    description: 'Show what a sandbox or project brings, and trust it; or list what is trusted',
     arguments: [DIR],
     options: [
       YES,
       { name: 'state', type: 'boolean', description: 'Also use the state in its data folder: it is mine' },
-      { name: 'list', type: 'boolean', description: 'List the sandboxes that you have trusted or refused' },
+      { name: 'list', type: 'boolean', description: 'List the folders that you have trusted or refused' },
     ],
     only: 'command line',
     needs: 'target',
@@ -212,7 +212,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'untrust',
-    description: 'Stop trusting a sandbox; Pith then uses nothing from it',
+    description: 'Stop trusting a sandbox or project; Pith then uses nothing from it',
     arguments: [DIR],
     only: 'command line',
     needs: 'target',

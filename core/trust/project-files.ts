@@ -3,12 +3,12 @@ import path from 'node:path';
 import { whyForeign } from './foreign-owner.ts';
 
 /** Where a project says how agents work in it, best first. */
-export const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
+const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
 
 const OF_PITH_ITSELF: readonly string[] = [...INSTRUCTION_FILES, '.mcp.json', '.env'];
 
 /** Of a project that a person trusts: what Pith, its skills and its agents may take from it. */
-export const PROJECT_FILES: readonly string[] = [
+const PROJECT_FILES: readonly string[] = [
   ...OF_PITH_ITSELF,
   'skills',
   ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
