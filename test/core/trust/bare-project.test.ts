@@ -119,7 +119,8 @@ describe('T1 a project without a sandbox', () => {
     const ran = await cli(['look', '--json'], { cwd: project, openKernel, env: UNTRUSTED });
     const said = JSON.parse(ran.out) as { found: readonly unknown[] };
     expect(said).toMatchObject({ project, sandbox: trustNow().sandbox });
-    if ((await probeSandboxing()).available) expect(said.found).toEqual(['Shop', null, null]);
+    const { available } = await probeSandboxing(); // else it sees what this user sees
+    expect(said.found).toEqual(available ? ['Shop', null, null] : expect.arrayContaining(['Shop']));
   }, 60_000);
 
   it('T3 one that everybody can write is not asked about and not used, also with --trust', async () => {
