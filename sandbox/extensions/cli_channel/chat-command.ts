@@ -28,6 +28,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       },
       { name: 'thread', short: 't', type: 'string', description: 'Go on in this conversation' },
       { name: 'resume', type: 'boolean', description: 'Continue what was interrupted, in the named or the last conversation' },
+      { name: 'plain', type: 'boolean', description: 'For screen readers: nothing is drawn twice, no colour' },
       { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
     ],
     async run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
@@ -39,7 +40,10 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       const opening = await openConversation(context, await findKernelCommands(context), input, signal);
       const resume = input.options['resume'] === true;
       if (io.interactive && message === undefined)
-        return chatInteractively({ context, opening, resume, terminal: terminal(), terminals, io }, signal);
+        return chatInteractively(
+          { context, opening, resume, terminal: terminal(), terminals, io, plain: io.plain === true || input.options['plain'] === true },
+          signal,
+        );
       if (!io.quiet) for (const note of opening.notes) io.error(note);
       return chatThroughPipe(
         {

@@ -1,8 +1,11 @@
-import type { ExtensionContext, TurnEvent, TurnInfo } from 'pith';
+import type { ExtensionContext, TurnEvent, TurnInfo, TurnRequest } from 'pith';
 import { ulid } from 'ulid';
 
 /** What of the context a conversation needs. */
-export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'dataDirectory' | 'logger'>;
+export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'config' | 'dataDirectory' | 'logger'>;
+
+/** A message, and what goes with it. */
+export type Sent = Required<Pick<TurnRequest, 'input' | 'attachments'>>;
 
 /** One person's talk: with whom, in which thread, by which model. */
 export class Conversation {
@@ -23,11 +26,11 @@ export class Conversation {
   }
 
   /** One turn; never throws. null continues the one that was interrupted. */
-  say(text: string | null, signal: AbortSignal): AsyncIterable<TurnEvent> {
+  say(text: string | Sent | null, signal: AbortSignal): AsyncIterable<TurnEvent> {
     this.begun = true;
     const { agentId: agent, threadId, model } = this;
     const policy = model === null ? undefined : { model };
-    const words = text === null ? { resume: true } : { input: text };
+    const words = text === null ? { resume: true } : typeof text === 'string' ? { input: text } : text;
     return this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal);
   }
 

@@ -1,7 +1,7 @@
 import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
-import type { ChatContext, Conversation } from './conversation.ts';
+import type { ChatContext, Conversation, Sent } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -35,7 +35,9 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
     const isCommand = chat.commands !== false && slash.covers(line);
     let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
     const message = isCommand ? outbox.take() : line;
-    if (message !== null && !slash.left && !signal.aborted) done = Math.max(done, await turn(conversation, message, view, signal));
+    const attachments = isCommand ? slash.takeAttachments() : [];
+    const sent = message === null || attachments.length === 0 ? message : { input: message, attachments };
+    if (message !== null && !slash.left && !signal.aborted) done = Math.max(done, await turn(conversation, sent, view, signal));
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;
   }
@@ -44,7 +46,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
 
 async function turn(
   conversation: Conversation,
-  text: string | null,
+  text: string | Sent | null,
   view: { show(event: TurnEvent): void },
   signal: AbortSignal,
 ): Promise<number> {
