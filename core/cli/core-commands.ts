@@ -36,7 +36,9 @@ export type CoreCommand =
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
 const TEXT: CommandOption = { name: 'text', type: 'string', description: "The user's message", default: '' };
 const ID = (description: string) => ({ name: 'id', description, required: true });
-const QUESTION = ID('The question, as approvals list names it');
+const QUESTION = { name: 'question', description: 'Its number or id, as approvals lists it', required: true };
+const ALL_LINES: CommandOption = { name: 'all', type: 'boolean', description: 'Everything, however long' };
+const LINES: CommandOption = { name: 'lines', type: 'number', description: 'How many lines to show', default: 40 };
 const NAME = { name: 'name', description: 'The name', required: true };
 const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
 const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
@@ -175,23 +177,19 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).compactThread,
   },
   {
-    path: 'approvals list',
-    description: 'List the open questions of tools that wait for approval',
-    load: async () => (await import('./commands/approvals.ts')).listApprovals,
-  },
-  {
-    path: 'approvals show',
-    description: 'Show what a tool wants to do, with its exact arguments',
-    arguments: [QUESTION],
-    options: [{ name: 'all', type: 'boolean', description: 'Everything, however long' }],
-    load: async () => (await import('./commands/approvals.ts')).showApproval,
+    path: 'approvals',
+    description: 'List what tools ask before they act, or show one question',
+    arguments: [{ name: 'question', description: 'Its number or id' }],
+    options: [ALL_LINES, LINES, { name: 'wait', type: 'boolean', description: 'Wait until it is answered, here or elsewhere' }],
+    load: async () => (await import('./commands/approvals.ts')).approvals,
   },
   {
     path: 'approvals approve',
-    description: 'Let a tool do what it asks for, and go on with the conversation',
+    description: 'Allow what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
     options: [
       { name: 'always', type: 'boolean', description: 'Ask no more in this conversation for what the question says that always covers' },
+      { name: 'project', type: 'boolean', description: 'Ask no more for it in this project' },
     ],
     load: async () => (await import('./commands/approvals.ts')).approve,
   },
@@ -199,14 +197,41 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'approvals reject',
     description: 'Refuse what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
-    options: [{ name: 'reason', type: 'string', description: 'Why; the model sees it' }],
+    options: [{ name: 'reason', type: 'string', description: 'Why; the model reads it' }],
     load: async () => (await import('./commands/approvals.ts')).reject,
   },
   {
+    path: 'approvals list',
+    renamed: 'approvals',
+    description: 'List what tools ask before they act',
+    load: async () => (await import('./commands/approvals.ts')).listApprovals,
+  },
+  {
+    path: 'approvals show',
+    renamed: 'approvals <question>',
+    description: 'Show one question',
+    arguments: [QUESTION],
+    options: [ALL_LINES, LINES],
+    load: async () => (await import('./commands/approvals.ts')).showApproval,
+  },
+  {
     path: 'approvals wait',
+    renamed: 'approvals <question> --wait',
     description: 'Wait until a question is answered, here or elsewhere',
     arguments: [QUESTION],
     load: async () => (await import('./commands/approvals.ts')).waitForAnswer,
+  },
+  {
+    path: 'permissions',
+    description: 'List what you allowed always, in this project and in conversations',
+    load: async () => (await import('./commands/permissions.ts')).listPermissions,
+  },
+  {
+    path: 'permissions remove',
+    description: 'Take back what you allowed always; Pith asks again',
+    arguments: [{ name: 'number', description: 'Its number, as permissions lists it' }],
+    options: [{ name: 'all', type: 'boolean', description: 'All that permissions lists' }],
+    load: async () => (await import('./commands/permissions.ts')).removePermissions,
   },
   {
     path: 'model',

@@ -1,5 +1,3 @@
-import type { Question } from './approval.ts';
-
 /** What a person need not be asked any more. */
 export interface Permission {
   readonly scope: 'project' | 'conversation';
@@ -29,6 +27,10 @@ export interface ProjectPermissions {
 }
 
 /** Names what a permission covers: of two with the same one is enough. */
-export function permissionKey({ tool, always, source }: Pick<Question, 'tool' | 'always' | 'source'>): string {
+export function permissionKey({ tool, always, source }: {
+  readonly tool: string;
+  readonly always: string | null;
+  readonly source: string | null;
+}): string {
   return JSON.stringify([tool, always, source]);
 }

@@ -1,5 +1,6 @@
 import { PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { captureCommand } from '@pith/command-line';
+import { readAllowList } from './allow-list.ts';
 import type { ChatContext } from './conversation.ts';
 import { findCommands, findKernelCommands } from './found-commands.ts';
 import { chatInteractively } from './interactive.ts';
@@ -44,6 +45,14 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       },
       { name: 'lines', type: 'boolean', description: 'Take each line that is piped in as one message; slash commands too' },
       { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
+      { name: 'plan', type: 'boolean', description: 'Plan mode: only reading tools run, until you type /plan go' },
+      {
+        name: 'allow',
+        type: 'string',
+        multiple: true,
+        description: 'In scripts: allow what a tool would ask about, such as "shell:npm test" or "edit_file:src/"',
+      },
+      { name: 'yes', type: 'boolean', description: 'In scripts: answer yes to what --allow names, and to nothing else' },
     ],
     async run(given: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
       const message = givenMessage(given);
@@ -54,7 +63,13 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       if (input === null) return 0;
       const said = recipe ?? message;
       const isResumed = input.options['resume'] === true;
+      const allow = readAllowList(input);
+      if (isChat && allow.length > 0)
+        throw new PithError('usage', 'wrong use of --allow: a chat on a terminal asks you', {
+          cure: 'use it with -p, or answer a question with p',
+        });
       const opening = await openConversation(context, commands, input, signal);
+      opening.conversation.isPlanning = input.options['plan'] === true;
       if (isChat) return chatInteractively({ context, opening, resume: isResumed, terminal: terminal(), terminals, io }, signal);
       const note = (line: string) => (io.quiet ? undefined : io.error(line));
       opening.notes.forEach(note);
@@ -69,7 +84,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
                 if (signal.aborted) return { messages: [] };
                 throw error;
               });
-      const chat = { context, opening, resume: isResumed, ...messages, terminal: terminal(), io };
+      const chat = { context, opening, resume: isResumed, ...messages, terminal: terminal(), io, allow };
       return chatThroughPipe(recipe === null ? chat : { ...chat, commands: false }, signal);
     },
   };

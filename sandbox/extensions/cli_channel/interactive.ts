@@ -2,6 +2,7 @@ import pc from 'picocolors';
 import { messageOf, type CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
+import { answerOf } from './answer-words.ts';
 import { completeLine } from './query.ts';
 import type { ChatContext } from './conversation.ts';
 import { firstScreen, pastLines, problemLine } from './first-screen.ts';
@@ -105,7 +106,9 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   };
   const command = async (line: string, abort: AbortSignal) => {
     commanding = true;
-    await slash.run(line, slashIO(), abort).finally(() => (commanding = false));
+    const asked = questions.namedIn(line);
+    const run = asked === null ? slash.run(line, slashIO(), abort) : questions.askOne(asked, abort);
+    await run.finally(() => (commanding = false));
     const sent = outbox.take();
     if (sent !== null && !slash.left && !abort.aborted) {
       for (const said of pastLines([{ role: 'user', text: sent }], colour)) write(said);
@@ -119,6 +122,13 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     io: () => ({ ...slashIO(), print: (line) => write(hint(line)) }),
     dim: colour.dim,
     prompt: colour.yellow,
+    rows: () => terminal.output.rows ?? 0,
+    async slash(line, abort) {
+      if (!slash.covers(line)) return 'no command';
+      await slash.run(line, slashIO(), abort);
+      if (outbox.take() !== null) write(colour.dim('Nothing was sent: answer the question first'));
+      return slash.left ? 'left' : 'done';
+    },
   });
   /** The thread whose question the person left open. */
   let leftOpen: string | null = null;
@@ -135,6 +145,11 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       break;
     }
     write('');
+  };
+  /** A person who says go in plan mode may mean that it is over. */
+  const leavePlan = async (abort: AbortSignal) => {
+    const answer = await editor.choose(colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o '), 'yn', abort);
+    if (answer !== null && answerOf(answer) === 'y') conversation.isPlanning = false;
   };
   /** Asks what is open in the conversation, and goes on with it when that has been answered. */
   const catchUp = async (abort: AbortSignal) => {
@@ -154,11 +169,15 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     if (chat.resume) await run((abort) => say(null, abort));
     else if (conversation.begun) await run((abort) => catchUp(abort).catch(() => undefined)); // /approvals says why
     while (!slash.left && !signal.aborted) {
-      const line = await editor.next(colour.cyan('› '));
+      const line = await editor.next(colour.cyan(conversation.isPlanning ? 'plan › ' : '› '));
       if (line === null) break;
       if (line.trim() === '') continue;
       history.add(line);
-      await run((abort) => (slash.covers(line) ? command(line, abort) : say(line, abort)));
+      await run(async (abort) => {
+        if (slash.covers(line)) return command(line, abort);
+        if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim())) await leavePlan(abort);
+        return say(line, abort);
+      });
     }
   } finally {
     signal.removeEventListener('abort', leave);

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { answerOf } from './answer-words.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 
 export interface LineEditorOptions {
@@ -25,6 +26,10 @@ export class LineEditor {
   /** What is asked without showing the answer. */
   #hidden: string | null = null;
   #pasting = false;
+  /** Those that answer a question at once; '' where none does. */
+  #keys = '';
+  /** The last one that did, until the next line. */
+  #keyed = '';
   #pasted: string[] = [];
 
   constructor(private readonly options: LineEditorOptions) {
@@ -84,6 +89,15 @@ export class LineEditor {
     });
   }
 
+  /**
+   * As `ask`; while nothing has been typed, one key of `keys` answers at once with that key. What was being typed when the question came is a
+   * line that Enter ends, so that no key of it answers.
+   */
+  choose(prompt: string, keys: string, signal: AbortSignal): Promise<string | null> {
+    this.#keys = keys;
+    return this.ask(prompt, signal).finally(() => (this.#keys = ''));
+  }
+
   #wait(prompt: string, resolve: (line: string | null) => void): void {
     this.#muted = false;
     this.#lines.setPrompt(prompt);
@@ -105,7 +119,21 @@ export class LineEditor {
     if (key?.name === 'paste-start') this.#pasting = true;
     if (key?.name === 'paste-end') this.#pasting = false;
     if (key?.name === 'up') this.#stayAtOldest();
+    const { line } = this.#lines;
+    const isKey = this.#waiting !== null && !this.#pasting && this.#pasted.length === 0 && line.length === 1 && this.#keys.includes(line);
+    if (isKey) setImmediate(() => this.#chosen(line)); // not the first of several that came at once
   };
+
+  #chosen(key: string): void {
+    const waiting = this.#waiting;
+    if (waiting === null || this.#keys === '' || this.#lines.line !== key) return;
+    this.#takeLine(false);
+    this.options.terminal.output.write('\n');
+    this.#waiting = null;
+    this.#muted = true;
+    this.#keyed = key;
+    waiting(key);
+  }
 
   /** Node goes one step past the oldest line, to an empty one. */
   #stayAtOldest(): void {
@@ -114,6 +142,10 @@ export class LineEditor {
   }
 
   #line(line: string): void {
+    const word = this.#keyed + line;
+    const isRest = this.#keyed !== '' && (line === '' || answerOf(word) !== null);
+    this.#keyed = '';
+    if (isRest) return this.again(); // of the word whose first letter has answered already
     if (this.#hidden !== null) return this.#hiddenLine(line);
     if (this.#pasting) return void this.#pasted.push(line);
     if (line.endsWith('\\') && !line.endsWith('\\\\')) {

@@ -97,6 +97,22 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
       },
     },
     {
+      path: 'plan',
+      description: 'Turn plan mode on or off: in it only reading tools run; "go" ends it and carries out the plan',
+      arguments: [{ name: 'state', description: 'on, off or go; default: the other' }],
+      async run(input, io) {
+        const { state } = input.arguments;
+        if (state !== undefined && !['on', 'off', 'go'].includes(String(state)))
+          throw new PithError('usage', `plan mode can be 'on' or 'off', not '${String(state)}'`, {
+            cure: 'write: /plan, /plan off or /plan go',
+          });
+        conversation.isPlanning = state === undefined ? !conversation.isPlanning : state === 'on';
+        io.json({ plan: conversation.isPlanning });
+        io.print(conversation.isPlanning ? 'Plan mode: only reading tools run. /plan go carries out the plan' : 'Plan mode is off');
+        if (state === 'go') io.session?.send('Go ahead: carry out the plan.');
+      },
+    },
+    {
       path: 'quit',
       description: 'Leave (also Ctrl-D)',
       async run() {

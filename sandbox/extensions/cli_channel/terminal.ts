@@ -1,7 +1,7 @@
 /** The streams of a terminal, or their stand-ins in tests. */
 export interface Terminal {
   readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 }
 
 /** Raw streams, because a conversation edits lines and shows words as they come. */

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ApprovalQuestion, JsonValue, TurnEvent } from '../../../core/contract/index.ts';
-import { createSqliteApprovals } from '../../../core/agent/threads/sqlite-approvals.ts';
+import { createSqliteApprovals } from '../../../core/agent/index.ts';
 import { openPermissionsFile } from '../../../core/trust/index.ts';
 import { folderWith } from '../../places.ts';
 import { manualClock } from '../store/manual-clock.ts';
