@@ -123,4 +123,20 @@ describe('U7 U12 what is asked before a page is read', () => {
     expect(reason).toBe('awaiting_approval');
     expect(server.asked).toEqual(['GET /page']);
   });
+
+  it('"always" is for the other pages of that host, and for no other host', async () => {
+    const table = { '/a': ['text/plain', 'A'], '/b': ['text/plain', 'B'] } as const;
+    const [one, two] = [await webServer(pages(table)), await webServer(pages(table))];
+    const call = (url: string) => ({ calls: [{ name: 'web_fetch', input: { url } }] });
+    const model = scriptedModel([call(`${one.origin}/a`), call(`${one.origin}/b`), call(`${two.origin}/a`)]);
+    const pith = await kernelOf({ model, flags: { extensions: { web: { private_origins: [one.origin, two.origin] } } } });
+    expect((await pith.run('Find out')).reason).toBe('awaiting_approval');
+    const { approvals } = pith.kernel;
+    const [asked] = await approvals.list();
+    expect(asked).toMatchObject({ tool: 'web/web_fetch' });
+    await approvals.answer(asked!.id, { answer: 'always', by: 'ann' });
+    const { reason } = await pith.run('', { input: undefined, resume: true });
+    expect(reason).toBe('awaiting_approval');
+    expect([one.asked, two.asked]).toEqual([['GET /a', 'GET /b'], []]);
+  });
 });
