@@ -79,9 +79,9 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'context',
-    description: 'Show what the model would be sent, with tokens per part',
+    description: 'Show what the model would be sent: tokens per part, the text with --full',
     only: 'chat',
-    options: [TEXT],
+    options: [TEXT, { name: 'full', type: 'boolean', description: 'Also the whole text' }],
     load: async () => (await import('./commands/prompt.ts')).showContext,
   },
   {

@@ -17,7 +17,7 @@ export async function showPrompt(kernel: Kernel, input: CommandInput, io: Comman
   if (!io.quiet) printTokens(io, preview);
 }
 
-/** The same for the conversation that goes on. */
+/** The same for the conversation that goes on: how many tokens each part takes, and with --full the text too. */
 export async function showContext(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   if (!io.session)
     throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', {
@@ -26,8 +26,9 @@ export async function showContext(kernel: Kernel, input: CommandInput, io: Comma
   const { agentId: agent, threadId } = io.session;
   const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL });
   io.json(jsonOf(preview));
-  printParts(io, preview);
+  if (input.options['full'] === true) printParts(io, preview);
   printTokens(io, preview);
+  if (input.options['full'] !== true && !io.quiet) io.print(colours(io).dim('\nThe whole text: /context --full'));
 }
 
 function printParts(io: CommandIO, preview: PromptPreview): void {

@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { type Column, renderTable } from '@pith/command-line';
+import { type Column, localTime, renderTable } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 
@@ -55,7 +55,7 @@ export async function agreed(question: string, cure: string, input: CommandInput
   throw new PithError('usage', 'Pith cannot ask here, because this is no terminal', { cure });
 }
 
-/** To the minute. */
+/** To the minute, where the person is. */
 export function timeOf(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return localTime(at, Date.now());
 }

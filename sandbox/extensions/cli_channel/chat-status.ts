@@ -1,4 +1,4 @@
-import { defineTopic, type Command, type TurnEvent } from 'pith';
+import type { Command, TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { list, query } from './query.ts';
 import { statusText, ThreadUsage, type Prices } from './status-line.ts';
@@ -11,9 +11,6 @@ export interface StatusOptions {
   /** Something in the line is different now. */
   readonly changed: () => void;
 }
-
-/** Published by the extension of tasks, where there is one. */
-const TASK_CHANGED = defineTopic('task.changed', { durable: true });
 
 /** What stands below the prompt. */
 export class ChatStatus {
@@ -36,9 +33,8 @@ export class ChatStatus {
     const refresh = () => this.refresh();
     const { events } = context;
     this.#offs = [
-      events.handle(TASK_CHANGED, refresh),
-      events.handle('approval.requested', refresh),
-      events.handle('approval.answered', refresh),
+      events.handle('turn.started', refresh), // of a task, too
+      events.handle('turn.ended', refresh),
     ];
   }
 

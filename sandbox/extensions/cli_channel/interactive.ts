@@ -104,6 +104,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const show = (message: string) => {
     pending.push(noticeBlock(hint(message), colour.yellow('●'), { colour: io.colour, columns: widthOf(terminal) }));
     if (turn === null) tell(); // else it waits until the answer pauses
+    status?.refresh();
   };
   const surface = {
     write: (part: string) => editor.write(part),

@@ -4,7 +4,8 @@ import type { Given } from './given.ts';
 import type { Recipe } from './recipe.ts';
 
 /** The message. Throws `usage` that names everything that is missing, or what the recipe does not take. */
-export function fill(recipe: Recipe, { pairs, text }: Given): string {
+export function fill(recipe: Recipe, given: Given): string {
+  const { pairs, text } = withFirstWord(recipe, given);
   const values = new Map<string, string>();
   const names = recipe.arguments.map(({ name }) => name);
   const unknown = pairs.map(([name]) => name).filter((name) => !names.includes(name));
@@ -31,6 +32,14 @@ export function fill(recipe: Recipe, { pairs, text }: Given): string {
   }
   if (missing.length > 0) throw wrong(recipe, `${listed(missing)} ${missing.length === 1 ? 'is' : 'are'} missing`);
   return render(recipe.body, values);
+}
+
+/** `/review main.ts` means its first argument, where that has no default, is not the free text, and nothing is given by name. */
+function withFirstWord({ arguments: args, freeText }: Recipe, given: Given): Given {
+  const [argument] = args;
+  if (given.pairs.length > 0 || argument === undefined || argument.default !== null || argument.name === freeText) return given;
+  const [, word = '', rest = ''] = /^(\S+)\s*([^]*)$/u.exec(given.text) ?? [];
+  return word === '' || (rest !== '' && freeText === null) ? given : { pairs: [[argument.name, word]], text: rest };
 }
 
 /** `/review path=… [focus=…] text…`: how it is said in a chat. */

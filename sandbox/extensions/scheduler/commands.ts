@@ -1,4 +1,5 @@
 import type { Command } from 'pith';
+import { localTime } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { scheduleView, type Schedule } from './schedule.ts';
 
@@ -29,7 +30,7 @@ export function scheduleCommands(desk: Desk): readonly Command[] {
 }
 
 function lineOf({ id, agentId, message, cron, timeZone, nextAt, last }: Schedule): string {
-  const next = nextAt === null ? 'runs now' : new Date(nextAt).toISOString().slice(0, 16).replace('T', ' ');
+  const next = nextAt === null ? 'runs now' : localTime(nextAt);
   const when = cron === null ? next : `${next} (${cron}, ${timeZone})`;
   return `${id}  ${when}  ${agentId}  ${shortened(message)}${last === null ? '' : `  [last: ${last.reason}]`}`;
 }

@@ -10,7 +10,7 @@ import {
   PithError,
 } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
-import { renderTable, widthOf } from '@pith/command-line';
+import { localTime, renderTable, widthOf } from '@pith/command-line';
 import { SkillLibrary } from 'pith/skill_registry';
 import { type Database, hasTables, type Ledger } from './ledger.ts';
 
@@ -120,7 +120,7 @@ const COLUMNS = [
   { title: 'RESOURCES', value: ([, { resources }]: readonly [string, Usage]) => number(resources) },
   { title: 'SCRIPTS', value: ([, { scripts }]: readonly [string, Usage]) => number(scripts) },
   { title: 'DROPPED', value: ([, { dropped }]: readonly [string, Usage]) => number(dropped) },
-  { title: 'LAST USED', value: ([, { lastUsed }]: readonly [string, Usage]) => (lastUsed === null ? '' : timeOf(lastUsed)) },
+  { title: 'LAST USED', value: ([, { lastUsed }]: readonly [string, Usage]) => (lastUsed === null ? '' : localTime(lastUsed)) },
   { title: 'LOADED BY', value: ([, one]: readonly [string, Usage]) => howText(one) },
 ];
 
@@ -135,7 +135,7 @@ function printOne(
   io.print(`suggested ${times(one.suggested)}, loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);
   io.print(`resources read ${times(one.resources)}, scripts run ${times(one.scripts)}, dropped at compaction ${times(one.dropped)}`);
   const columns = [
-    { title: 'TIME', value: ({ at }: SkillUse) => timeOf(at) },
+    { title: 'TIME', value: ({ at }: SkillUse) => localTime(at) },
     { title: 'AGENT', value: ({ agent }: SkillUse) => agent },
     { title: 'THREAD', value: ({ thread }: SkillUse) => thread },
     { title: 'WHAT', value: useText },
@@ -227,7 +227,7 @@ export async function usesOf(
 ): Promise<{ readonly lines: readonly string[]; readonly json: JsonValue }> {
   const filter = { since: clock.now() - DEFAULT_DAYS * DAY_MS, ...(agent === null ? {} : { agent: agent.id }) };
   const uses = await recentUses(database, skillId, filter, EXPLAINED);
-  const lines = uses.map((use) => `used ${timeOf(use.at)} by ${use.agent}: ${useText(use)}`);
+  const lines = uses.map((use) => `used ${localTime(use.at)} by ${use.agent}: ${useText(use)}`);
   return { json: uses.map(useJson), lines: lines.length === 0 ? [`not used in the last ${DEFAULT_DAYS} days`] : lines };
 }
 
@@ -256,10 +256,6 @@ function useText({ state, how, sha256, path, exit }: SkillUse): string {
 
 function emptyUsage(): Usage {
   return { suggested: 0, loaded: {}, resources: 0, scripts: 0, dropped: 0, lastUsed: null };
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
 }
 
 function countsOf({ lastUsed, ...counts }: Usage) {

@@ -48,11 +48,17 @@ const SHOWN = 1_000;
 function noticeOf(task: Task): string | null {
   const { id, goal, state, result, error, question } = task;
   const about = `Task ${id} (${cut(goal, 60)})`;
-  if (state === 'done') return `${about} is done: ${cut(result ?? '', SHOWN)}`;
+  if (state === 'done') return `${about} is done:\n\n${beginning(result ?? '')}`;
   if (state === 'failed')
     return `${about} has failed: ${error?.message ?? ''}; see: pith tasks show ${id}, try again: pith tasks retry ${id}`;
   // A tool call that waits for approval is asked by the kernel itself.
   if (state === 'human_review' && !awaitsApproval(task))
     return `${about} asks: ${question}; answer: pith tasks review ${id} "<your answer>"`;
   return null;
+}
+
+/** With its lines: a person reads it as Markdown. */
+function beginning(result: string): string {
+  const text = result.trim();
+  return text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text;
 }

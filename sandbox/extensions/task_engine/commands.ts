@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
-import { captureCommand, renderTable, widthOf } from '@pith/command-line';
 import { WorkProvider, type RunningWork } from './contract.ts';
+import { captureCommand, localTime, renderTable, widthOf } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -214,7 +214,7 @@ function taskText(task: Task, subtasks: readonly Task[], changes: readonly TaskC
     ...line('After', after.join(', ')),
     ...line('Subtasks', subtasks.map((each) => `${each.id} (${each.state})`).join(', ')),
     ...line('Thread', `pith threads show ${threadOf(id)}`),
-    ...line('History', changes.map((change) => `${clockTime(change.at)} ${change.state}`).join(', ')),
+    ...line('History', changes.map((change) => `${localTime(change.at, changes.at(-1)?.at)} ${change.state}`).join(', ')),
     ...(state === 'human_review' && question !== null
       ? ['', `It asks: ${question}`, `Answer:  pith tasks review ${id} "<your answer>"`]
       : []),
@@ -228,8 +228,4 @@ function ago(ms: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
-}
-
-function clockTime(at: number): string {
-  return new Date(at).toISOString().slice(11, 19);
 }

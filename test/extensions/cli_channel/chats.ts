@@ -206,7 +206,8 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     written: () => written,
     type: (text) => void input.write(text),
     sees: (text) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        void done.catch(reject);
         const look = () => {
           const at = written.indexOf(text, seen);
           if (at < 0) return;

@@ -262,7 +262,7 @@ describe('a pipe', () => {
 describe('slash commands', () => {
   it('K47 are all there, listed by /help from their definitions', async () => {
     chat = await scriptedChat([says('ok')]);
-    const { out } = await pipe(chat, ['-p', '/help']);
+    const { out } = await pipe(chat, ['-p', '/help all']);
     for (const name of [
       'help',
       'agents list',

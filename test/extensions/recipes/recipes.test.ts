@@ -141,7 +141,7 @@ describe('recipe files', () => {
   it('S92 a command of that name wins; -r still reaches the recipe', async () => {
     const mine = (text: string) => `---\ndescription: d\n---\n${text}`;
     const { chat, said } = await chatting({ 'recipes/skills.md': mine('Mine'), 'recipes/help.md': mine('Help') });
-    expect((await pipe(chat, [], { lines: ['/skills', '/help'] })).out).toMatch(/code-review[^]*\n {2}\/agent/);
+    expect((await pipe(chat, [], { lines: ['/skills', '/help all'] })).out).toMatch(/code-review[^]*\n {2}\/agent/);
     expect(await pipe(chat, ['-r', 'skills'])).toMatchObject({ code: 0 });
     expect(said()).toEqual(['Mine']);
   });

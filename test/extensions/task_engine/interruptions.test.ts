@@ -76,7 +76,7 @@ describe('tasks that are held up', () => {
       .poll(() => kernel.notices())
       .toEqual([
         `Task ${id} (parent) asks: Shall I go on?; answer: pith tasks review ${id} "<your answer>"`,
-        `Task ${id} (parent) is done: all of it is done`,
+        `Task ${id} (parent) is done:\n\nall of it is done`,
       ]);
   });
 });
