@@ -90,7 +90,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     error: (text) => write(colour.red(printable(text))),
     columns: widthOf(terminal),
     ask: (question, { choices, secret } = {}) =>
-      secret ? editor.ask(`${printable(question)} `, turn?.signal ?? signal, true) : askAgain(editor, printable(question), choices),
+      secret ? editor.ask(`${printable(question)} `, turn?.signal ?? signal, true) : askAgain({ editor, say: (line) => write(colour.dim(line)) }, printable(question), choices),
     session: outbox.session(conversation),
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {
@@ -190,10 +190,19 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   return signal.aborted ? 130 : 0;
 }
 
-/** Until the answer is one of the choices; null when the input ends. */
-async function askAgain(editor: LineEditor, question: string, choices?: readonly string[]): Promise<string | null> {
+/** Until the answer is one of the choices, or is the only one to begin so; null when the input ends. */
+async function askAgain(
+  { editor, say }: { readonly editor: LineEditor; say(line: string): void },
+  question: string,
+  choices?: readonly string[],
+): Promise<string | null> {
   for (;;) {
     const answer = await editor.next(choices ? `${question} [${choices.join('/')}] ` : `${question} `);
-    if (answer === null || !choices || choices.includes(answer.trim())) return answer?.trim() ?? null;
+    if (answer === null || !choices) return answer?.trim() ?? null;
+    const wanted = answer.trim().toLowerCase();
+    const begun = choices.filter((choice) => wanted !== '' && choice.toLowerCase().startsWith(wanted));
+    const chosen = choices.find((choice) => choice.toLowerCase() === wanted) ?? (begun.length === 1 ? begun[0] : undefined);
+    if (chosen !== undefined) return chosen;
+    say(`That is no answer: type ${choices.join(' or ')}`);
   }
 }
