@@ -48,7 +48,7 @@ describe('approvals from any terminal', () => {
       covers: 'every call of kv_set',
       expiresAt: expect.any(Number),
       ships: true,
-      answers: ['once', 'always', 'project', 'no'],
+      answers: ['once', 'always', 'no'], // the home folder is no project
     });
     const shown = await pith('approvals', '1');
     expect(shown.out).toMatch(/run kv_set of kv\n.*value: "blue"\n  always covers: every call of kv_set\n  question 1 \(/su);

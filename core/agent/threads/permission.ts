@@ -27,7 +27,11 @@ export interface ProjectPermissions {
 }
 
 /** Names what a permission covers: of two with the same one is enough. */
-export function permissionKey({ tool, always, source }: {
+export function permissionKey({
+  tool,
+  always,
+  source,
+}: {
   readonly tool: string;
   readonly always: string | null;
   readonly source: string | null;

@@ -90,7 +90,9 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     error: (text) => write(colour.red(printable(text))),
     columns: widthOf(terminal),
     ask: (question, { choices, secret } = {}) =>
-      secret ? editor.ask(`${printable(question)} `, turn?.signal ?? signal, true) : askAgain({ editor, say: (line) => write(colour.dim(line)) }, printable(question), choices),
+      secret
+        ? editor.ask(`${printable(question)} `, turn?.signal ?? signal, true)
+        : askAgain({ editor, say: (line) => write(colour.dim(line)) }, printable(question), choices),
     session: outbox.session(conversation),
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {

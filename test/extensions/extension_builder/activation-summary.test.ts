@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { activationSummary, answered, enforcedText, summaryText } from '../../../sandbox/extensions/extension_builder/activation-summary.ts';
+import {
+  activationSummary,
+  answered,
+  enforcedText,
+  summaryText,
+} from '../../../sandbox/extensions/extension_builder/activation-summary.ts';
 
 const MANIFEST = `id: it
 entrypoint: entry.ts

@@ -64,9 +64,7 @@ describe('the tools of the builder', () => {
     expect(question).toMatchObject({
       once: true,
       summary: 'activate the new extension city_time',
-      text: expect.stringMatching(
-        /uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,
-      ),
+      text: expect.stringMatching(/uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/),
     });
     await made.stage('city_time', { 'main.ts': toolSource("return 'other';") });
     expect(await asks({ id: 'city_time', digest })).toMatchObject({

@@ -140,7 +140,8 @@ function activate(builder: Builder): Tool {
         const text = summaryText(summary, input.give_to, missing === null);
         return {
           summary: `${before === null ? 'activate the new extension' : 'replace the extension'} ${input.id}`,
-          text: missing === null ? text : `It will run not sandboxed on this system, as you, with your files and network: ${missing}\n${text}`,
+          text:
+            missing === null ? text : `It will run not sandboxed on this system, as you, with your files and network: ${missing}\n${text}`,
           enforced: enforcedText(summary, missing === null),
           subject: subjectOf(before, sources, input.give_to),
         };
