@@ -205,7 +205,7 @@ export function unknownApproval(id: string, open: readonly Approval[]): PithErro
   const ids = open.map((each) => each.id);
   return new PithError('approval_unknown', `there is no question '${id}'`, {
     where: id,
-    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals list`,
+    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
   });
 }
 
@@ -224,7 +224,7 @@ export function onceOnly({ id, tool, always }: Approval): PithError {
 export function answeredBefore(approval: Approval): PithError {
   return new PithError('approval_answered', `the question '${approval.id}' is no longer open: ${saidOf(approval)}`, {
     where: approval.id,
-    cure: 'see: pith approvals list',
+    cure: 'see: pith approvals',
   });
 }
 

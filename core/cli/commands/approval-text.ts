@@ -110,7 +110,7 @@ function valueLines(name: string, value: JsonValue): readonly string[] {
   return [`${name}: ${printableLine(JSON.stringify(value) ?? 'null')}`];
 }
 
-/** DESIGN's shape of `approvals list --json`. */
+/** DESIGN's shape of `approvals --json`. */
 export function approvalJson(approval: Approval) {
   const { number, key, expiresAt } = approval;
   return { number, ...shownQuestion(approval), ...(key === null ? {} : { key }), expiresAt };
