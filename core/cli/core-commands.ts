@@ -110,6 +110,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'extensions show',
     description: 'Show what an extension declares and how it is',
     arguments: [ID('The extension')],
+    options: [{ name: 'source', type: 'boolean', description: 'Print the files that it is made of' }],
     load: async () => (await import('./commands/extensions.ts')).showExtension,
   },
   {
@@ -260,12 +261,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'trust',
     first: 12,
-    description: 'Show what a sandbox brings, and trust it; or list what is trusted',
+    description: 'Show what a sandbox or project brings, and trust it; or list what is trusted',
     arguments: [DIR],
     options: [
       YES,
       { name: 'state', type: 'boolean', description: 'Also use the state in its data folder: it is mine' },
-      { name: 'list', type: 'boolean', description: 'List the sandboxes that you have trusted or refused' },
+      { name: 'list', type: 'boolean', description: 'List the folders that you have trusted or refused' },
     ],
     only: 'command line',
     needs: 'target',
@@ -273,7 +274,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'untrust',
-    description: 'Stop trusting a sandbox; Pith then uses nothing from it',
+    description: 'Stop trusting a sandbox or project; Pith then uses nothing from it',
     arguments: [DIR],
     only: 'command line',
     needs: 'target',

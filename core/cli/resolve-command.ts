@@ -62,9 +62,12 @@ export async function isMessage(words: readonly string[], source: CommandSource)
   if (first.startsWith('-') || first.trim() === '') return false;
   const paths = [...LINE_COMMANDS, ...source.providers.commands.declared(), ...withheldBy(source)].map(({ path }) => path);
   const names = new Set([...paths.map((path) => path.split(' ', 1)[0] ?? path), HELP]);
-  const { nearest } = await import('@pith/plain-text');
-  return nearest(first, names, 1).length === 0;
+  const { slipsOf } = await import('@pith/plain-text');
+  return !names.has(first) && slipsOf(first, names, MOST_WRONG).length === 0;
 }
+
+/** Letters. */
+const MOST_WRONG = 2;
 
 /** The first word of a line that asks for help. */
 export const HELP = 'help';

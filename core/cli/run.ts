@@ -60,7 +60,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   try {
     const common = takeCommonOptions(options.argv);
     const { json, quiet, words } = common;
-    const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), workingDirectory: cwd });
+    const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), dumb: env['TERM'] === 'dumb', workingDirectory: cwd });
     if (common.version) return printVersion(stdio);
     const named = once((): NamedTarget => ({
       ...locateTarget(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),

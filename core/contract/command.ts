@@ -43,6 +43,8 @@ export interface CommandIO {
   readonly quiet: boolean;
   readonly colour: boolean;
   readonly columns: number;
+  /** True: the terminal cannot move its cursor, or somebody listens to it, so that nothing is drawn twice. */
+  readonly plain?: boolean;
   /** The folder that the person is in, absolute: what relative paths in arguments start from. The process's own may be another. */
   readonly workingDirectory: string;
   /** The conversation a slash command was typed in. */

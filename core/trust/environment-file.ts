@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { printable } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 
 /** The `.env` of a project that a person trusts: values of secrets, and nothing else. */
@@ -17,7 +18,7 @@ export function openEnvironmentFile(file: string): EnvironmentFile {
   const values = (): ReadonlyMap<string, string> => {
     try {
       const stamp = folder.stamp(name);
-      if (stamp !== known.stamp) known = { stamp, values: parseEnvironment(folder.read(name, MOST_BYTES)?.toString('utf8') ?? '') };
+      if (stamp !== known.stamp) known = { stamp, values: parse(folder.read(name, MOST_BYTES)) };
       return known.values;
     } catch {
       return new Map(); // it cannot be read safely, so nothing is read from it
@@ -34,13 +35,14 @@ export function openEnvironmentFile(file: string): EnvironmentFile {
 const NAME = /^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)$/u;
 
 /** One `NAME=value` a line, the value as it is or in quotes. Nothing is put in for `$NAME`, and a line of another kind says nothing. */
-export function parseEnvironment(text: string): ReadonlyMap<string, string> {
+function parse(bytes: Uint8Array | null): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const line of text.replace(/^\uFEFF/u, '').split(/\r\n|\n|\r/u)) {
+  const text = new TextDecoder().decode(bytes ?? new Uint8Array()); // without a mark of its byte order
+  for (const line of text.split(/\r\n|\n|\r/u)) {
     const [, name, given = ''] = NAME.exec(line.trim()) ?? [];
     if (name === undefined) continue;
     const value = valueOf(given);
-    if (value !== null && !/\p{Cc}/u.test(value.replaceAll(/[\n\r\t]/gu, ''))) found.set(name, value);
+    if (value !== null && printable(value) === value) found.set(name, value); // what nobody sees is no key
   }
   return found;
 }
@@ -52,7 +54,7 @@ function valueOf(given: string): string | null {
   const end = given.indexOf(quote, 1);
   if (end < 0 || !/^[ \t]*(?:#.*)?$/u.test(given.slice(end + 1))) return null;
   const inside = given.slice(1, end);
-  return quote === '"' ? inside.replaceAll(/\\([nrt])/gu, (_, letter: string) => ({ n: '\n', r: '\r', t: '\t' })[letter] ?? '') : inside;
+  return quote === '"' ? inside.replaceAll(/\\([nt])/gu, (_, letter: string) => (letter === 'n' ? '\n' : '\t')) : inside;
 }
 
 function isAddress(name: string, value: string): boolean {

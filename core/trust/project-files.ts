@@ -3,12 +3,12 @@ import path from 'node:path';
 import { whyForeign } from './foreign-owner.ts';
 
 /** Where a project says how agents work in it, best first. */
-export const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
+const INSTRUCTION_FILES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
 
 const OF_PITH_ITSELF: readonly string[] = [...INSTRUCTION_FILES, '.mcp.json', '.env'];
 
 /** Of a project that a person trusts: what Pith, its skills and its agents may take from it. */
-export const PROJECT_FILES: readonly string[] = [
+const PROJECT_FILES: readonly string[] = [
   ...OF_PITH_ITSELF,
   'skills',
   ...['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'].map((folder) => `${folder}/skills`),
@@ -34,13 +34,14 @@ export function gitRootOf(folder: string): string | null {
   }
 }
 
+/** None above a folder that is somebody else's: what lies there, and above it, may be anybody's. */
 function foldersAbove(project: string): readonly string[] {
   const root = gitRootOf(project);
   const found: string[] = [];
-  for (let at = project; root !== null && at !== root;) {
+  if (root === null) return found;
+  for (let at = project; at !== root; found.push(at)) {
     at = path.dirname(at);
-    if (isForeign(at)) break; // what lies there, and above it, may be anybody's
-    found.push(at);
+    if (isForeign(at)) break;
   }
   return found;
 }

@@ -1,5 +1,4 @@
-import { displayWidth } from '@pith/plain-text';
-import { breakPainted, clipPainted } from './rows.ts';
+import { breakPainted, clipPainted, widthOf } from './rows.ts';
 
 /** What stands below everything that was printed. No row is longer than the columns it was made for. */
 export interface AreaFrame {
@@ -130,9 +129,4 @@ const RESET = '\u001b[0m';
 
 function upAndTo(rows: number, column: number): string {
   return `${rows > 0 ? `\u001b[${rows}A` : ''}\r${column > 0 ? `\u001b[${column}C` : ''}`;
-}
-
-function widthOf(row: string): number {
-  // oxlint-disable-next-line no-control-regex
-  return displayWidth(row.replaceAll(/\u001b\[[\d;]*m/gu, ''));
 }

@@ -1,4 +1,4 @@
-import { displayWidth, printable } from '@pith/plain-text';
+import { displayWidth, printable, wrapLines } from '@pith/plain-text';
 import type { EditedText } from './edited-text.ts';
 
 /** Colours and their ends. */
@@ -48,17 +48,13 @@ export interface LaidOut {
 
 /** A text that is typed, after its prompt: the rows it takes, and where the cursor stands. Further lines stand below the first one's text. */
 export function layOut(prompt: string, { text, cursor }: EditedText, columns: number): LaidOut {
-  const lead = displayWidth(
-    prompt
-      .split(PAINT)
-      .filter((_, index) => index % 2 === 0)
-      .join(''),
-  );
-  const indent = lead * 2 <= columns ? lead : 0;
-  const rows: string[] = [];
-  let row = prompt;
-  let width = lead;
-  let at = { row: 0, column: lead };
+  const rows = wrapLines(prompt.trimEnd(), columns)
+    .split('\n')
+    .flatMap((line) => breakPainted(line, columns));
+  let row = `${rows.pop() ?? ''}${/ *$/u.exec(prompt)?.[0] ?? ''}`;
+  let width = widthOf(row);
+  const indent = rows.length === 0 && width * 2 <= columns ? width : 0;
+  let at = { row: rows.length, column: width };
   const next = () => {
     rows.push(row);
     row = ' '.repeat(indent);
@@ -86,18 +82,14 @@ export function layOut(prompt: string, { text, cursor }: EditedText, columns: nu
   return { rows: [...rows, row], ...at };
 }
 
+/** Cells of a line, of which colours take none. */
+export function widthOf(painted: string): number {
+  const plain = painted.split(PAINT).filter((_, index) => index % 2 === 0);
+  return displayWidth(plain.join(''));
+}
+
 /** A text as it is left behind once it was sent: whole lines, which the terminal breaks. */
 export function sentLines(prompt: string, text: string): string {
-  const lead = displayWidth(
-    prompt
-      .split(PAINT)
-      .filter((_, index) => index % 2 === 0)
-      .join(''),
-  );
-  return (
-    prompt +
-    printable(text)
-      .split('\n')
-      .join(`\n${' '.repeat(lead)}`)
-  );
+  const lead = prompt.includes('\n') ? 0 : widthOf(prompt);
+  return prompt + printable(text).replaceAll('\n', `\n${' '.repeat(lead)}`);
 }

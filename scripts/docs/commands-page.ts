@@ -61,7 +61,14 @@ export async function commandsPage(root: string): Promise<string> {
   ];
   const switches = await switchesOf(root, extensions);
   const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].filter(isShown).sort(byPath);
-  const local = localCommands({ conversation: {} as never, found: [], all: async () => [], leave: () => undefined });
+  const local = localCommands({
+    conversation: {} as never,
+    agents: {} as never,
+    screen: null,
+    found: [],
+    all: async () => [],
+    leave: () => undefined,
+  });
   const names = new Set(local.map(({ path: name }) => name));
   const shared = [...CORE_COMMANDS.filter(({ only }) => only !== 'command line'), ...extensions.filter(({ slash }) => slash !== false)];
   const chat = [...local, ...shared.filter(({ path: name }) => !names.has(name))].filter(isShown).sort(byPath);

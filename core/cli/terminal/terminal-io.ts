@@ -17,6 +17,8 @@ export interface TerminalOptions {
   readonly quiet: boolean;
   /** NO_COLOR is set to something. */
   readonly noColour: boolean;
+  /** The terminal cannot move its cursor. */
+  readonly dumb?: boolean;
   /** Where the command was typed. */
   readonly workingDirectory: string;
 }
@@ -43,6 +45,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     quiet: options.quiet,
     workingDirectory: options.workingDirectory,
     colour,
+    plain: options.dumb === true,
     get columns() {
       return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0
     },

@@ -44,6 +44,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
         description: 'Choose a conversation from a list; with --thread, or without a terminal, continue what was interrupted',
       },
       { name: 'lines', type: 'boolean', description: 'Take each line that is piped in as one message; slash commands too' },
+      { name: 'plain', type: 'boolean', description: 'For screen readers: nothing is drawn twice, no colour' },
       { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
       { name: 'plan', type: 'boolean', description: 'Plan mode: only reading tools run, until you type /plan go' },
       {
@@ -70,7 +71,8 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
         });
       const opening = await openConversation(context, commands, input, signal);
       opening.conversation.isPlanning = input.options['plan'] === true;
-      if (isChat) return chatInteractively({ context, opening, resume: isResumed, terminal: terminal(), terminals, io }, signal);
+      const plain = io.plain === true || input.options['plain'] === true;
+      if (isChat) return chatInteractively({ context, opening, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
       const note = (line: string) => (io.quiet ? undefined : io.error(line));
       opening.notes.forEach(note);
       const { piped = null } = io;

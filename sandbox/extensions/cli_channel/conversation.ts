@@ -2,7 +2,7 @@ import type { ExtensionContext, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } f
 import { ulid } from 'ulid';
 
 /** What of the context a conversation needs. */
-export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'dataDirectory' | 'logger'>;
+export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'config' | 'dataDirectory' | 'logger'>;
 
 /** A message, and what goes with it. */
 export type Sent = Required<Pick<TurnRequest, 'input' | 'attachments'>>;

@@ -9,23 +9,19 @@ type Colours = ReturnType<typeof pc.createColors>;
 
 const LONGEST = 600;
 
-/** Who answers, by which model, how to leave; and how to connect a model where none is. */
+/** Who answers, by which model, how to leave; and how to connect a model where none is. `model`: what the model is called. */
 export async function firstScreen(
   conversation: Conversation,
   commands: readonly Command[],
   colour: Colours,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<{ readonly text: string; readonly model: string }> {
   const model = await modelOf(conversation, commands, signal);
-  const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help lists commands, Ctrl-D leaves`)}`;
-  return model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`;
+  const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help shows what you can do, Ctrl-D leaves`)}`;
+  return { text: model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`, model: model.text };
 }
 
-const CONNECT = [
-  'No model is connected, so answers come straight from the skills.',
-  'To connect one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or for another',
-  'server OPENAI_BASE_URL and PITH_MODEL=openai/<model>, and start again.',
-].join('\n');
+const CONNECT = 'No model is connected, so answers come straight from the skills. /setup connects one.';
 
 /** What an edit broke while the conversation goes on; `what`: whose it is. */
 export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {

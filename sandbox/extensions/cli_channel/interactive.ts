@@ -1,18 +1,25 @@
 import pc from 'picocolors';
-import { messageOf, type CommandIO } from 'pith';
+import { messageOf, SkillProvider, type ChannelMessage, type CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 import { answerOf } from './answer-words.ts';
-import { completeLine } from './query.ts';
-import type { ChatContext } from './conversation.ts';
+import { askPerson } from './ask-person.ts';
+import { ChatStatus } from './chat-status.ts';
+import { complete, suggestsAt } from './completion.ts';
+import type { ChatContext, Sent } from './conversation.ts';
+import { mentionedFiles } from './file-mentions.ts';
 import { firstScreen, pastLines, problemLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
-import { LineEditor } from './line-editor.ts';
+import { openEditor } from './line-editor.ts';
+import { noticeBlock } from './notice-block.ts';
 import type { Opening } from './opening.ts';
-import { Outbox, SlashCommands } from './slash-commands.ts';
+import { ProjectPaths } from './project-paths.ts';
+import { fields, list, query, text } from './query.ts';
 import { Questions } from './questions.ts';
+import { Outbox, SlashCommands } from './slash-commands.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
+import { TurnSteps } from './turn-steps.ts';
 import { TurnView } from './turn-view.ts';
 import { typedHints } from './typed-hints.ts';
 
@@ -23,60 +30,117 @@ export interface InteractiveChat {
   readonly terminal: Terminal;
   readonly terminals: Terminals;
   readonly io: CommandIO;
+  /** Nothing is drawn again, and nothing coloured. */
+  readonly plain?: boolean;
 }
 
-/** Talks until Ctrl-D, `/quit`, Ctrl-C twice or the end of the process is asked for. */
+/** Lines below the prompt while something is awaited: what it is, and ten of its output. */
+const LIVE_ROWS = 11;
+
+/** Talks until Ctrl-D, `/exit`, Ctrl-C twice or the end of the process is asked for. */
 export async function chatInteractively(chat: InteractiveChat, signal: AbortSignal): Promise<number> {
-  const { context, opening, terminal, terminals, io } = chat;
+  const { context, opening, terminal, terminals, plain = false } = chat;
+  const io = plain ? { ...chat.io, colour: false } : chat.io;
   const { conversation } = opening;
   const colour = pc.createColors(io.colour);
-  const write = (text: string) => void terminal.output.write(`${wrapLines(printablePainted(text), widthOf(terminal))}\n`);
-  const slash = new SlashCommands(context, conversation, (line) => terminal.output.write(`${line}\n`));
+  const write = (line: string) => editor.write(`${wrapLines(printablePainted(line), widthOf(terminal))}\n`);
+  const steps = new TurnSteps();
+  const slash = new SlashCommands(context, conversation, (line) => editor.write(`${line}\n`), {
+    clear: () => editor.clearScreen(),
+    steps: () => steps.all,
+  });
   const history = new HistoryFile(stateFolder(context.dataDirectory), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
+  const files = new ProjectPaths(io.workingDirectory, context.clock);
   const outbox = new Outbox();
   let paths: readonly string[] = [];
-  const hint = (text: string) => typedHints(text, paths);
-  const view = new TurnView({ terminal, clock: context.clock, colour: io.colour, quiet: io.quiet, hint, asks: true });
+  const hint = (line: string) => typedHints(line, paths);
+  let live: readonly string[] = [];
   let turn: AbortController | null = null;
+  let status: ChatStatus | null = null;
   let commanding = false;
   let warned = false;
 
-  const editor = new LineEditor({
-    terminal,
-    history: await history.load(),
-    complete: async (line) => completeLine(line, await slash.all(), signal),
-    interrupted(line) {
-      if (turn) return turn.abort(new DOMException('stopped by Ctrl-C', 'AbortError'));
-      if (line === '' && warned) return editor.close();
-      warned = line === '';
-      if (warned) write(colour.dim('\nCtrl-C again or Ctrl-D leaves'));
+  const stop = (key: string) => {
+    turn?.abort(new DOMException(`stopped by ${key}`, 'AbortError'));
+    editor.takeBack(); // what was queued was meant for another answer
+  };
+  const sources = {
+    commands: () => slash.all(),
+    skills: () => skillNames(context, conversation.agentId),
+    files: (abort: AbortSignal) => files.list(abort),
+  };
+  const editor = openEditor(
+    {
+      terminal,
+      history: await history.load(),
+      complete: (typed, cursor) => complete(typed, cursor, sources, signal),
+      suggests: suggestsAt,
+      isAnswer: (word) => answerOf(word) !== null,
+      interrupted(typed) {
+        if (turn) stop('Ctrl-C');
+        else if (typed === '' && warned) editor.close();
+        else {
+          warned = typed === '';
+          if (warned) write(colour.dim('Ctrl-C again or Ctrl-D leaves'));
+          return true;
+        }
+        return false;
+      },
+      escaped() {
+        if (turn) stop('Esc');
+      },
+      above: () => live,
+      below: (columns) => [status?.line(columns) ?? ''].filter((line) => line !== '').map(colour.dim),
+      dim: colour.dim,
+    },
+    plain,
+  );
+  const pending: string[] = [];
+  const tell = () => {
+    for (const block of pending.splice(0)) editor.write(`${block}\n`);
+  };
+  const show = (message: string) => {
+    pending.push(noticeBlock(hint(message), colour.yellow('●'), { colour: io.colour, columns: widthOf(terminal) }));
+    if (turn === null) tell(); // else it waits until the answer pauses
+  };
+  const surface = {
+    write: (part: string) => editor.write(part),
+    live(rows: readonly string[]) {
+      live = rows;
       editor.again();
     },
+    liveRows: plain ? 0 : LIVE_ROWS,
+  };
+  const view = new TurnView({
+    terminal,
+    clock: context.clock,
+    colour: io.colour,
+    quiet: io.quiet,
+    hint,
+    asks: true,
+    surface,
+    paused: tell,
   });
   const leave = () => {
     turn?.abort(signal.reason);
     editor.close();
   };
   signal.addEventListener('abort', leave, { once: true });
-  const pending: string[] = [];
-  const tell = () => {
-    for (const text of pending.splice(0)) write(colour.yellow(text));
-  };
-  const show = (text: string) => {
-    pending.push(text);
-    if (turn !== null) return; // it would tear the answer
-    write('');
-    tell();
-    editor.again();
-  };
   const closeTerminal = terminals.open({
     get threadId() {
       return conversation.threadId;
     },
-    show: ({ text }) => show(hint(printable(text).replaceAll('\n', '\n  '))), // indented, so that no line of it looks like one of Pith's
+    show: (message) => void numbered(message).then(show),
   });
+  /** With the number of the question in place of its id, by which people answer it. */
+  const numbered = async ({ text: said, approvalId }: ChannelMessage): Promise<string> => {
+    if (approvalId === undefined) return said;
+    const open = await query(await slash.all(), ['approvals', 'list'], signal).catch(() => null); // then its id says which it is
+    const at = list(open ?? []).findIndex((question) => text(fields(question)['id']) === approvalId);
+    return at < 0 ? said : said.replaceAll(approvalId, String(at + 1));
+  };
   const offFailures = context.events.handle('extension.failed', (failure) => {
     if (failure.phase === 'reload' && !commanding) show(problemLine(failure, failure.extensionId)); // a command says what it broke
   });
@@ -87,12 +151,10 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const slashIO = (): CommandIO => ({
     ...io,
     print: write,
-    error: (text) => write(colour.red(printable(text))),
+    error: (line) => write(colour.red(printable(line))),
     columns: widthOf(terminal),
     ask: (question, { choices, secret } = {}) =>
-      secret
-        ? editor.ask(`${printable(question)} `, turn?.signal ?? signal, true)
-        : askAgain({ editor, say: (line) => write(colour.dim(line)) }, printable(question), choices),
+      askPerson(editor, { question: printable(question), choices, secret, say: (line) => write(colour.dim(line)) }, turn?.signal ?? signal),
     session: outbox.session(conversation),
   });
   const run = async (work: (abort: AbortSignal) => Promise<unknown>): Promise<void> => {
@@ -106,6 +168,13 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       tell();
     }
   };
+  /** With the files that `typed` names, and what a command loaded. */
+  const send = async (input: string, typed: string, abort: AbortSignal) => {
+    const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
+    for (const { ok, text: line } of lines) write(`${ok ? colour.green('✓') : colour.yellow('!')} ${printable(line)}`);
+    const all = [...slash.takeAttachments(), ...attachments];
+    return say(all.length === 0 ? input : { input, attachments: all }, abort);
+  };
   const command = async (line: string, abort: AbortSignal) => {
     commanding = true;
     const asked = questions.namedIn(line);
@@ -114,8 +183,9 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     const sent = outbox.take();
     if (sent !== null && !slash.left && !abort.aborted) {
       for (const said of pastLines([{ role: 'user', text: sent }], colour)) write(said);
-      return say(sent, abort);
+      return send(sent, line, abort);
     }
+    status?.refresh();
     if (!slash.left && !abort.aborted) await catchUp(abort).catch(() => undefined); // /approvals says why
   };
   const questions = new Questions({
@@ -134,11 +204,13 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   });
   /** The thread whose question the person left open. */
   let leftOpen: string | null = null;
-  const say = async (text: string | null, abort: AbortSignal) => {
+  const say = async (words: string | Sent | null, abort: AbortSignal) => {
     leftOpen = null;
-    for (let words = text; ; words = null) {
+    for (let next = words; ; next = null) {
       let waits = false;
-      for await (const event of conversation.say(words, abort)) {
+      for await (const event of conversation.say(next, abort)) {
+        steps.observe(event);
+        status?.observe(event);
         view.show(event);
         waits = event.type === 'turn-end' && event.reason === 'awaiting_approval';
       }
@@ -164,7 +236,11 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   try {
     const commands = await slash.all();
     paths = commands.map(({ path }) => path);
-    write(await firstScreen(conversation, commands, colour, signal));
+    const first = await firstScreen(conversation, commands, colour, signal);
+    write(first.text);
+    const changed = () => editor.again();
+    if (!plain) status = new ChatStatus(context, { conversation, terminals, commands: () => slash.all(), changed }, first.model);
+    status?.refresh();
     if (!io.quiet && opening.notes.length > 0) write(colour.dim(`${opening.notes.join('\n')}\n`));
     for (const line of pastLines(opening.past, colour)) write(line);
     context.events.publish('channel.opened', { extensionId: context.id });
@@ -172,13 +248,13 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     else if (conversation.begun) await run((abort) => catchUp(abort).catch(() => undefined)); // /approvals says why
     while (!slash.left && !signal.aborted) {
       const line = await editor.next(colour.cyan(conversation.isPlanning ? 'plan › ' : '› '));
-      if (line === null) break;
+      if (line === null || /^\s*(?:exit|quit)\s*$/u.test(line)) break;
       if (line.trim() === '') continue;
       history.add(line);
       await run(async (abort) => {
         if (slash.covers(line)) return command(line, abort);
         if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim())) await leavePlan(abort);
-        return say(line, abort);
+        return send(line, line, abort);
       });
     }
   } finally {
@@ -186,25 +262,18 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     offFailures();
     offProblems();
     closeTerminal();
+    status?.close();
     editor.close();
   }
-  if (conversation.begun) write(colour.dim(`\nGo on later with: pith chat --thread ${conversation.threadId}`));
+  if (conversation.begun) write(colour.dim(`Go on later with: pith chat --thread ${conversation.threadId}`));
   return signal.aborted ? 130 : 0;
 }
 
-/** Until the answer is one of the choices, or is the only one to begin so; null when the input ends. */
-async function askAgain(
-  { editor, say }: { readonly editor: LineEditor; say(line: string): void },
-  question: string,
-  choices?: readonly string[],
-): Promise<string | null> {
-  for (;;) {
-    const answer = await editor.next(choices ? `${question} [${choices.join('/')}] ` : `${question} `);
-    if (answer === null || !choices) return answer?.trim() ?? null;
-    const wanted = answer.trim().toLowerCase();
-    const begun = choices.filter((choice) => wanted !== '' && choice.toLowerCase().startsWith(wanted));
-    const chosen = choices.find((choice) => choice.toLowerCase() === wanted) ?? (begun.length === 1 ? begun[0] : undefined);
-    if (chosen !== undefined) return chosen;
-    say(`That is no answer: type ${choices.join(' or ')}`);
+async function skillNames(context: ChatContext, agentId: string): Promise<readonly string[]> {
+  try {
+    const agent = await context.agents.find(agentId);
+    return (await Promise.all(context.find(SkillProvider).map((provider) => provider.readableSkills?.(agent) ?? []))).flat();
+  } catch {
+    return []; // a message says what is wrong with the agent
   }
 }

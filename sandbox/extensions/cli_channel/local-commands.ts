@@ -1,11 +1,23 @@
-import { PithError, type Command, type CommandIO } from 'pith';
-import { didYouMean, wrapLines } from '@pith/plain-text';
+import { PithError, type Command, type CommandIO, type ExtensionContext } from 'pith';
+import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
+import { helpScreen } from './help-screen.ts';
 import { readThread } from './opening.ts';
 import { fields, query, text } from './query.ts';
+import type { Step } from './turn-steps.ts';
+
+/** What commands do with the terminal of a conversation. */
+export interface ChatScreen {
+  clear(): void;
+  /** The steps of the last turn. */
+  steps(): readonly Step[];
+}
 
 export interface LocalScope {
   readonly conversation: Conversation;
+  readonly agents: Pick<ExtensionContext['agents'], 'find'>;
+  /** null where there is none. */
+  readonly screen: ChatScreen | null;
   /** Commands of the kernel and of extensions. */
   readonly found: readonly Command[];
   readonly all: () => Promise<readonly Command[]>;
@@ -13,16 +25,25 @@ export interface LocalScope {
 }
 
 /** What only a conversation can do. */
-export function localCommands({ conversation, found, all, leave }: LocalScope): readonly Command[] {
+export function localCommands({ conversation, agents, screen, found, all, leave }: LocalScope): readonly Command[] {
+  const leaving = (path: string): Command => ({
+    path,
+    description: 'Leave (also Ctrl-D)',
+    async run() {
+      leave();
+    },
+  });
   return [
     {
       path: 'help',
-      description: 'List what can be typed here',
-      arguments: [{ name: 'command', description: 'Only what begins with these words', variadic: true }],
+      description: 'Show what can be typed here',
+      arguments: [{ name: 'command', description: 'all for every command, or what begins with these words', variadic: true }],
       async run(input, io) {
         const words = [input.arguments['command'] ?? []].flat().join(' ').replace(/^\//u, '');
         const every = (await all()).filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
-        const commands = words === '' ? every : every.filter(({ path }) => path === words || path.startsWith(`${words} `));
+        if (words === '' && !io.wantsJson) return io.print(helpScreen(every, io.columns || 80));
+        const commands =
+          words === '' || words === 'all' ? every : every.filter(({ path }) => path === words || path.startsWith(`${words} `));
         if (commands.length === 0) {
           const paths = every.map(({ path }) => path);
           throw new PithError('command_unknown', `there is no '/${words}'${didYouMean(words, paths)}`, { cure: 'see /help' });
@@ -51,7 +72,7 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
         const id = input.arguments['id'];
         if (typeof id === 'string') {
           await query(found, ['agents', 'show', id], signal); // throws for an unknown one, with the nearest names
-          conversation.agentId = id;
+          conversation.agentId = (await agents.find(id)).id; // throws for one that cannot run, with the reason
         }
         io.json({ agent: conversation.agentId });
         io.print(`Talking with ${conversation.agentId}`);
@@ -113,13 +134,62 @@ export function localCommands({ conversation, found, all, leave }: LocalScope): 
       },
     },
     {
-      path: 'quit',
-      description: 'Leave (also Ctrl-D)',
-      async run() {
-        leave();
+      path: 'clear',
+      description: 'Clear the screen and begin a new conversation',
+      async run(_input, io) {
+        const { begun, threadId: before } = conversation;
+        conversation.startNew();
+        screen?.clear();
+        io.json({ thread: conversation.threadId });
+        if (begun) io.print(`New conversation (back to the last one: /thread ${before})`);
       },
     },
+    {
+      path: 'expand',
+      description: 'Show what went into the steps of the last answer, and what came out',
+      arguments: [{ name: 'step', description: 'Only the step of this number' }],
+      async run(input, io) {
+        const steps = screen?.steps() ?? [];
+        const wanted = input.arguments['step'];
+        const number = typeof wanted === 'string' ? Number(wanted) : null;
+        if (number !== null && steps[number - 1] === undefined)
+          throw new PithError('usage', `there is no step '${String(wanted)}'`, {
+            cure: steps.length === 0 ? 'the last answer had no steps' : `write a number from 1 to ${steps.length}`,
+          });
+        io.json(steps.map(({ name, input, ok, output }) => ({ name, input, ok, output })));
+        if (steps.length === 0) io.print('The last answer had no steps');
+        for (const [index, step] of steps.entries())
+          if (number === null || number === index + 1) io.print(stepText(step, index + 1, number === null));
+      },
+    },
+    leaving('exit'),
+    leaving('quit'),
   ];
+}
+
+/** Lines of one part; with one step alone all of them are shown. */
+const MOST_LINES = 20;
+
+function stepText({ name, line, ok, input, output, shown }: Step, number: number, isCut: boolean): string {
+  const mark = ok === null ? '…' : ok ? '✓' : '✗';
+  const part = (title: string, text: string) => {
+    const lines = printable(text).trimEnd().split('\n');
+    if (lines.length === 1) return lines[0] === '' ? [] : [`   ${title}: ${lines[0]}`];
+    const most = isCut ? MOST_LINES : lines.length;
+    const left = lines.length - most;
+    return [
+      `   ${title}:`,
+      ...lines.slice(0, most).map((each) => `     ${each}`),
+      ...(left > 0 ? [`     … ${left} more lines: /expand ${number}`] : []),
+    ];
+  };
+  const given = Object.entries(typeof input === 'object' && input !== null ? input : {});
+  return [
+    `${mark} ${number}. ${printableLine(line === name ? name : `${line} (${name})`)}`,
+    ...given.flatMap(([key, value]) => part(printableLine(key), typeof value === 'string' ? value : JSON.stringify(value))),
+    ...part('shown', shown === output ? '' : shown),
+    ...part('result', output),
+  ].join('\n');
 }
 
 function say(io: CommandIO, conversation: Conversation): void {

@@ -1,10 +1,15 @@
 import type { ChannelMessage, ChannelProvider, Command, CommandProvider, ContextProvider, ExtensionContext, TurnInfo } from 'pith';
 import { chatCommand } from './chat-command.ts';
+import { configSchema } from './config.ts';
 import { describeChannel } from './conversation.ts';
 import { Terminals } from './terminals.ts';
 
 /** The terminal as a channel: `pith chat`, what the model learns of it, and notices while it is open. */
 export default class CliChannel implements ContextProvider, CommandProvider, ChannelProvider {
+  static get config() {
+    return configSchema();
+  }
+
   readonly contextPriority = 0;
   readonly kinds = ['terminal'];
   readonly #terminals = new Terminals();
@@ -12,6 +17,7 @@ export default class CliChannel implements ContextProvider, CommandProvider, Cha
   constructor(private readonly context: ExtensionContext) {}
 
   async getContext(_prompt: string, turn: TurnInfo): Promise<string | null> {
+    this.#terminals.saw(turn);
     return describeChannel(turn);
   }
 

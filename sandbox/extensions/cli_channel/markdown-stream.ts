@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { displayWidth, PrintableStream } from '@pith/plain-text';
+import { displayWidth, PrintableStream, wrapLines } from '@pith/plain-text';
 import { inlineSpans, type Look, type Span } from './inline-markdown.ts';
 import { WordWrap } from './word-wrap.ts';
 
@@ -35,6 +35,11 @@ export class MarkdownStream {
       (span) => look(this.#kind === 'heading' ? { ...span, looks: ['bold', ...span.looks] } : span),
       () => Math.max(NARROWEST, Math.min(WIDEST, options.columns() - 1)),
     );
+  }
+
+  /** Nothing of a line is waiting or written: something else may be shown here. */
+  get isBetweenParagraphs(): boolean {
+    return this.#blank && this.#rest === '' && this.#kind === null && this.#fence === null && this.#table.length === 0;
   }
 
   feed(delta: string): void {
@@ -161,7 +166,7 @@ export class MarkdownStream {
   #flushTable(): void {
     if (this.#table.length === 0) return;
     const look = looks(this.options.colour);
-    this.write(renderMarkdownTable(this.#table.splice(0), look));
+    this.write(renderMarkdownTable(this.#table.splice(0), look, this.options.columns() - 1));
     this.#blank = false;
   }
 
@@ -188,13 +193,14 @@ function looks(colour: boolean): (span: Span) => string {
 }
 
 /** A table of pipes, aligned; each line ends with a line feed. Lines that make no table come out as they are. */
-function renderMarkdownTable(lines: readonly string[], paint: (span: Span) => string): string {
+function renderMarkdownTable(lines: readonly string[], paint: (span: Span) => string, columns: number): string {
   const rows = lines.map(cellsOf);
   const rule = rows[1];
   if (rule === undefined || !rule.every((cell) => /^:?-+:?$/u.test(cell))) return lines.map((line) => `${line}\n`).join('');
   const shown = rows.filter((_, index) => index !== 1).map((row) => row.map((cell) => inlineSpans(cell, true).spans));
   const count = Math.max(...shown.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, column) => Math.max(3, ...shown.map((row) => widthOf(row[column] ?? []))));
+  if (widths.reduce((sum, width) => sum + width + 2, -2) > columns) return renderRecords(shown, paint, columns);
   const out = shown.map((row, index) =>
     widths
       .map((width, column) => {
@@ -207,6 +213,22 @@ function renderMarkdownTable(lines: readonly string[], paint: (span: Span) => st
   );
   out.splice(1, 0, widths.map((width) => '─'.repeat(width)).join('  '));
   return out.map((line) => `${line}\n`).join('');
+}
+
+/** A table that is wider than its terminal: each cell in a line with its heading, rows one below the other. */
+function renderRecords(
+  [head = [], ...rows]: readonly (readonly (readonly Span[])[])[],
+  paint: (span: Span) => string,
+  columns: number,
+): string {
+  const painted = (spans: readonly Span[]) => spans.map(paint).join('');
+  const records = rows.map((row) =>
+    row
+      .map((cell, at) => `${painted((head[at] ?? []).map((span) => ({ ...span, looks: ['bold', ...span.looks] })))}: ${painted(cell)}`)
+      .map((line) => `${wrapLines(line, columns)}\n`)
+      .join(''),
+  );
+  return records.join('\n');
 }
 
 function cellsOf(line: string): readonly string[] {

@@ -44,9 +44,9 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
     let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
     const message = isCommand ? outbox.take() : line;
     if (message !== null && !slash.left && !signal.aborted) {
-      const sent = attachments.length === 0 ? message : { input: message, attachments };
+      const all = [...(isCommand ? slash.takeAttachments() : []), ...attachments];
       attachments = [];
-      done = Math.max(done, await turn(sent));
+      done = Math.max(done, await turn(all.length === 0 ? message : { input: message, attachments: all }));
     }
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;

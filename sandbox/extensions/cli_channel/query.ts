@@ -1,6 +1,5 @@
 import type { Command, JsonValue } from 'pith';
 import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
-import { printableLine } from '@pith/plain-text';
 
 /** Runs a command for what it prints as JSON; null when there is no such command. Rejects as the command does. */
 export async function query(commands: readonly Command[], words: readonly string[], signal: AbortSignal): Promise<JsonValue> {
@@ -24,22 +23,4 @@ export function list(value: JsonValue | undefined): readonly JsonValue[] {
 
 export function text(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-/** Commands after a slash, and ids after those that take one. The second value is the part that is completed. */
-export async function completeLine(
-  line: string,
-  commands: readonly Command[],
-  signal: AbortSignal,
-): Promise<readonly [readonly string[], string]> {
-  if (!line.startsWith('/')) return [[], line];
-  const offered = (words: readonly string[], part: string) => words.filter((word) => word.startsWith(part) && word === printableLine(word));
-  const argument = /^\/(agent|thread) (\S*)$/u.exec(line);
-  if (argument) {
-    const part = argument[2] ?? '';
-    const ids = list(await query(commands, [`${argument[1]}s`, 'list'], signal)).flatMap((row) => text(fields(row)['id']) ?? []);
-    return [offered(ids, part), part];
-  }
-  const paths = commands.map(({ path }) => `/${path}`);
-  return [offered(paths, line), line];
 }

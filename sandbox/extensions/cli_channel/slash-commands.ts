@@ -1,23 +1,33 @@
-import { codeOf, PithError, SkillProvider, type Command, type CommandInput, type CommandIO } from 'pith';
+import { codeOf, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { didYouMean, printableJson, splitWords } from '@pith/plain-text';
-import type { ChatContext, Conversation } from './conversation.ts';
+import type { ChatContext, Conversation, Sent } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';
-import { localCommands } from './local-commands.ts';
+import { localCommands, type ChatScreen } from './local-commands.ts';
+import { skillAttachment } from './skill-attachment.ts';
 import { typedHints } from './typed-hints.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
 export class SlashCommands {
   /** `/quit` was given. */
   left = false;
+  #attachments: Sent['attachments'] = [];
 
   constructor(
     private readonly context: ChatContext,
     private readonly conversation: Conversation,
     /** Writes a line as it is; default: as other lines are printed. */
     private readonly raw?: (line: string) => void,
+    private readonly screen: ChatScreen | null = null,
   ) {}
+
+  /** What goes with the message that the last command sent. */
+  takeAttachments(): Sent['attachments'] {
+    const attachments = this.#attachments;
+    this.#attachments = [];
+    return attachments;
+  }
 
   /** True for `/word …` and `/extension:word …`; a path such as `/etc/hosts` is a message. */
   covers(line: string): boolean {
@@ -39,23 +49,39 @@ export class SlashCommands {
       const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
       return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {
-      const message = codeOf(failure, '') === 'command_unknown' ? await this.skillFor(line, io) : null;
-      if (message === null) error(errorLine(failure));
-      else io.session?.send(message);
-      return message === null ? 1 : 0;
+      if (codeOf(failure, '') === 'command_unknown' && (await this.#loadSkill(line, io, signal))) return 0;
+      error(errorLine(failure));
+      return 1;
     }
   }
 
-  /** Commands come first; a skill of the name is asked for by a message. */
-  private skillFor(line: string, { session }: CommandIO): Promise<string | null> {
-    if (session === undefined) return Promise.resolve(null);
-    return skillMessage(this.context, this.conversation.agentId, line).catch(() => null); // then the command is simply unknown
+  /** Commands come first; a skill of the name is loaded for the message that follows it. False: the agent may read no such skill. */
+  async #loadSkill(line: string, io: CommandIO, signal: AbortSignal): Promise<boolean> {
+    const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/u.exec(line.trim()) ?? [];
+    if (io.session === undefined || name === '') return false;
+    try {
+      const attachment = await skillAttachment(this.context, this.conversation.agentId, name, signal);
+      if (attachment === null) return false;
+      this.#attachments = [attachment];
+    } catch {
+      return false; // then the command is simply unknown
+    }
+    if (!io.quiet && io.interactive) io.print(`✓ skill ${name} loaded`);
+    io.session.send(rest === '' ? `Use the skill \`${name}\`.` : `Use the skill \`${name}\`: ${rest}`);
+    return true;
   }
 
   /** Those of the conversation come before others of the same name. */
   async all(): Promise<readonly Command[]> {
     const found = await findCommands(this.context);
-    const local = localCommands({ conversation: this.conversation, found, all: () => this.all(), leave: () => (this.left = true) });
+    const local = localCommands({
+      conversation: this.conversation,
+      agents: this.context.agents,
+      screen: this.screen,
+      found,
+      all: () => this.all(),
+      leave: () => (this.left = true),
+    });
     const ours = new Set([...local, ...found.filter(({ prefixed }) => prefixed === undefined)].map(firstWord));
     const named = found.map((command) => underName(command, ours));
     const names = new Set(local.map(({ path }) => path));
@@ -117,21 +143,6 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}${guess}`, {
     cure: guess === '' ? 'see /help' : undefined,
   });
-}
-
-/**
- * What a person means who types the name of a skill with a slash, as some do elsewhere: a message that asks for the skill.
- * null where the agent may read no skill of that name.
- */
-async function skillMessage(context: Pick<ChatContext, 'agents' | 'find'>, agentId: string, line: string): Promise<string | null> {
-  const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/u.exec(line.trim()) ?? [];
-  if (name === '') return null;
-  const agent = await context.agents.find(agentId);
-  for (const provider of context.find(SkillProvider)) {
-    const readable = (await provider.readableSkills?.(agent)) ?? [];
-    if (readable.includes(name)) return rest === '' ? `Use the skill \`${name}\`.` : `Use the skill \`${name}\`: ${rest}`;
-  }
-  return null;
 }
 
 /** What a command wants said as the person's next message. */

@@ -45,8 +45,12 @@ function brief(input: JsonValue | undefined): string {
   return shown.length === 0 ? '' : ` (${oneLine(shown.join(', '), 60)})`;
 }
 
+/** `12 ms`, `3 s`, `2 min 5 s`. */
 function duration(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`;
 }
 
 function oneLine(text: string, room: number): string {

@@ -1,4 +1,4 @@
-import { PithError, type ChannelMessage } from 'pith';
+import { PithError, type ChannelMessage, type TurnInfo } from 'pith';
 
 /** Where a message can be shown now. */
 export interface OpenTerminal {
@@ -10,6 +10,17 @@ export interface OpenTerminal {
 export class Terminals {
   readonly #open = new Set<OpenTerminal>();
   #delivered = 0;
+  #windows = new Map<string, number>();
+
+  /** Remembers how many tokens the model of a turn takes. */
+  saw({ model: { ref, contextWindow } }: Pick<TurnInfo, 'model'>): void {
+    if (contextWindow !== null) this.#windows.set(ref, contextWindow);
+  }
+
+  /** Tokens that a model takes, as far as a turn has said it; null: not known. */
+  windowOf(model: string): number | null {
+    return this.#windows.get(model) ?? null;
+  }
 
   /** Returns its close. */
   open(terminal: OpenTerminal): () => void {

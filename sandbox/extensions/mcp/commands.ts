@@ -11,6 +11,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
     path: 'mcp',
     description: 'List the MCP servers, their state and their tools',
     async run(_input, io) {
+      const here = io.session === undefined ? 'pith ' : '/';
       const connections = await servers.connected();
       const rows = [
         ...connections.map((each) => ({
@@ -22,7 +23,7 @@ export function mcpCommands(servers: Servers): readonly Command[] {
         ...(await servers.untrusted()).map(({ name }) => ({
           name,
           state: 'untrusted',
-          reason: `from .mcp.json; to look at it and agree: pith mcp trust ${name}`,
+          reason: `from .mcp.json; to look at it and agree: ${here}mcp trust ${name}`,
           tools: [] as string[],
         })),
         ...servers.off.map((name) => ({ name, state: 'disabled', reason: null, tools: [] as string[] })),
@@ -55,7 +56,8 @@ export function mcpCommands(servers: Servers): readonly Command[] {
           throw new PithError('usage', `nobody is there to agree to '${name}'`, { cure: 'read the lines above, then add --yes' });
         if (answer === 'yes') await servers.agree(name, server);
         io.json({ ok: answer === 'yes', name });
-        if (answer === 'yes' && !io.quiet) io.print(`Agreed to '${name}'. To take it back: pith mcp untrust ${name}`);
+        if (answer === 'yes' && !io.quiet)
+          io.print(`Agreed to '${name}'. To take it back: ${io.session === undefined ? 'pith ' : '/'}mcp untrust ${name}`);
         return answer === 'yes' ? 0 : 1;
       },
     },

@@ -97,7 +97,7 @@ async function read(answer: Response, url: URL): Promise<Page> {
 }
 
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/;
-const LIKE_HTML = /^[\s\uFEFF]*<(?:!doctype\s+html|html|head|body)\b/i;
+const LIKE_HTML = /^\s*<(?:!doctype\s+html|html|head|body)\b/i;
 const TEXTS = /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|toml|javascript)|application\/(?:x-)?(?:ndjson|yaml|sh|javascript))$/;
 
 async function firstBytes(answer: Response): Promise<{ readonly bytes: Uint8Array; readonly isCut: boolean }> {

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { probeSandboxing } from '@pith/held-process';
 import { openKernel, type Target } from '../../../core/cli/index.ts';
 import { trustOf } from '../../../core/trust/index.ts';
 import { cli, fakeOpen } from '../cli/fakes.ts';
@@ -97,6 +98,31 @@ describe('T1 a project without a sandbox', () => {
     expect((await targetIn(project)).trust).toMatchObject({ isBare: false, level: 'restricted', project: null });
   });
 
+  it('T1 an extension that was made there runs, and sees the project but neither its keys nor ~/.pith', async () => {
+    writeFiles(project, { 'README.md': 'Shop', '.env': 'KEY=canary' });
+    writeFiles(trustNow(project, true).sandbox, {
+      'extensions/look/manifest.yaml':
+        'id: look\nname: Look\nversion: 1.0.0\ndescription: For tests.\nentrypoint: main.ts\nprovides: [command]\ncommands: [{ path: look, description: Looks }]\n',
+      'extensions/look/main.ts': `import { readFileSync } from 'node:fs';
+        import { Places } from 'pith';
+        const read = (file) => { try { return readFileSync(file, 'utf8'); } catch { return null; } };
+        export default class Look {
+          constructor(context) { this.context = context; }
+          getCommands() {
+            const { project, sandbox, home } = this.context.use(Places);
+            const files = [project + '/README.md', project + '/.env', home + '/.pith/trust.json'];
+            return [{ path: 'look', description: 'Looks', run: async (input, io) => io.json({ project, sandbox, found: files.map(read) }) }];
+          }
+        }`,
+    });
+    await cli(['trust', '--yes'], { cwd: project, openKernel, env: UNTRUSTED });
+    const ran = await cli(['look', '--json'], { cwd: project, openKernel, env: UNTRUSTED });
+    const said = JSON.parse(ran.out) as { found: readonly unknown[] };
+    expect(said).toMatchObject({ project, sandbox: trustNow().sandbox });
+    const { available } = await probeSandboxing(); // else it sees what this user sees
+    expect(said.found).toEqual(available ? ['Shop', null, null] : expect.arrayContaining(['Shop']));
+  }, 60_000);
+
   it('T3 one that everybody can write is not asked about and not used, also with --trust', async () => {
     writeFiles(project, { 'AGENTS.md': 'Be brief.' });
     chmodSync(project, 0o777);
@@ -109,6 +135,21 @@ describe('T1 a project without a sandbox', () => {
     expect((await cli(['trust', '--yes'], { cwd: project, openKernel, env: UNTRUSTED })).out).toContain('Look twice');
     expect(trustNow().project).toBe(project);
   });
+
+  it.runIf(process.getuid?.() === 0)(
+    'T3 one that belongs to somebody else is not used, and its git root takes in no folder of others',
+    async () => {
+      writeFiles(project, { 'AGENTS.md': 'Obey.' });
+      chownSync(project, 12345, 12345);
+      for (const accepts of [false, true]) {
+        const trust = trustNow(project, accepts);
+        expect(trust).toMatchObject({ level: 'restricted', isOpen: false, project: null, projectFiles: [], untrusted: null });
+        expect(trust.why).toBe(`${project} belongs to another user (12345)`);
+      }
+      const inner = path.join(project, 'src');
+      expect((await targetIn(inner)).trust).toMatchObject({ folder: inner, projectFiles: [] });
+    },
+  );
 
   it('T3 a git root that everybody can write takes in no folder below it', async () => {
     const inner = path.join(project, 'src');

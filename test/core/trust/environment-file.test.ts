@@ -4,10 +4,13 @@ import path from 'node:path';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { openEnvironmentFile } from '../../../core/trust/index.ts';
-import { parseEnvironment } from '../../../core/trust/environment-file.ts';
 import { folderWith, kernelOf, writeFiles } from '../../places.ts';
 
-const read = (text: string) => Object.fromEntries(parseEnvironment(text));
+const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', '1X', '__proto__', 'constructor'];
+function read(text: string) {
+  const { get } = openEnvironmentFile(path.join(folderWith({ '.env': text }), '.env'));
+  return NAMES.flatMap((name) => (get(name) === null ? [] : [[name, get(name)]]));
+}
 
 const EXTENSION = {
   'sandbox/extensions/spy/manifest.yaml':
@@ -36,8 +39,16 @@ describe('U6 T1 the .env of a trusted project', () => {
       read(
         '\uFEFFA=1\r\nexport B = two words # why\n# C=3\nD="a\\nb" # x\nE=\'$A\'\nF=$A\nG=\nH="open\nnot a line\n1X=2\nA=again\nI=a#b\n__proto__=x\n',
       ),
-    ).toEqual({ A: 'again', B: 'two words', D: 'a\nb', E: '$A', F: '$A', G: '', I: 'a#b', ['__proto__']: 'x' });
-    expect(read('A=\x1b[2J')).toEqual({});
+    ).toEqual([
+      ['A', 'again'],
+      ['B', 'two words'],
+      ['D', 'a\nb'],
+      ['E', '$A'],
+      ['F', '$A'],
+      ['I', 'a#b'],
+      ['__proto__', 'x'],
+    ]);
+    expect(read('A=\x1b[2J\nB="\u202e"')).toEqual([]);
   });
 
   it.each(['in_process', 'process'] as const)(

@@ -7,6 +7,7 @@ import { chatCommand } from '../../../sandbox/extensions/cli_channel/chat-comman
 import type { ChatContext } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { kernelOf } from '../../places.ts';
 import { kernelCommands } from '../../../core/cli/index.ts';
+import { TerminalScreen } from '../../terminal-screen.ts';
 import { Terminals } from '../../../sandbox/extensions/cli_channel/terminals.ts';
 
 /** How a turn goes, for a chat whose turns no model could make happen so. */
@@ -144,10 +145,12 @@ export async function pipe(
 }
 
 export interface Person {
-  /** What the terminal shows, without colours. */
+  /** What the terminal shows, with what has scrolled away. */
   screen(): string;
+  /** Everything that was written to the terminal, without what steers it. */
+  written(): string;
   type(text: string): void;
-  /** Resolves when the screen shows `text` after what was seen before. */
+  /** Resolves when `text` is written after what was seen before. */
   sees(text: string): Promise<void>;
   readonly done: Promise<number>;
   end(): void;
@@ -155,16 +158,27 @@ export interface Person {
   listeners(): readonly string[];
 }
 
+export interface PersonOptions {
+  readonly signal?: AbortSignal;
+  readonly columns?: number;
+  readonly workingDirectory?: string;
+  /** No redraws. */
+  readonly plain?: boolean;
+}
+
 /** A person at a terminal that talks with `pith chat`. */
-export function person(chat: Chat, words: readonly string[] = [], signal = new AbortController().signal, columns = 80): Person {
-  let screen = '';
+export function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
+  const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain } = options;
+  const screen = new TerminalScreen(columns || 80);
+  let written = '';
   let seen = 0;
   const watchers = new Set<() => void>();
   const input = Object.assign(new PassThrough(), { isTTY: true });
   const output = Object.assign(
     new Writable({
       write(chunk, _encoding, done) {
-        screen += stripVTControlCharacters(String(chunk));
+        screen.write(String(chunk));
+        written += stripVTControlCharacters(String(chunk));
         for (const look of watchers) look();
         done();
       },
@@ -182,17 +196,19 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
     quiet: false,
     colour: false,
     columns: 80,
-    workingDirectory: '/',
+    workingDirectory,
+    plain,
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
   const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);
   return {
-    screen: () => screen,
+    screen: () => screen.text(),
+    written: () => written,
     type: (text) => void input.write(text),
     sees: (text) =>
       new Promise((resolve) => {
         const look = () => {
-          const at = screen.indexOf(text, seen);
+          const at = written.indexOf(text, seen);
           if (at < 0) return;
           seen = at + text.length;
           watchers.delete(look);
@@ -203,9 +219,6 @@ export function person(chat: Chat, words: readonly string[] = [], signal = new A
       }),
     done,
     end: () => void input.end(),
-    listeners: () => [
-      ...(output.listenerCount('resize') > 0 ? ['resize'] : []),
-      ...(input.listenerCount('keypress') > 0 ? ['keypress'] : []),
-    ],
+    listeners: () => [...(output.listenerCount('resize') > 0 ? ['resize'] : []), ...(input.listenerCount('data') > 0 ? ['data'] : [])],
   };
 }

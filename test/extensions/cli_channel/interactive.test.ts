@@ -4,7 +4,7 @@ import type { Command } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { toolExtension } from '../../journeys/sandbox-files.ts';
 import { findCommands } from '../../../sandbox/extensions/cli_channel/found-commands.ts';
-import { completeLine } from '../../../sandbox/extensions/cli_channel/query.ts';
+import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, scriptedChat, fails, hangs, person, says, USAGE, type Answer, type Chat } from './chats.ts';
 
@@ -20,7 +20,7 @@ describe('a conversation on a terminal', () => {
       ),
     ]);
     const ada = person(chat);
-    await ada.sees('main · scripted/scripted · /help lists commands, Ctrl-D leaves');
+    await ada.sees('main · scripted/scripted · /help shows what you can do, Ctrl-D leaves');
     await ada.sees('› ');
     ada.type('hello\r');
     await ada.sees('✓ Skill pdf loaded 0 ms\nThe answer\n');
@@ -33,7 +33,7 @@ describe('a conversation on a terminal', () => {
 
   it('takes a terminal that does not know its width for one of 80', async () => {
     chat = await scriptedChat([says('one two three four')]);
-    const ada = person(chat, [], undefined, 0);
+    const ada = person(chat, [], { columns: 0 });
     await ada.sees('› ');
     ada.type('hello\r');
     await ada.sees('one two three four\n');
@@ -45,7 +45,7 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([says('ok')], [], { model: undefined, env: {} });
     const ada = person(chat);
     await ada.sees('No model is connected');
-    await ada.sees('ANTHROPIC_API_KEY or OPENAI_API_KEY');
+    await ada.sees('/setup connects one');
     await ada.sees('› ');
     ada.type('/quit\r');
     expect(await ada.done).toBe(0);
@@ -90,7 +90,7 @@ describe('a conversation on a terminal', () => {
   it('ends when the process is asked to, in the middle of a turn', async () => {
     chat = await scriptedChat([hangs]);
     const abort = new AbortController();
-    const ada = person(chat, [], abort.signal);
+    const ada = person(chat, [], { signal: abort.signal });
     await ada.sees('› ');
     ada.type('work\r');
     await expect.poll(() => chat.requests.length).toBe(1);
@@ -113,25 +113,62 @@ describe('a conversation on a terminal', () => {
     expect(chat.requests.map(({ input }) => input)).toEqual(['first\nsecond\nthird', 'one \ntwo']);
   });
 
-  it('keeps what is typed during an answer for the next message', async () => {
-    chat = await scriptedChat([hangs, says('second answer')]);
+  it('U20 shows what is typed during an answer as queued, and sends it after the answer', async () => {
+    let go = () => {};
+    const waits: Answer = async function* (request) {
+      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
+      yield { type: 'text-delta', text: 'slow' };
+      await new Promise<void>((resolve) => (go = resolve));
+      yield { type: 'turn-end', reason: 'done', text: 'slow', usage: USAGE };
+    };
+    chat = await scriptedChat([waits, says('second answer')]);
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('first\r');
-    await expect.poll(() => chat.requests.length).toBe(1);
+    await ada.sees('slow');
     ada.type('second\r');
-    ada.type('\u0003');
+    await ada.sees('queued: second');
+    expect(chat.requests).toHaveLength(1);
+    go();
     await ada.sees('second answer');
     ada.end();
     await ada.done;
+    expect(ada.screen()).toContain('› first\nslow\n\n› second\nsecond answer');
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
+  });
+
+  it.each(['\u0003', '\u001b[27u'])('U20 a stop keeps what was said, and gives what was queued back to be edited: %j', async (key) => {
+    const talks: Answer = async function* (request, signal) {
+      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
+      yield { type: 'text-delta', text: 'The beginning' };
+      await new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }));
+      yield { type: 'turn-end', reason: 'aborted', text: 'The beginning', usage: USAGE };
+    };
+    chat = await scriptedChat([talks, says('second answer')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('first\r');
+    await ada.sees('The beginning');
+    ada.type('second\r');
+    await ada.sees('queued: second');
+    ada.type(key);
+    await ada.sees('Stopped');
+    await ada.sees('› second');
+    expect(ada.screen()).toContain('The beginning\nStopped');
+    expect(ada.screen()).not.toContain('queued');
+    expect(chat.requests).toHaveLength(1);
+    ada.type('!\r');
+    await ada.sees('second answer');
+    ada.end();
+    await ada.done;
+    expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second!']);
   });
 
   it('leaves no listener on the streams of the process', async () => {
     chat = await scriptedChat([says('ok')]);
     const ada = person(chat);
     await ada.sees('› ');
-    expect(ada.listeners()).toContain('resize');
+    expect(ada.listeners()).toEqual(['resize', 'data']);
     ada.type('\u0004');
     await ada.done;
     expect(ada.listeners()).toEqual([]);
@@ -204,12 +241,12 @@ describe('a conversation on a terminal', () => {
       yield { type: 'turn-end', reason: 'error', text: '', usage: USAGE, error: { code: 'x', message: words } };
     };
     chat = await scriptedChat([failing], [{ ...answering('odd', null), description: words }]);
-    const ada = person(chat, [], undefined, 60);
+    const ada = person(chat, [], { columns: 60 });
     await ada.sees('› ');
     ada.type('hi\r');
     await ada.sees('pith: extraordinary');
     await ada.sees('› ');
-    ada.type('/help\r');
+    ada.type('/help all\r');
     await ada.sees('/quit');
     await ada.sees('› ');
     ada.end();
@@ -219,7 +256,7 @@ describe('a conversation on a terminal', () => {
     for (const line of lines.filter((each) => each.includes('extraord'))) expect(line).toMatch(/^(?:[^x]*)(?:extraordinary ?)+$/u);
   });
 
-  it('Up stays at the oldest line, and Ctrl-D ends the line of the prompt', async () => {
+  it('Up stays at the oldest line, and Ctrl-D leaves no prompt behind', async () => {
     chat = await scriptedChat([says('ok')]);
     const ada = person(chat);
     await ada.sees('› ');
@@ -235,7 +272,7 @@ describe('a conversation on a terminal', () => {
     await ada.sees('› ');
     ada.type('\u0004');
     await ada.done;
-    expect(ada.screen()).toMatch(/› \n/u);
+    expect(ada.screen()).toMatch(/ok\n\nGo on later with/u);
   });
 
   it('keeps a history for the next conversation', async () => {
@@ -291,7 +328,7 @@ describe('a conversation on a terminal', () => {
     ada.end();
     await ada.done;
     expect(given).toEqual(['sk-unseen-7\\', null]);
-    expect(ada.screen()).not.toContain('sk-unseen-7');
+    expect(ada.written()).not.toContain('sk-unseen-7');
     expect(chat.requests).toEqual([]);
   });
 
@@ -312,11 +349,15 @@ describe('completion', () => {
   it('offers commands after a slash, and ids after those that take one', async () => {
     chat = await scriptedChat([says('ok')]);
     const commands = await findCommands(chat.context);
-    const complete = (line: string) => completeLine(line, commands, new AbortController().signal);
-    expect(await complete('/agents l')).toEqual([['/agents list'], '/agents l']);
-    expect(await complete('/agent ot')).toEqual([['other'], 'ot']);
-    expect(await complete('/thread ')).toEqual([['old-1'], '']);
-    expect(await complete('hello')).toEqual([[], 'hello']);
+    const sources = { commands: async () => commands, skills: async () => ['letters'], files: async () => [] };
+    const at = (line: string) => complete(line, line.length, sources, new AbortController().signal);
+    expect(await at('/agents l')).toEqual({ from: 0, items: ['/agents list '] });
+    expect(await at('/age')).toEqual({ from: 0, items: ['/agents '] });
+    expect(await at('/let')).toEqual({ from: 0, items: ['/letters '] });
+    expect(await at('/agents show ot')).toEqual({ from: 13, items: ['other '] });
+    expect(await at('/threads show --la')).toEqual({ from: 14, items: ['--last '] });
+    expect(await at('/threads show ')).toEqual({ from: 14, items: ['old-1 '] });
+    expect(await at('hello')).toEqual({ from: 0, items: [] });
   });
 });
 

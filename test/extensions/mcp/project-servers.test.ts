@@ -26,7 +26,6 @@ const listed = async (test: TestKernel) => {
 /** The tools that agents have, once the servers have been looked at again. */
 const names = async (test: TestKernel) => {
   await test.command('mcp list');
-  await new Promise((resolve) => setTimeout(resolve, 50));
   return known(test);
 };
 const known = async (test: TestKernel) => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);

@@ -52,7 +52,12 @@ describe('U6 the instructions of a project', () => {
     const instructions = instructionsOf(project);
     const text = (await instructions.getContext()) ?? '';
     expect(text.match(/file="[^"]+"|ROOT|MIDDLE|INNER|OUTSIDE/g)).toEqual([
-      ...['file="../../AGENTS.md"', 'ROOT', 'file="../CLAUDE.md"', 'MIDDLE', 'file="AGENTS.md"', 'INNER'],
+      'file="../../AGENTS.md"',
+      'ROOT',
+      'file="../CLAUDE.md"',
+      'MIDDLE',
+      'file="AGENTS.md"',
+      'INNER',
     ]);
     expect(await instructions.opening()).toMatch(/^Using \.\.\/\.\.\/AGENTS\.md, \.\.\/CLAUDE\.md and AGENTS\.md \(\d+ tokens\)$/);
   });

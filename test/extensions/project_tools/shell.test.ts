@@ -117,6 +117,11 @@ describe('U3 shell', () => {
       error: { message: expect.stringContaining('there are bg-1') },
     });
     await project.call('shell', { command: 'sleep 601; touch late', background: true });
+    expect((await project.test.command('tasks list')).text).toMatch(
+      /bg-1 +ended \(it was stopped\)[^]*bg-2 +running +command .*sleep 601; touch late/u,
+    );
+    expect((await project.test.command('tasks show bg-1')).text).toContain('up');
+    expect((await project.test.command('tasks cancel bg-2')).text).toBe('bg-2 is ended.');
   });
 });
 

@@ -37,7 +37,8 @@ export function filtersOf(
   { enabled, allowed = [], disabled = [], enable = [] }: RegistryConfig,
   candidates: Iterable<readonly Candidate[]>,
 ): Filters {
-  const skills = allowed.length + disabled.length + enable.length === 0 ? [] : [...candidates].flat().map(namedOf);
+  const named = allowed.length + disabled.length + enable.length === 0 ? [] : [...candidates].flat();
+  const skills = named.map(namedOf);
   const { has, unknown } = keptBack(disabled, skills);
   const warning = (setting: string, entry: string, meant: readonly string[] = []): Diagnostic => ({
     severity: 'warning',
@@ -55,7 +56,7 @@ export function filtersOf(
       ...unknownIn(allowed, skills).map((entry) => warning('allowed', entry)),
       ...unknownIn(enable, skills).map((entry) => warning('enable', entry)),
       ...[...unknown].map(([entry, meant]) => warning('disabled', entry, meant)),
-      ...onlyOffered(allowed, [...candidates].flat()),
+      ...onlyOffered(allowed, named),
     ],
   };
 }

@@ -1,0 +1,104 @@
+import { defineTopic, type Command, type TurnEvent } from 'pith';
+import type { ChatContext, Conversation } from './conversation.ts';
+import { list, query } from './query.ts';
+import { statusText, ThreadUsage, type Prices } from './status-line.ts';
+import type { Terminals } from './terminals.ts';
+
+export interface StatusOptions {
+  readonly conversation: Conversation;
+  readonly terminals: Terminals;
+  readonly commands: () => Promise<readonly Command[]>;
+  /** Something in the line is different now. */
+  readonly changed: () => void;
+}
+
+/** Published by the extension of tasks, where there is one. */
+const TASK_CHANGED = defineTopic('task.changed', { durable: true });
+
+/** What stands below the prompt. */
+export class ChatStatus {
+  readonly #usage: ThreadUsage;
+  readonly #offs: readonly (() => void)[];
+  readonly #stop = new AbortController();
+  #counts = { tasks: 0, questions: 0 };
+  #model: string;
+  #counting = false;
+  #again = false;
+
+  constructor(
+    context: ChatContext,
+    private readonly options: StatusOptions,
+    /** The model before any turn has said it. */
+    model: string,
+  ) {
+    this.#model = model;
+    this.#usage = new ThreadUsage((context.config['prices'] ?? {}) as Prices);
+    const refresh = () => this.refresh();
+    const { events } = context;
+    this.#offs = [
+      events.handle(TASK_CHANGED, refresh),
+      events.handle('approval.requested', refresh),
+      events.handle('approval.answered', refresh),
+    ];
+  }
+
+  observe(event: TurnEvent): void {
+    this.#usage.observe(event);
+    if (event.type === 'turn-start') this.#model = event.model;
+    if (event.type === 'turn-end') this.refresh();
+    if (event.type === 'turn-start' || event.type === 'step-end') this.options.changed();
+  }
+
+  /** The model that answers from now on. */
+  set model(ref: string) {
+    this.#model = ref;
+  }
+
+  /** Counts tasks and questions again, soon. */
+  refresh(): void {
+    this.#again = true;
+    if (!this.#counting) void this.#count();
+  }
+
+  line(columns: number): string {
+    const { conversation, terminals } = this.options;
+    const isOurs = this.#usage.isOf(conversation.threadId);
+    const window = this.#usage.model === null ? null : terminals.windowOf(this.#usage.model);
+    const filled = isOurs && window !== null && this.#usage.lastRequest > 0;
+    return statusText(
+      {
+        model: this.#model,
+        agent: conversation.agentId,
+        context: filled ? Math.min(100, Math.round((this.#usage.lastRequest / window) * 100)) : null,
+        tokens: isOurs ? this.#usage.tokens : 0,
+        cost: isOurs ? this.#usage.cost : null,
+        ...this.#counts,
+      },
+      columns,
+    );
+  }
+
+  close(): void {
+    this.#stop.abort();
+    for (const off of this.#offs) off();
+  }
+
+  async #count(): Promise<void> {
+    this.#counting = true;
+    while (this.#again && !this.#stop.signal.aborted) {
+      this.#again = false;
+      const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals', 'list'])];
+      this.#counts = { tasks, questions };
+      if (!this.#stop.signal.aborted) this.options.changed();
+    }
+    this.#counting = false;
+  }
+
+  async #number(words: readonly string[]): Promise<number> {
+    try {
+      return list(await query(await this.options.commands(), words, this.#stop.signal)).length;
+    } catch {
+      return 0; // whoever wants to know why gives the command
+    }
+  }
+}

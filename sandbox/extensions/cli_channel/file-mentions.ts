@@ -1,0 +1,111 @@
+import path from 'node:path';
+import { messageOf, type TurnRequest } from 'pith';
+import { decodeText, isSecretFile, Jail } from '@pith/safe-files';
+
+type Attachments = NonNullable<TurnRequest['attachments']>;
+
+export interface MentionedFiles {
+  readonly attachments: Attachments;
+  /** One line for each that is attached or could not be. */
+  readonly lines: readonly { readonly ok: boolean; readonly text: string }[];
+}
+
+const MOST_TEXT = 256 * 1024;
+const MOST_IMAGE = 5 * 1024 * 1024;
+const MOST_FILES = 20;
+const IMAGES: ReadonlyMap<string, string> = new Map([
+  ['.png', 'image/png'],
+  ['.jpg', 'image/jpeg'],
+  ['.jpeg', 'image/jpeg'],
+  ['.gif', 'image/gif'],
+  ['.webp', 'image/webp'],
+]);
+/** `@path` or `@"path with spaces"`, where a word begins. */
+const MENTION = /(?<=^|[\s([{'"])@(?:"([^"\n]+)"|([^\s"]+))/gu;
+
+/** The part of a mention that the cursor stands behind; null where there is none. */
+export function mentionBefore(text: string, cursor: number): { readonly from: number; readonly part: string } | null {
+  const found = /(?:^|[\s([{'"])@("?)([^\s"]*|(?<=@")[^"\n]*)$/u.exec(text.slice(0, cursor));
+  if (found === null) return null;
+  const [, quote = '', part = ''] = found;
+  return { from: cursor - part.length - quote.length - 1, part };
+}
+
+/** As it is written in a message. */
+export function mention(file: string): string {
+  return /\s/u.test(file) ? `@"${file}"` : `@${file}`;
+}
+
+/** Reads each file of `folder` that a message names with `@`. What is no file there stays words. */
+export async function mentionedFiles(text: string, folder: string): Promise<MentionedFiles> {
+  const names = [...new Set([...text.matchAll(MENTION)].map(([, quoted, plain]) => quoted ?? plain ?? ''))];
+  if (names.length === 0) return { attachments: [], lines: [] };
+  const jail = new Jail(folder);
+  const found: { attachment: Attachments[number] | null; line: { ok: boolean; text: string } }[] = [];
+  for (const name of names) {
+    const each = await attach(jail, name);
+    if (each !== null) found.push(found.length < MOST_FILES ? each : refused(name, `at most ${MOST_FILES} files go with a message`));
+  }
+  return { attachments: found.flatMap(({ attachment }) => attachment ?? []), lines: found.map(({ line }) => line) };
+}
+
+/** null: there is no such file in the folder. A sign at the end of a sentence is not part of the name. */
+async function attach(jail: Jail, written: string) {
+  for (const name of new Set([written, written.replace(/[.,;:!?)\]}'"]+$/u, '')])) {
+    try {
+      const names = jail.namesOf(path.normalize(name));
+      if ((await jail.stat(names))?.type !== 'file') continue;
+      return isSecretFile(names) ? refused(name, 'it may contain secrets') : await read(jail, names);
+    } catch (error) {
+      if (isOutside(name)) return null;
+      return refused(name, messageOf(error));
+    }
+  }
+  return null;
+}
+
+async function read(jail: Jail, names: readonly string[]) {
+  const name = names.join('/');
+  const mediaType = IMAGES.get(path.extname(name).toLowerCase());
+  const most = mediaType === undefined ? MOST_TEXT : MOST_IMAGE;
+  return jail.read(names, async (handle, size) => {
+    if (mediaType !== undefined) {
+      if (size > most) return refused(name, `it has ${kilobytes(size)}, and an image has at most ${kilobytes(most)}`);
+      return given({ name, image: { mediaType, data: (await handle.readFile()).toString('base64') } }, size);
+    }
+    const bytes = Buffer.alloc(Math.min(size, most));
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+    const whole = decodeText(cutBetweenCharacters(bytes.subarray(0, bytesRead), size > most));
+    if (whole === null) return refused(name, 'it is neither text nor an image');
+    if (size <= most) return given({ name, text: whole }, size);
+    return given(
+      { name, text: `${whole}\n[The rest is left out: the file has ${size} bytes.]` },
+      size,
+      `, of which the first ${kilobytes(most)} are sent`,
+    );
+  });
+}
+
+function cutBetweenCharacters(bytes: Uint8Array, isCut: boolean): Uint8Array {
+  if (!isCut) return bytes;
+  let end = bytes.length;
+  while (end > 0 && (bytes[end - 1]! & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(0, Math.max(0, end - 1));
+}
+
+function given(attachment: Attachments[number], size: number, more = '') {
+  return { attachment, line: { ok: true, text: `${attachment.name} attached (${kilobytes(size)})${more}` } };
+}
+
+function refused(name: string, why: string) {
+  return { attachment: null, line: { ok: false, text: `${name} is not attached: ${why}` } };
+}
+
+function isOutside(name: string): boolean {
+  return path.isAbsolute(name) || path.normalize(name).startsWith('..');
+}
+
+function kilobytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
