@@ -8,7 +8,7 @@ export {
   coversOf,
   shownQuestion,
   startersOfPath,
-  stateOfQuestion,
+  noticeOfQuestion,
   summaryOf,
   unknownApproval,
   type Approval,

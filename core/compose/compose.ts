@@ -15,7 +15,7 @@ import { createRouter, type ModelRouter } from '../models/index.ts';
 import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRows, type Store } from '../store/index.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
-import { createAgents, createThreadStores, stateOfQuestion, type ThreadStores } from '../agent/index.ts';
+import { createAgents, createThreadStores, noticeOfQuestion, type ThreadStores } from '../agent/index.ts';
 export type { Kernel, KernelOptions } from './kernel.ts';
 
 /** How old the last look at the folders may be when a turn begins. */
@@ -82,7 +82,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         channels: () => host.providers.running(ChannelProvider),
         onChange: host.extensions.onChange,
       },
-      question: (id) => stateOfQuestion(id, get(STORES).approvals, clock),
+      question: (id) => noticeOfQuestion(id, get(STORES).approvals, clock),
     }),
   );
   lazily(STORES, () => {

@@ -23,6 +23,8 @@ interface PermissionsFile {
   add(permission: Permission): void;
   /** False: there is none like it. Throws `trust_failed`. */
   remove(permission: Permission): boolean;
+  /** All of them. Throws `trust_failed`. */
+  clear(): void;
 }
 
 const VERSION = 1;
@@ -48,6 +50,9 @@ export function openPermissionsFile(home: string, project: string): PermissionsF
   return {
     list: () => list(),
     add: (permission) => write((former) => [...former.filter((each) => !isSame(each, permission)), permission].slice(-MOST)),
+    clear() {
+      if (list().length > 0) write(() => []);
+    },
     remove(permission) {
       const isThere = list().some((each) => isSame(each, permission));
       if (isThere) write((former) => former.filter((each) => !isSame(each, permission)));

@@ -1,4 +1,5 @@
 import { type Clock, type JsonValue, PithError } from '../../contract/index.ts';
+import { printableLine } from '@pith/plain-text';
 import type { Fence, Leases } from '../../store/index.ts';
 import type { Permission } from './permission.ts';
 import type { Threads } from './thread.ts';
@@ -204,7 +205,7 @@ export function unknownApproval(id: string, open: readonly Approval[]): PithErro
   const ids = open.map((each) => each.id);
   return new PithError('approval_unknown', `there is no question '${id}'`, {
     where: id,
-    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals list`,
+    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
   });
 }
 
@@ -223,7 +224,7 @@ export function onceOnly({ id, tool, always }: Approval): PithError {
 export function answeredBefore(approval: Approval): PithError {
   return new PithError('approval_answered', `the question '${approval.id}' is no longer open: ${saidOf(approval)}`, {
     where: approval.id,
-    cure: 'see: pith approvals list',
+    cure: 'see: pith approvals',
   });
 }
 
@@ -287,15 +288,47 @@ export function createAnswerWaiting({ approvals, threads, leases, clock }: Answe
 /** How long the channel in which a question was asked shows it before others do. */
 const FIRST_MS = 2000;
 
-/** Whether a question may be shown elsewhere: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
-export async function stateOfQuestion(
+/** What is shown elsewhere of a question: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
+export async function noticeOfQuestion(
   id: string,
   approvals: Pick<PersonApprovals, 'get' | 'isAwaited'>,
   clock: Pick<Clock, 'now'>,
-): Promise<'open' | 'wait' | 'settled'> {
+): Promise<{ readonly text: string } | 'wait' | 'settled'> {
   const asked = await approvals.get(id);
   if (asked === null || asked.answer !== null) return 'settled';
-  return asked.createdAt + FIRST_MS > clock.now() || (await approvals.isAwaited(asked.rootThreadId)) ? 'wait' : 'open';
+  const isFirst = asked.createdAt + FIRST_MS > clock.now() || (await approvals.isAwaited(asked.rootThreadId));
+  return isFirst ? 'wait' : { text: noticeText(asked) };
+}
+
+/** Of what a tool shows, or of its arguments, in a notice. */
+const NOTICED_LINES = 12;
+const NOTICED_CHARACTERS = 200;
+
+/** The same as where a question is asked, shorter: what it does, who asks, what it shows or is given, what is enforced, how to answer. */
+function noticeText(question: Approval): string {
+  const { number, id, path, details, input, ships, summary, enforced } = question;
+  const name = number === 0 ? id : String(number);
+  const shown = details?.trim() ? details.trimEnd().split('\n') : [];
+  const given = ships && summary !== null && shown.length > 0 ? [] : argumentsOf(input);
+  const bounded = (lines: readonly string[], sign: string) => {
+    const most = lines.slice(0, NOTICED_LINES).map((line) => `${sign}${printableLine(line, NOTICED_CHARACTERS)}`);
+    return lines.length > NOTICED_LINES ? [...most, `… ${lines.length - NOTICED_LINES} more lines: pith approvals ${name} --all`] : most;
+  };
+  const starters = startersOfPath(path);
+  const began = starters.length === 0 ? '' : `, started by extension ${starters.map((each) => `'${each}'`).join(' and ')}`;
+  return [
+    `Question ${name}: ${summaryOf(question)}`,
+    `asked by ${path.map(({ agentId }) => agentId).join(' → ')}${began}`,
+    ...bounded(shown, '│ '),
+    ...bounded(given, ''),
+    ...(enforced === null ? [] : [enforced]),
+    `Answer: pith approvals ${name}, pith approvals approve ${name} or pith approvals reject ${name}`,
+  ].join('\n');
+}
+
+function argumentsOf(input: JsonValue): readonly string[] {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  return (isObject ? Object.entries(input) : [['input', input] as const]).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
 }
 
 function leaseName(threadId: string): string {

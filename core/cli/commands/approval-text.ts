@@ -19,13 +19,15 @@ interface QuestionLook {
 
 /**
  * A question as a person reads it: what the call does, who asks where that is not the agent that they talk with, what the tool shows, or else
- * the arguments, and what is enforced. Of a stranger's tool the arguments are always there: what it shows may say anything.
+ * the arguments, and what is enforced. The arguments are left out only where a tool that ships says in its own words what they do: what a
+ * stranger shows may say anything.
  */
 export function questionLines(approval: Approval, look: QuestionLook): readonly string[] {
-  const { path, input, details, enforced, ships } = approval;
+  const { path, input, details, enforced, ships, summary } = approval;
   const { colour } = look;
   const text = details?.trim() ? detailLines(details, colour) : [];
-  const blocks = [text, ships && text.length > 0 ? [] : argumentLines(input)].map((lines) => bounded(lines, look));
+  const saysAll = ships && summary !== null && text.length > 0;
+  const blocks = [text, saysAll ? [] : argumentLines(input)].map((lines) => bounded(lines, look));
   const isAsked = path.length > 1 || startersOfPath(path).length > 0;
   return [
     colour.bold(printableLine(summaryOf(approval))),
@@ -108,7 +110,7 @@ function valueLines(name: string, value: JsonValue): readonly string[] {
   return [`${name}: ${printableLine(JSON.stringify(value) ?? 'null')}`];
 }
 
-/** DESIGN's shape of `approvals list --json`. */
+/** DESIGN's shape of `approvals --json`. */
 export function approvalJson(approval: Approval) {
   const { number, key, expiresAt } = approval;
   return { number, ...shownQuestion(approval), ...(key === null ? {} : { key }), expiresAt };

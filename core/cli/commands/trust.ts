@@ -2,7 +2,16 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import { decideProject, decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
+import {
+  decideProject,
+  decideState,
+  distrustSandbox,
+  openPermissionsFile,
+  openTrustFile,
+  trustSandbox,
+  type Trust,
+  userHome,
+} from '../../trust/index.ts';
 import { agreed } from './text.ts';
 import { locateTarget } from '../terminal/locate.ts';
 import {
@@ -74,6 +83,7 @@ export async function untrust(named: NamedTarget, input: CommandInput, io: Comma
   if (found.level === 'own') throw new PithError('usage', `${found.opened} belongs to Pith itself and is always trusted`);
   if (found.isBare || found.file.read().projects[found.folder] !== undefined) decideProject(found.file, found.folder, null);
   if (!found.isBare) distrustSandbox(found.file, found.opened);
+  openPermissionsFile(userHome(), found.folder).clear(); // they would count again once it is trusted again
   if (!io.quiet)
     io.print(`No longer trusted: ${printableLine(found.opened)}. A Pith that is running there keeps running until you stop it.`);
   io.json({ ok: true, ...(found.isBare ? { project: found.folder } : { sandbox: found.opened }), trusted: false });

@@ -107,6 +107,7 @@ async function askOn(
       if (answer === null || !choices) return answer;
       const choice = chosen(answer, choices);
       if (choice !== undefined) return choice;
+      stdio.output.write(`That is no answer: type ${choices.join(' or ')}\n`);
     }
   } finally {
     lines.close();

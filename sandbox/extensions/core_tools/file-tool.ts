@@ -1,6 +1,6 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { binaryType, digestOf, FileRefused, PART_BYTES, readPart, unavailable, type Entry, type Jail } from '@pith/safe-files';
-import { questionOf, unlessApproved, type Asked } from './change-question.ts';
+import { isShowable, questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Policy } from './policy.ts';
 import { isShipped, pathOf, withoutPrefix, type Shelf } from './shelf.ts';
 import { refusalOf } from './refusal.ts';
@@ -86,12 +86,27 @@ async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepare
   const target = call.to === undefined ? null : jail.namesOf(call.to);
   const to = target?.join('/') ?? null;
   const bound = [call.action, from.join('/'), to, call.overwrite, call.content ?? null];
+  const summary = `${call.action} ${from.join('/')}${to === null ? '' : ` to ${to}`}`;
+  if (call.action === 'write' && call.content !== undefined) {
+    const shown = [{ path: from.join('/'), before: await textAt(jail, from), after: Buffer.from(call.content) }];
+    return { question: questionOf({ summary, asked, shown, bound }), content: null };
+  }
   if (target === null || to === null || !asked.some(({ path }) => path === to))
-    return { question: questionOf(asked, [], bound), content: null };
+    return { question: questionOf({ summary, asked, shown: [], bound }), content: null };
   await requireFree(jail, call, target);
   const content = await contentOf(jail, from);
   const before = (await jail.stat(target)) === null ? null : await contentOf(jail, target);
-  return { question: questionOf(asked, [{ path: to, before, after: content }], bound), content };
+  return { question: questionOf({ summary, asked, shown: [{ path: to, before, after: content }], bound }), content };
+}
+
+/** What is there now, to be compared; null: nothing, or nothing that could be shown. */
+async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | null> {
+  if ((await jail.stat(names))?.type !== 'file') return null;
+  const bytes = await contentOf(jail, names).catch((error: unknown) => {
+    if (error instanceof FileRefused) return null;
+    throw error;
+  });
+  return bytes !== null && isShowable(bytes) ? bytes : null;
 }
 
 /** Of what ships only reading is possible, wherever it stands in a call. */

@@ -125,7 +125,7 @@ describe('a tool asks the person at the terminal', () => {
   });
 
   it('U11 a diff is shown with a bar before each line, whole up to a screen, and v shows all of it; typing its command does too', async () => {
-    const { chat } = await chatting([{ calls: [{ name: 'edit', input: {} }] }, { text: 'Edited.' }]);
+    const { chat, lastTool } = await chatting([{ calls: [{ name: 'edit', input: {} }] }, { text: 'Edited.' }]);
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
@@ -142,6 +142,7 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees(ALLOW_ONCE);
     user.type('y');
     await user.sees('Edited.');
+    expect(lastTool()).toContain('edited');
     user.end();
     await user.done;
   });
