@@ -3,7 +3,7 @@ import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/t
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
-import { kernelChat, person, pipe } from './chats.ts';
+import { kernelChat, person as personAt, pipe, type Chat, type Person, type PersonOptions } from './chats.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
@@ -20,6 +20,11 @@ export default class {
 }
 `,
 });
+/** At a terminal in which a question has one row. */
+function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
+  return personAt(chat, words, { columns: 160, ...options });
+}
+
 const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['risky'] }), 'pith.yaml': 'default_agent: main\n' };
 const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
 
