@@ -1,5 +1,6 @@
 import type { AgentSpec, Diagnostic } from '../contract/index.ts';
 import type { ModelRouter } from '../models/index.ts';
+import type { Fence } from '../store/index.ts';
 import { createBoundSkills } from './prompt/instructions.ts';
 import { checkAgent, createAgentRegistry, type AgentRegistry } from './registry/registry.ts';
 import type { ApprovalStore } from './threads/approval.ts';
@@ -31,6 +32,10 @@ export interface Agents extends AgentRegistry, ToolCaller {
   check(agent: AgentSpec): Promise<readonly Diagnostic[]>;
   /** Shortens a thread now. Equal figures mean that there was nothing to shorten. Rejects `thread_unknown`. */
   compact(threadId: string, signal?: AbortSignal): Promise<{ readonly tokensBefore: number; readonly tokensAfter: number }>;
+  /** Gives a thread another title. Waits for a turn that runs in it here; rejects `thread_unknown`, or `thread_busy` where one runs elsewhere. */
+  renameThread(threadId: string, title: string, signal?: AbortSignal): Promise<void>;
+  /** Deletes a thread with all that was said, done and asked in it. Waits and rejects as `renameThread` does. */
+  deleteThread(threadId: string, signal?: AbortSignal): Promise<void>;
 }
 
 export function createAgents(options: AgentsOptions): Agents {
@@ -62,5 +67,17 @@ export function createAgents(options: AgentsOptions): Agents {
     preview: (request, signal) => preview(dependencies(), request, signal),
     check: (agent) => checkAgent(registry, models, agent),
     compact: (threadId, signal) => compactByHand(dependencies(), threadId, signal),
+    async renameThread(threadId, title, signal) {
+      const { queue, threads } = options.stores();
+      await queue.run(threadId, ({ fence }) => threads.writer(fence).rename(threadId, title), signal);
+    },
+    async deleteThread(threadId, signal) {
+      const { queue, threads, approvals } = options.stores();
+      const remove = async ({ fence }: { readonly fence: Fence }) => {
+        await approvals.forget(threadId, fence);
+        await threads.writer(fence).remove(threadId);
+      };
+      await queue.run(threadId, remove, signal);
+    },
   };
 }

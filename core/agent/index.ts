@@ -3,12 +3,16 @@ export { createAgents, type Agents } from './agents.ts';
 export { contextSources } from './prompt/context.ts';
 export { checkPrompt, PROMPT_VARIABLES } from './prompt/instructions.ts';
 export { type AgentRegistry, type AgentStatus, checkAgent, UNDECLARED } from './registry/registry.ts';
+export type { Permission } from './threads/permission.ts';
 export {
+  coversOf,
   shownQuestion,
   startersOfPath,
-  stateOfQuestion,
+  noticeOfQuestion,
+  summaryOf,
   unknownApproval,
   type Approval,
+  type ApprovalAnswer,
   type ApprovalReply,
   type ApprovalStore,
   type PersonApprovals,
@@ -20,3 +24,4 @@ export { resolveTools, type ToolHost } from './tools/tools.ts';
 export { LOCAL_USER, type PromptPreview } from './turn/plan.ts';
 export type { ToolQuestion } from './turn/tool-caller.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';
+export { createSqliteApprovals } from './threads/sqlite-approvals.ts';

@@ -12,7 +12,7 @@ export interface CommonOptions {
   readonly trust: boolean;
   readonly help: boolean;
   readonly version: boolean;
-  /** The words that are left, those of the command first. */
+  /** The words that are left, as they were typed. */
   readonly words: readonly string[];
 }
 
@@ -22,16 +22,17 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'json', type: 'boolean', description: 'Print JSON and nothing else' },
   { name: 'quiet', type: 'boolean', description: 'Print only results and errors' },
   { name: 'help', short: 'h', type: 'boolean', description: 'Show how a command is used' },
-  { name: 'version', short: 'V', type: 'boolean', description: "Print Pith's version" },
+  { name: 'version', short: 'v', type: 'boolean', description: "Print Pith's version" },
 ];
 
 type Switch = 'json' | 'quiet' | 'trust' | 'help' | 'version';
 
-const SWITCHES: ReadonlyMap<string, Switch> = new Map(
-  COMMON_OPTIONS.filter(({ type }) => type === 'boolean').flatMap(({ name, short }) =>
+const SWITCHES: ReadonlyMap<string, Switch> = new Map([
+  ...COMMON_OPTIONS.filter(({ type }) => type === 'boolean').flatMap(({ name, short }) =>
     [`--${name}`, ...(short === undefined ? [] : [`-${short}`])].map((word) => [word, name as Switch] as const),
   ),
-);
+  ['-V', 'version'],
+]);
 
 /** Takes the common options out of `argv`; what follows `--` is left alone. Throws `usage`. */
 export function takeCommonOptions(argv: readonly string[]): CommonOptions {
@@ -49,8 +50,13 @@ export function takeCommonOptions(argv: readonly string[]): CommonOptions {
     else if (word.startsWith('--sandbox=')) found.sandbox = valueOf(word.slice('--sandbox='.length));
     else words.push(word);
   }
+  return { ...found, words };
+}
+
+/** With the words of the command before the options that were typed in front of them. */
+export function commandFirst(words: readonly string[]): readonly string[] {
   const first = words.findIndex((word) => !word.startsWith('--'));
-  return { ...found, words: first > 0 ? [...words.slice(first), ...words.slice(0, first)] : words };
+  return first > 0 ? [...words.slice(first), ...words.slice(0, first)] : words;
 }
 
 /** What stands with two dashes before `--`, without them. */

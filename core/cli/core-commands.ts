@@ -10,6 +10,8 @@ export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, sig
 export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 
 interface Definition extends Omit<Command, 'run'> {
+  /** Its place in the help that lists only some. */
+  readonly first?: number;
   /** Where it can be given: on the command line, in chat, or in both (default). */
   readonly only?: 'command line' | 'chat';
 }
@@ -34,7 +36,9 @@ export type CoreCommand =
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
 const TEXT: CommandOption = { name: 'text', type: 'string', description: "The user's message", default: '' };
 const ID = (description: string) => ({ name: 'id', description, required: true });
-const QUESTION = ID('The question, as approvals list names it');
+const QUESTION = { name: 'question', description: 'Its number or id, as approvals lists it', required: true };
+const ALL_LINES: CommandOption = { name: 'all', type: 'boolean', description: 'Everything, however long' };
+const LINES: CommandOption = { name: 'lines', type: 'number', description: 'How many lines to show', default: 40 };
 const NAME = { name: 'name', description: 'The name', required: true };
 const DIR = { name: 'dir', description: 'The project or its sandbox (default: the one that would be used here)' };
 const YES: CommandOption = { name: 'yes', type: 'boolean', description: 'Do not ask; answer yes' };
@@ -44,6 +48,14 @@ const RECIPIENTS = {
   multiple: true,
   description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
 } as const;
+
+/** What help that lists only some says of the kernel's commands that begin with a word. */
+export const CORE_GROUPS: readonly { readonly path: string; readonly first: number; readonly description: string }[] = [
+  { path: 'agents', first: 6, description: 'List, show and make agents' },
+  { path: 'threads', first: 8, description: 'List, show, rename, export and delete conversations' },
+  { path: 'approvals', first: 9, description: 'Answer what tools ask before they act' },
+  { path: 'extensions', first: 10, description: 'List, make, check and reload extensions' },
+];
 
 /** The kernel's own commands as data; an implementation is imported when it runs. */
 export const CORE_COMMANDS: readonly CoreCommand[] = [
@@ -98,6 +110,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'extensions show',
     description: 'Show what an extension declares and how it is',
     arguments: [ID('The extension')],
+    options: [{ name: 'source', type: 'boolean', description: 'Print the files that it is made of' }],
     load: async () => (await import('./commands/extensions.ts')).showExtension,
   },
   {
@@ -133,6 +146,26 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).showThread,
   },
   {
+    path: 'threads rename',
+    description: 'Give a conversation another title',
+    arguments: [ID('The thread'), { name: 'title', description: 'The title', required: true, variadic: true }],
+    load: async () => (await import('./commands/thread-changes.ts')).renameThread,
+  },
+  {
+    path: 'threads delete',
+    description: 'Delete a conversation with all that was said in it',
+    arguments: [ID('The thread')],
+    options: [YES],
+    load: async () => (await import('./commands/thread-changes.ts')).deleteThread,
+  },
+  {
+    path: 'threads export',
+    description: 'Print a conversation as Markdown, or as JSON with --json',
+    arguments: [ID('The thread')],
+    options: [{ name: 'output', short: 'o', type: 'string', description: 'Write it to this file; JSON where its name ends in .json' }],
+    load: async () => (await import('./commands/thread-export.ts')).exportThread,
+  },
+  {
     path: 'threads compact',
     description: 'Shorten a conversation so that it fits the model again',
     arguments: [ID('The thread')],
@@ -145,23 +178,19 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).compactThread,
   },
   {
-    path: 'approvals list',
-    description: 'List the open questions of tools that wait for approval',
-    load: async () => (await import('./commands/approvals.ts')).listApprovals,
-  },
-  {
-    path: 'approvals show',
-    description: 'Show what a tool wants to do, with its exact arguments',
-    arguments: [QUESTION],
-    options: [{ name: 'all', type: 'boolean', description: 'Everything, however long' }],
-    load: async () => (await import('./commands/approvals.ts')).showApproval,
+    path: 'approvals',
+    description: 'List what tools ask before they act, or show one question',
+    arguments: [{ name: 'question', description: 'Its number or id' }],
+    options: [ALL_LINES, LINES, { name: 'wait', type: 'boolean', description: 'Wait until it is answered, here or elsewhere' }],
+    load: async () => (await import('./commands/approvals.ts')).approvals,
   },
   {
     path: 'approvals approve',
-    description: 'Let a tool do what it asks for, and go on with the conversation',
+    description: 'Allow what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
     options: [
       { name: 'always', type: 'boolean', description: 'Ask no more in this conversation for what the question says that always covers' },
+      { name: 'project', type: 'boolean', description: 'Ask no more for it in this project' },
     ],
     load: async () => (await import('./commands/approvals.ts')).approve,
   },
@@ -169,14 +198,41 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'approvals reject',
     description: 'Refuse what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
-    options: [{ name: 'reason', type: 'string', description: 'Why; the model sees it' }],
+    options: [{ name: 'reason', type: 'string', description: 'Why; the model reads it' }],
     load: async () => (await import('./commands/approvals.ts')).reject,
   },
   {
+    path: 'approvals list',
+    renamed: 'approvals',
+    description: 'List what tools ask before they act',
+    load: async () => (await import('./commands/approvals.ts')).listApprovals,
+  },
+  {
+    path: 'approvals show',
+    renamed: 'approvals <question>',
+    description: 'Show one question',
+    arguments: [QUESTION],
+    options: [ALL_LINES, LINES],
+    load: async () => (await import('./commands/approvals.ts')).showApproval,
+  },
+  {
     path: 'approvals wait',
+    renamed: 'approvals <question> --wait',
     description: 'Wait until a question is answered, here or elsewhere',
     arguments: [QUESTION],
     load: async () => (await import('./commands/approvals.ts')).waitForAnswer,
+  },
+  {
+    path: 'permissions',
+    description: 'List what you allowed always, in this project and in conversations',
+    load: async () => (await import('./commands/permissions.ts')).listPermissions,
+  },
+  {
+    path: 'permissions remove',
+    description: 'Take back what you allowed always; Pith asks again',
+    arguments: [{ name: 'number', description: 'Its number, as permissions lists it' }],
+    options: [{ name: 'all', type: 'boolean', description: 'All that permissions lists' }],
+    load: async () => (await import('./commands/permissions.ts')).removePermissions,
   },
   {
     path: 'model',
@@ -187,23 +243,30 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'settings',
+    renamed: 'doctor --settings',
     description: 'Show which settings are set where, and what is wrong with them',
     only: 'chat',
     load: async () => (await import('./commands/chat-only.ts')).showSettings,
   },
   {
     path: 'doctor',
+    first: 3,
     description: 'Check your setup and suggest fixes',
+    options: [
+      { name: 'settings', type: 'boolean', description: 'Show which settings are set where, and what is wrong with them' },
+      { name: 'restart', type: 'boolean', description: 'Restart the kernel under `pith serve`; conversations continue' },
+    ],
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
   {
     path: 'trust',
-    description: 'Show what a sandbox brings, and trust it; or list what is trusted',
+    first: 12,
+    description: 'Show what a sandbox or project brings, and trust it; or list what is trusted',
     arguments: [DIR],
     options: [
       YES,
       { name: 'state', type: 'boolean', description: 'Also use the state in its data folder: it is mine' },
-      { name: 'list', type: 'boolean', description: 'List the sandboxes that you have trusted or refused' },
+      { name: 'list', type: 'boolean', description: 'List the folders that you have trusted or refused' },
     ],
     only: 'command line',
     needs: 'target',
@@ -211,7 +274,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'untrust',
-    description: 'Stop trusting a sandbox; Pith then uses nothing from it',
+    description: 'Stop trusting a sandbox or project; Pith then uses nothing from it',
     arguments: [DIR],
     only: 'command line',
     needs: 'target',
@@ -244,6 +307,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'restart',
+    renamed: 'doctor --restart',
     description: 'Restart the kernel under `pith serve`; conversations continue',
     arguments: [{ name: 'reason', description: 'Why', variadic: true }],
     only: 'chat',
@@ -258,6 +322,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'init',
+    first: 4,
     description: 'Make a new sandbox: settings, one agent, one skill, one extension',
     arguments: [{ name: 'dir', description: 'Where (default: here)' }],
     only: 'command line',
@@ -271,10 +336,12 @@ export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {
     if (definition.needs !== undefined || definition.only === 'command line') continue;
-    const { path, description, load } = definition;
+    const { path, description, hidden, renamed, load } = definition;
     commands.push({
       path,
       description,
+      hidden,
+      renamed,
       arguments: definition.arguments,
       options: definition.options,
       async run(input, io, signal) {

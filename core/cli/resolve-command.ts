@@ -1,7 +1,6 @@
 import { matchCommand } from '@pith/command-line';
 import { type Command, PithError } from '../contract/index.ts';
 import type { DeclaredCommand, Host } from '../kernel/index.ts';
-import { COMMON_OPTIONS, switchesOf } from './common-options.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
 /** What a line of words stands for before any code of an extension has been loaded. */
@@ -25,9 +24,15 @@ interface WithheldCommand {
   readonly reason: string | null;
 }
 
-/** Extensions are asked only when no command of the kernel matches. Throws `command_unknown` or, for a group alone, `usage`. */
+/** The command that a line without one means: what stands on the line is its. */
+export const TALK = 'chat';
+
+/**
+ * Extensions are asked only when no command of the kernel matches. A group alone means its list. Throws `command_unknown` or, for a group
+ * that has no list, `usage`.
+ */
 export async function resolveCommand(words: readonly string[], extensions: () => Promise<CommandSource>): Promise<Resolved> {
-  const core = matchCommand(LINE_COMMANDS, words);
+  const core = matchLine(LINE_COMMANDS, words);
   if (core) return { kind: 'core', ...core };
   const source = await extensions();
   const others = source.providers.commands.declared();
@@ -35,7 +40,7 @@ export async function resolveCommand(words: readonly string[], extensions: () =>
   const missing = matchCommand(withheldBy(source), words);
   if (missing && missing.rest.length < (found?.rest.length ?? Infinity)) throw unavailable(missing.command); // also below a word that others have
   if (found) return { kind: 'declared', command: found.command, words };
-  return unknownCommand(words, [...LINE_COMMANDS, ...others], source);
+  return unknownCommand(words, [...LINE_COMMANDS, ...others]);
 }
 
 /** The command among those that an extension's code has; a declared path may be only the first word of several. */
@@ -44,7 +49,37 @@ export async function resolveLoaded(
   commands: readonly Command[],
   source: CommandSource,
 ): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
-  return matchCommand(commands, words) ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()], source); // what was meant may be declared by itself
+  return matchLine(commands, words) ?? unknownCommand(words, [...commands, ...source.providers.commands.declared()]); // what was meant may be declared by itself
+}
+
+/**
+ * Whether a line that names no command is a message: its first word is one of a sentence (`pith "fix the tests"`), or no command is near it.
+ * What is near a command is a slip.
+ */
+export async function isMessage(words: readonly string[], source: CommandSource): Promise<boolean> {
+  const [first = ''] = words;
+  if (/\s/u.test(first.trim())) return true;
+  if (first.startsWith('-') || first.trim() === '') return false;
+  const paths = [...LINE_COMMANDS, ...source.providers.commands.declared(), ...withheldBy(source)].map(({ path }) => path);
+  const names = new Set([...paths.map((path) => path.split(' ', 1)[0] ?? path), HELP]);
+  const { slipsOf } = await import('@pith/plain-text');
+  return !names.has(first) && slipsOf(first, names, MOST_WRONG).length === 0;
+}
+
+/** Letters. */
+const MOST_WRONG = 2;
+
+/** The first word of a line that asks for help. */
+export const HELP = 'help';
+
+/** As `matchCommand`; a group alone means its list. */
+function matchLine<T extends { readonly path: string }>(commands: readonly T[], words: readonly string[]) {
+  const typed = leading(words);
+  const listing = [...typed, 'list'];
+  const found = matchCommand(commands, words);
+  if (found !== null || typed.length === 0) return found;
+  const listed = matchCommand(commands, [...listing, ...words.slice(typed.length)]);
+  return listed?.command.path === listing.join(' ') ? listed : null;
 }
 
 /** The commands behind a declared one. One that needs only the index activates nothing. */
@@ -90,25 +125,9 @@ function unavailable({ path, extensionId, reason }: WithheldCommand): PithError 
       });
 }
 
-async function unknownCommand(
-  words: readonly string[],
-  commands: readonly { readonly path: string }[],
-  { extensions }: CommandSource,
-): Promise<never> {
-  const { didYouMean, nearest } = await import('@pith/plain-text');
+async function unknownCommand(words: readonly string[], commands: readonly { readonly path: string }[]): Promise<never> {
+  const { didYouMean } = await import('@pith/plain-text');
   const typed = leading(words);
-  if (typed.length === 0) {
-    const [option = '--'] = words;
-    if (option === '--') throw new PithError('usage', 'the command line names no command', { cure: 'see: pith --help' });
-    const [close] = nearest(
-      option.replace(/^-+/u, ''),
-      [...COMMON_OPTIONS, ...switchesOf(extensions.list())].map(({ name }) => name),
-      1,
-    );
-    throw new PithError('usage', `unknown option '${option}': not a global option`, {
-      cure: close === undefined ? 'see: pith --help' : `did you mean '--${close}'?`,
-    });
-  }
   const group = groupOf(typed, commands);
   const below = commandsBelow(group, commands).map(({ path }) => path);
   if (group.length === typed.length && below.length > 0) {

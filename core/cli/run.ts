@@ -5,14 +5,23 @@ import { type CommandOption, matchCommand, parseCommandInput } from '@pith/comma
 import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../contract/index.ts';
 import type { DeclaredCommand } from '../kernel/index.ts';
 import { packageRoot } from '../declarations/index.ts';
-import { COMMON_OPTIONS, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
+import { COMMON_OPTIONS, commandFirst, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
 import { type CoreCommand, kernelCommands } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
 import { type Target, openTarget, type NamedTarget } from './terminal/opened-target.ts';
-import { isElsewhere, locateSandbox } from './terminal/locate.ts';
+import { locateTarget } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
 import { describeError, EXIT, exitCodeOf } from './terminal/report.ts';
-import { loadCommands, resolveCommand, resolveLoaded } from './resolve-command.ts';
+import {
+  type CommandSource,
+  HELP,
+  isMessage,
+  loadCommands,
+  type Resolved,
+  resolveCommand,
+  resolveLoaded,
+  TALK,
+} from './resolve-command.ts';
 import { terminalIO, writeError, type Stdio } from './terminal/terminal-io.ts';
 
 export interface CliOptions {
@@ -54,18 +63,19 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), dumb: env['TERM'] === 'dumb', workingDirectory: cwd });
     if (common.version) return printVersion(stdio);
     const named = once((): NamedTarget => ({
-      sandbox: locateSandbox(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
+      ...locateTarget(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
       env,
       switches: switchesIn(words),
       workingDirectory: cwd,
       accepts: common.trust || env['PITH_TRUST'] === '1',
     }));
-    const helps = common.help || words.length === 0;
+    const helps = common.help || commandFirst(words)[0] === HELP;
     const target = once(() => openTarget(named(), io, !helps));
     const kernel = (): Promise<Kernel> => (opened ??= target().then(options.openKernel));
     if (helps) {
       const { showHelp } = await import('./show-help.ts');
-      return await showHelp(words, kernel, io, stdio);
+      const named = commandFirst(words);
+      return await showHelp(named[0] === HELP ? named.slice(1) : named, kernel, io, stdio);
     }
     return await runWords(words, { cwd, io, signal, named, target, kernel });
   } catch (error) {
@@ -83,13 +93,28 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
 const SHOWING: readonly string[] = ['doctor', 'settings'];
 
 async function runWords(words: readonly string[], line: Line): Promise<number> {
-  const host = async () => (await line.kernel()).host;
-  const found = await resolveCommand(words, host).catch(async (error: unknown) => {
-    const rest = switchesIn(words).length > 0 ? withoutSwitches(words, switchesOf((await host()).extensions.list())) : words; // one may stand between the words
-    if (rest.length === words.length) throw error;
-    return resolveCommand(rest, host);
-  });
+  const found = await resolveWords(words, async () => (await line.kernel()).host);
   return found.kind === 'core' ? runCore(found.command, found.rest, line) : runDeclared(found.command, found.words, line);
+}
+
+/** The command of a line. One that names none, but begins with an option or is a message, is a conversation. */
+async function resolveWords(typed: readonly string[], host: () => Promise<CommandSource>): Promise<Resolved> {
+  const words = commandFirst(typed);
+  const talk = () => resolveCommand([TALK, ...typed], host);
+  if (words[0] === undefined || words[0].startsWith('-')) return talk();
+  try {
+    return await resolveCommand(words, host);
+  } catch (error) {
+    if (exitCodeOf(error) !== EXIT.usage) throw error;
+    const source = await host();
+    const switches = switchesOf(source.extensions.list());
+    const rest = withoutSwitches(words, switches); // one may stand between the words
+    const found = rest.length < words.length ? await resolveCommand(rest, host).catch(() => null) : null; // the first error says what was typed
+    if (found !== null) return found;
+    const isOption = typed[0]?.startsWith('--') === true && withoutSwitches(typed.slice(0, 1), switches).length > 0; // its value comes next
+    if (isOption || (await isMessage(rest, source))) return talk();
+    throw error;
+  }
 }
 
 /** Switches of extensions are looked for only where the command opens the sandbox and does not know an option. */
@@ -109,6 +134,7 @@ function readInput(command: Command | CoreCommand, rest: readonly string[], swit
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
   const input = await inputOf(command, given, line); // before anything is opened, as far as its options are known: wrong use is said at once
+  sayRenamed(command, io);
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
@@ -118,8 +144,13 @@ async function runCore(command: CoreCommand, given: readonly string[], line: Lin
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
+/** A former name works, and says which one took its place. */
+function sayRenamed({ path, renamed }: Pick<Command, 'path' | 'renamed'>, io: CommandIO): void {
+  if (renamed !== undefined && !io.quiet) io.error(`pith: '${path}' is now '${renamed}'`);
+}
+
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
-  const { cwd, io, signal } = line;
+  const { io, signal } = line;
   const kernel = await line.kernel();
   const loaded = await loadCommands(kernel.host, declared);
   // A switch may stand between the words of a command.
@@ -127,9 +158,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
-  const { sandbox } = await line.target();
-  if ((io.interactive || declared.needs === 'started') && !io.quiet && isElsewhere(sandbox, cwd))
-    io.error(`sandbox: ${sandbox} (there is none here)`);
+  sayRenamed(command, io);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
   (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
@@ -137,7 +166,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 
 /** Runs a command on a kernel that works, with what is wrong said before it, and what turned out to be wrong after it. */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
-  const isShort = (command.unservedWith ?? []).some((name) => input.options[name] !== undefined);
+  const isShort = (command.unservedWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
   await untilAborted(isShort ? kernel.start('used') : kernel.start(), signal);
   const { Problems } = await import('./terminal/problems.ts');
   const problems = new Problems(kernel, io);

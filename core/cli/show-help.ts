@@ -3,11 +3,12 @@ import { commandUsage, matchCommand, optionUsage, type CommandShape, type Comman
 import type { Command, CommandIO } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { COMMON_OPTIONS, switchesOf } from './common-options.ts';
+import { CORE_GROUPS } from './core-commands.ts';
 import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './terminal/report.ts';
 import { writeError, type Stdio } from './terminal/terminal-io.ts';
 
-/** Prints help for `words`, or for all. Under --json the definitions themselves. */
+/** Prints help for `words`; without any the commands to begin with, with `--all` every one. Under --json the definitions themselves. */
 export async function showHelp(words: readonly string[], kernel: () => Promise<Kernel>, io: CommandIO, stdio: Stdio): Promise<number> {
   const style = pc.createColors(io.colour);
   const source = async () => (await kernel()).host;
@@ -19,12 +20,14 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
         writeError(stdio, describeError(error)); // help must help where the sandbox is broken
         return { declared: [], switches: [] };
       });
-    const all = [...LINE_COMMANDS, ...found.declared];
-    return show(io, overview(all, [...COMMON_OPTIONS, ...found.switches], style), all);
+    const all = shown([...LINE_COMMANDS, ...found.declared]);
+    return words.includes('--all')
+      ? show(io, overview(all, [...COMMON_OPTIONS, ...found.switches], style), all)
+      : show(io, firstHelp([...CORE_GROUPS, ...all], style), all);
   }
   const group = commandsBelow(named, LINE_COMMANDS);
   if (group.length > 0) {
-    const all = [...group, ...commandsBelow(named, (await source()).providers.commands.declared())];
+    const all = shown([...group, ...commandsBelow(named, (await source()).providers.commands.declared())]);
     return show(io, groupHelp(named.join(' '), all, style), all);
   }
   const resolved = await resolveCommand(named, source);
@@ -37,7 +40,7 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   const above = resolved.command.path.split(' ');
   const own = commandsBelow(above, loaded);
   const elsewhere = commandsBelow(above, from.providers.commands.declared()).filter(({ path }) => !own.some((each) => each.path === path));
-  const below = [...own, ...elsewhere];
+  const below = shown([...own, ...elsewhere]);
   return show(io, groupHelp(resolved.command.path, below, style), below);
 }
 
@@ -60,9 +63,47 @@ interface HelpStyle {
 }
 
 /** A line of the command list. */
-type Entry = Pick<Command, 'path' | 'description'> & Partial<CommandShape>;
+type Entry = Pick<Command, 'path' | 'description' | 'hidden' | 'renamed'> & Partial<CommandShape> & { readonly first?: number | null };
 
-/** What `pith` and `pith --help` print: every command, from the definitions themselves. */
+/** Without those that are for programs, and former names. */
+function shown<T extends Entry>(commands: readonly T[]): readonly T[] {
+  return commands.filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
+}
+
+const MOST_FIRST = 12;
+
+/** What `pith --help` prints: how to talk, and the commands to begin with, on one screen. */
+function firstHelp(commands: readonly Entry[], style: HelpStyle): string {
+  const first = commands
+    .filter((command) => typeof command.first === 'number')
+    .toSorted((a, b) => (a.first ?? 0) - (b.first ?? 0))
+    .slice(0, MOST_FIRST);
+  return [
+    `${style.bold('pith')} — a nano-kernel for agents in which skills are an extension`,
+    '',
+    style.bold('Usage:'),
+    ...columns(
+      [
+        ['pith', 'start a chat'],
+        ['pith "message"', 'send one message, print the answer, exit'],
+        ['… | pith "message"', 'the same, with what is piped in attached'],
+        ['pith -c', 'go on with the last conversation'],
+        ['pith <command> [options]', ''],
+      ],
+      style,
+    ),
+    '',
+    style.bold('Commands:'),
+    ...columns(
+      first.map((command) => [command.path, command.description]),
+      style,
+    ),
+    '',
+    style.dim('pith help --all lists everything; pith help <command> says more.'),
+  ].join('\n');
+}
+
+/** What `pith --help --all` prints: every command, from the definitions themselves. */
 function overview(commands: readonly Entry[], common: readonly CommandOption[], style: HelpStyle): string {
   return [
     `${style.bold('pith')} — a nano-kernel for agents in which skills are an extension`,
@@ -75,7 +116,7 @@ function overview(commands: readonly Entry[], common: readonly CommandOption[], 
     style.bold('Options of every command:'),
     ...options(common, style),
     '',
-    style.dim('pith <command> --help says more. pith chat starts a conversation.'),
+    style.dim('pith help <command> says more. pith alone starts a chat.'),
   ].join('\n');
 }
 

@@ -1,4 +1,4 @@
-import { userHome } from '../trust/index.ts';
+import { openPermissionsFile, userHome } from '../trust/index.ts';
 import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { within } from '@pith/promises';
 import { examine, ownFindings } from './doctor.ts';
 import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
 import { createEvents, createListenerFailures, createHost, createScope } from '../kernel/index.ts';
-import { DEFAULT_SETTINGS, type Settings, askedAlways, unknownNames } from '../declarations/index.ts';
+import { configuredIds, DEFAULT_SETTINGS, type Settings, askedAlways, unknownNames } from '../declarations/index.ts';
 import { systemClock } from '@pith/promises';
 import { hostOptionsOf, readSandbox } from './sandbox-reading.ts';
 import { ChannelProvider } from '../contract/index.ts';
@@ -15,12 +15,12 @@ import { createRouter, type ModelRouter } from '../models/index.ts';
 import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRows, type Store } from '../store/index.ts';
 import { NewProblems, problemsIn } from './problems.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
-import { createAgents, createThreadStores, stateOfQuestion, type ThreadStores } from '../agent/index.ts';
+import { createAgents, createThreadStores, noticeOfQuestion, type ThreadStores } from '../agent/index.ts';
 export type { Kernel, KernelOptions } from './kernel.ts';
 
 /** How old the last look at the folders may be when a turn begins. */
 const TURN_REFRESH_MS = 1000;
-/** So long does a turn wait for the names of tools that need approval. */
+/** So long are code that knows the names of tools, and code that checks its settings, waited for. */
 const ASKED_WAIT_MS = 2000;
 
 const STORE: InjectionToken<Store> = Symbol('store');
@@ -82,10 +82,14 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         channels: () => host.providers.running(ChannelProvider),
         onChange: host.extensions.onChange,
       },
-      question: (id) => stateOfQuestion(id, get(STORES).approvals, clock),
+      question: (id) => noticeOfQuestion(id, get(STORES).approvals, clock),
     }),
   );
-  lazily(STORES, () => createThreadStores(get(STORE), clock, get(JOURNAL), host.secrets.redactJson));
+  lazily(STORES, () => {
+    const { project } = reading.options.trust;
+    const permissions = home === null || project === null ? null : openPermissionsFile(home, project);
+    return createThreadStores(get(STORE), clock, get(JOURNAL), { withoutSecrets: host.secrets.redactJson, permissions });
+  });
 
   const ownCommands = () => options.commands?.(kernel) ?? [];
   const ofSandbox = hostOptionsOf(reading);
@@ -137,6 +141,13 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     if (named.length > 0) await within(clock, ASKED_WAIT_MS, known);
   };
 
+  /** What a person wrote for an extension is checked by its code, which may not be needed otherwise. */
+  const knowConfigured = async () => {
+    const ids = configuredIds(reading.settings, host.extensions.discovery.declarations);
+    const idle = ids.filter((id) => host.extensions.state(id) === 'idle');
+    if (idle.length > 0) await within(clock, ASKED_WAIT_MS, Promise.allSettled(idle.map((id) => host.extensions.activate(id))));
+  };
+
   const agents = createAgents({
     host,
     models: get(ROUTER),
@@ -161,6 +172,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     ]);
 
   const problemsNow = async () => {
+    await knowConfigured();
     const own = await ownFindings(host);
     await knowAsked();
     const statuses = await agents.list();
@@ -213,7 +225,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     async doctor() {
       const { data_dir: dataDirectory, quotas } = reading.settings;
-      const { level, opened, why } = reading.options.trust;
+      const { level, opened, sandbox, isBare, project, why } = reading.options.trust;
       const report = await examine({
         host,
         agents,
@@ -227,7 +239,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
         quotas,
         clock,
       });
-      return { sandbox: { path: opened, trust: level, why, state: dataDirectory }, ...report };
+      return { sandbox: { path: isBare ? sandbox : opened, project, trust: level, why, state: dataDirectory }, ...report };
     },
     findings,
     async problems() {

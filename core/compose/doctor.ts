@@ -10,8 +10,14 @@ import type { AgentRegistry, AgentStatus } from '../agent/index.ts';
 
 /** The shape of `pith doctor --json`; `ok` is false when an extension, an agent or the settings failed. */
 export interface DoctorReport {
-  /** The sandbox that was opened, and whether it is the person's. */
-  readonly sandbox?: { readonly path: string; readonly trust: Trust['level']; readonly why: string | null; readonly state: string };
+  /** The sandbox that was opened, the project that may be used, and whether they are the person's. */
+  readonly sandbox?: {
+    readonly path: string;
+    readonly project: string | null;
+    readonly trust: Trust['level'];
+    readonly why: string | null;
+    readonly state: string;
+  };
   readonly ok: boolean;
   readonly model: { readonly ref: string; readonly why: string };
   readonly extensions: readonly ExtensionReport[];
@@ -23,7 +29,11 @@ export interface DoctorReport {
 }
 
 type Finding = Partial<Pick<ExtensionStatus, 'code' | 'message' | 'file' | 'line' | 'cure'>>;
-export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> & Finding;
+export type ExtensionReport = Pick<ExtensionStatus, 'id' | 'state' | 'tier' | 'phase' | 'notes'> &
+  Finding & {
+    /** It runs without something that was written for it. */
+    readonly degraded?: true;
+  };
 export type AgentReport = Pick<AgentStatus, 'id' | 'state'> & Finding & { readonly notes: readonly Diagnostic[] };
 
 export interface DoctorDependencies extends KeptState {
@@ -111,7 +121,8 @@ async function countSkills({ providers }: Named): Promise<Pick<DoctorReport, 'sk
 
 function extensionReport(status: ExtensionStatus): ExtensionReport {
   const { id, state, tier, phase, code, message, file, line, cure, notes } = status;
-  return { id, state, tier, phase, code, message, file, line, cure, notes };
+  const isDegraded = (state === 'active' || state === 'idle') && notes.some(isIgnored);
+  return { id, state, ...(isDegraded ? { degraded: true } : {}), tier, phase, code, message, file, line, cure, notes };
 }
 
 function agentReport({ id, state, notes }: AgentStatus): AgentReport {

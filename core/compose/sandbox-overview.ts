@@ -4,7 +4,7 @@ import {
   loosened,
   type Loosened,
   manifestAsks,
-  PROJECT_FILES,
+  projectFileNames,
   reached,
   type Trust,
   writableBy,
@@ -47,9 +47,10 @@ export interface ShownAsk {
 
 /** Looks at a sandbox without using anything of it: manifests and settings are parsed, no code is loaded, nothing is written. */
 export async function overviewOf(
-  { opened, sandbox: elsewhere, writable: recorded }: Trust,
+  { opened, folder: project, isBare, sandbox: elsewhere, writable: recorded }: Trust,
   home: string | undefined,
 ): Promise<SandboxOverview> {
+  if (isBare) return { ...NOTHING, sandbox: elsewhere, project, files: filesOf(project) };
   const index = openIndex(stateFolder(elsewhere, 'none')); // never saved
   const options: SettingsOptions = { sandbox: opened, env: {}, workingDirectory: opened };
   const { settings, diagnostics: ofSettings } = await loadSettings(options);
@@ -67,7 +68,6 @@ export async function overviewOf(
   });
   const brought = [...declarations.values()].filter(({ shipped }) => !shipped);
   const all = brought.flatMap((each) => (each.manifest === null ? [] : [{ ...each, manifest: each.manifest }]));
-  const project = path.dirname(opened);
   const asked = all.flatMap(({ manifest }) => manifestAsks(manifest));
   const known = { sandbox: opened, home: home ?? null, dataDirectory: settings.data_dir };
   const places = { ...known, writable: [...recorded(), ...writableBy(asked, known)] };
@@ -87,8 +87,25 @@ export async function overviewOf(
     unreadable: [...ofSettings, ...ofFolders, ...brought.flatMap(({ diagnostics }) => diagnostics)]
       .filter(({ severity }) => severity === 'error')
       .map(({ file, message }) => (file === undefined || message.includes(file) ? message : `${file}: ${message}`)),
-    files: PROJECT_FILES.filter((name) => stands(path.join(project, name))),
+    files: filesOf(project),
   };
+}
+
+/** A project without a sandbox brings files only. */
+const NOTHING: Omit<SandboxOverview, 'sandbox' | 'project' | 'files'> = {
+  extensions: [],
+  agents: [],
+  commands: [],
+  addresses: [],
+  secrets: [],
+  loosens: [],
+  settings: [],
+  others: [],
+  unreadable: [],
+};
+
+function filesOf(project: string): readonly string[] {
+  return projectFileNames(project).filter((name) => stands(path.join(project, name)));
 }
 
 /** What a person reads before they agree, and what they agree to by that: an ask that is not shown whole is not given. */

@@ -21,7 +21,7 @@ import {
   type Declaration,
 } from '../declarations/index.ts';
 import { type HostOptions, logLevelOf } from '../kernel/index.ts';
-import { openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
+import { type EnvironmentFile, openEnvironmentFile, openSecretsFile, trustOf, type StatePlace, type Trust } from '../trust/index.ts';
 import { oncePromised } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
@@ -154,6 +154,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   return {
     places: {
       sandbox,
+      project: trust.project,
       untrustedSandbox: trust.untrusted,
       projectFiles: trust.projectFiles,
       home: home ?? null,
@@ -189,7 +190,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
       }),
     index,
     loader: createLoader({ dataDirectory: settings.data_dir, packageRoot: installation }),
-    secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home) },
+    secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home), project: environmentFileOf(trust) },
     log: { level: logLevelOf(env['PITH_LOG']), quota: settings.quotas },
     processes: (kernel) =>
       createProcessTier(kernel, {
@@ -200,6 +201,11 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
         writable: () => trust.writable(),
       }),
   };
+}
+
+function environmentFileOf({ projectFiles, project }: Trust): EnvironmentFile | undefined {
+  const file = project === null ? null : path.join(project, '.env');
+  return file !== null && projectFiles.includes(file) ? openEnvironmentFile(file) : undefined;
 }
 
 /** Prefixes of models that something offers that ships, or more than one extension: the key of one goes to no stranger. */

@@ -36,6 +36,8 @@ export interface CommandIO {
   ask(question: string, options?: { readonly choices?: readonly string[]; readonly secret?: boolean }): Promise<string | null>;
   /** Lines that are piped in, or that a person types. */
   readonly input: AsyncIterable<string>;
+  /** What is piped in, byte for byte; null on a terminal, absent in a conversation. It is the stream whose lines `input` are. */
+  readonly piped?: PipedInput | null;
   readonly interactive: boolean;
   readonly wantsJson: boolean;
   readonly quiet: boolean;
@@ -47,6 +49,12 @@ export interface CommandIO {
   readonly workingDirectory: string;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
+}
+
+export interface PipedInput {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** True for a socket, as programs have it who start others: it may be open without anybody who writes to it. */
+  readonly mayStaySilent: boolean;
 }
 
 export interface CommandSession {
@@ -71,7 +79,11 @@ export interface Command {
   readonly yields?: boolean;
   /** Set by the kernel for an extension that does not ship: the command's name where its own belongs to somebody else, `<extension>:<path>`. */
   readonly prefixed?: string;
-  /** With `needs: started` in the manifest: options that make the command so short that no services are started for it. */
+  /** True: help, completion and the pages of commands leave it out; it works when it is typed. */
+  readonly hidden?: boolean;
+  /** What took its place, as it is typed: `tasks schedules list`. The former name still works and names the new one; it is left out like a hidden one. */
+  readonly renamed?: string;
+  /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
   readonly unservedWith?: readonly string[];
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;

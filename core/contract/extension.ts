@@ -97,8 +97,12 @@ export interface ExtensionContext<Config = Readonly<Record<string, unknown>>> {
 
 /** Where folders are, by absolute paths. The kernel answers it: `const { sandbox, home } = context.use(Places)`. */
 export interface Places {
-  /** The project is its parent. */
   readonly sandbox: string;
+  /**
+   * The person's project, as its real path: the folder that holds `sandbox`; without one of its own, the git root above the working
+   * directory, else the working directory. null: no folder may be used as a project, because nobody agreed to one.
+   */
+  readonly project: string | null;
   /** The sandbox that the person opened and has not trusted: what lies in it may be named, never used. null: `sandbox` is the one that was opened. */
   readonly untrustedSandbox: string | null;
   /** Files and folders of the project that the person was shown when they trusted the sandbox: they may be used. Absolute. */
@@ -111,6 +115,7 @@ export interface Places {
 
 export const Places = defineProtocol<Places>('places', {
   sandbox: { kind: 'constant', signature: 'sandbox: string' },
+  project: { kind: 'constant', signature: 'project: string | null' },
   untrustedSandbox: { kind: 'constant', signature: 'untrustedSandbox: string | null' },
   projectFiles: { kind: 'constant', signature: 'projectFiles: string[]' },
   shippedSandbox: { kind: 'constant', signature: 'shippedSandbox: string' },

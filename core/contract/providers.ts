@@ -37,6 +37,8 @@ export interface ContextProvider {
   readonly placement?: 'system' | 'turn';
   /** null adds nothing. Cut after one second; a throw leaves this provider out of the turn. */
   getContext(prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<string | ContextParts | null>;
+  /** Lines for people where a conversation begins; null: nothing to say. Cut after one second. */
+  opening?(signal?: AbortSignal): Promise<string | null>;
 }
 
 export const ContextProvider = defineProtocol<ContextProvider>(
@@ -50,6 +52,7 @@ export const ContextProvider = defineProtocol<ContextProvider>(
       timeoutMs: 1000,
       signalAt: 2,
     },
+    opening: { kind: 'method', signature: 'opening(): Promise<string | null>', optional: true, timeoutMs: 1000, signalAt: 0 },
   },
   { inProcessOnly: true },
 );
@@ -176,6 +179,19 @@ export interface SetupSchema {
  */
 export type SettingsChange = Readonly<Record<string, JsonValue>>;
 
+/** A kind of server with models, as a person chooses it. */
+export interface ModelServer {
+  readonly title: string;
+  /** Of its models. */
+  readonly prefix: string;
+  /** The declared name under which its key is kept; null: it takes none. */
+  readonly secret: string | null;
+  /** A person says where it is. */
+  readonly asksAddress: boolean;
+  /** It runs on this machine, where `findLocal` finds it. */
+  readonly isLocal: boolean;
+}
+
 /** Can be set up by a person (`pith setup ID`) or by an agent that a person approves. */
 export interface SetupProvider {
   getSetupSchema(): SetupSchema | Promise<SetupSchema>;
@@ -183,6 +199,16 @@ export interface SetupProvider {
   applyConfig(name: string, value: JsonValue): SettingsChange | Promise<SettingsChange>;
   /** Called when all has been written and the extension reloaded: a line for the person, or null. Rejects with what does not work yet. */
   onSetupComplete(): Promise<string | null> | string | null;
+  /** Servers whose models it reaches, for a person who connects one (`pith setup`). */
+  getModelServers?(): readonly ModelServer[] | Promise<readonly ModelServer[]>;
+  /**
+   * Names of the models that a server has now, asked with what a person has typed, before any of it is kept; null: as it is set.
+   * Rejects `model_auth` where the server wants another key, `model_unreachable` where it does not answer.
+   */
+  askModels?(
+    asked: { readonly prefix: string; readonly address: string | null; readonly key: string | null },
+    signal?: AbortSignal,
+  ): Promise<readonly string[]>;
 }
 
 export const SetupProvider = defineProtocol<SetupProvider>(
@@ -191,6 +217,14 @@ export const SetupProvider = defineProtocol<SetupProvider>(
     getSetupSchema: { kind: 'method', signature: 'getSetupSchema(): SetupSchema' },
     applyConfig: { kind: 'method', signature: 'applyConfig(name: string, value: JsonValue): SettingsChange' },
     onSetupComplete: { kind: 'method', signature: 'onSetupComplete(): Promise<string | null>', timeoutMs: 30_000 },
+    getModelServers: { kind: 'method', signature: 'getModelServers(): ModelServer[]', optional: true },
+    askModels: {
+      kind: 'method',
+      signature: 'askModels(asked: { prefix, address, key }): Promise<string[]>',
+      optional: true,
+      signalAt: 1,
+      timeoutMs: 30_000,
+    },
   },
   { inProcessOnly: true },
 );

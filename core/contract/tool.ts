@@ -35,7 +35,7 @@ export interface ToolCall {
 export interface ApprovalQuestion {
   /** What the call does, in one line and in a person's words: "run `npm test`", "change 3 lines in src/a.ts". Absent: the name of the tool. */
   readonly summary?: string;
-  /** What they must read besides the input: a unified diff, a whole command, a list. May be empty. */
+  /** What they must read: a unified diff, a whole command, a list. Empty, or without a summary, the input is shown too; of a tool that does not ship always. */
   readonly text: string;
   /** What is enforced while the call runs on this machine: "sandboxed: no network, project only". Never what is only asked for. */
   readonly enforced?: string;

@@ -98,6 +98,17 @@ export function claimsOf(declarations: Iterable<Declaration>): Claims {
   return found;
 }
 
+/** Extensions for which the settings hold config: only their code knows whether it is right. */
+export function configuredIds(settings: Settings, declarations: ReadonlyMap<string, Declaration>): readonly string[] {
+  const claims = claimsOf(declarations.values());
+  const claimed = Object.keys(settings.skills).flatMap((key) => claims.get(key) ?? []);
+  const isConfigured = ({ id, manifest }: Declaration): boolean =>
+    claimed.includes(id) ||
+    Object.keys(settings.extensions[id] ?? {}).some((key) => !(key in COMMON_KEYS)) ||
+    providersOf(manifest, settings).length > 0;
+  return [...declarations.values()].filter(isConfigured).map(({ id }) => id);
+}
+
 /** Variables that a person lets an extension hand on: the names in lists called `env`, wherever in its settings they stand. */
 function namedIn(value: unknown): readonly string[] {
   if (!isPlainMap(value)) return [];

@@ -18,8 +18,8 @@ export interface NoticesOptions {
   readonly logger: Logger;
   /** As deliveries name it. */
   readonly handler: string;
-  /** Whether a question may be shown: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
-  question(approvalId: string): Promise<'open' | 'wait' | 'settled'>;
+  /** What is shown of a question; `wait` while somebody is about to answer it, `settled` when it is not open any more. */
+  question(approvalId: string): Promise<{ readonly text: string } | 'wait' | 'settled'>;
   /** Channels that run now. */
   channels(): readonly Remote<ChannelProvider>[];
 }
@@ -59,7 +59,7 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
   async function ask(asked: TopicMap['approval.requested'], signal: AbortSignal): Promise<void> {
     const state = await question(asked.approvalId);
     if (state === 'wait') throw new Postponed(new Error('somebody is being asked elsewhere'), true);
-    if (state === 'open') await send(questionOf(asked), null, signal);
+    if (state !== 'settled') await send(questionOf(asked, state.text), null, signal);
   }
 
   async function greet(since: number, signal: AbortSignal): Promise<void> {
@@ -89,11 +89,6 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
   };
 }
 
-function questionOf({ approvalId, tool, agents, threadId }: TopicMap['approval.requested']): ChannelMessage {
-  return {
-    kind: 'approval',
-    text: `${agents.join(' › ')} asks to run ${tool}; answer with: pith approvals approve ${approvalId}, or reject it`,
-    threadId,
-    approvalId,
-  };
+function questionOf({ threadId, approvalId }: TopicMap['approval.requested'], text: string): ChannelMessage {
+  return { kind: 'approval', text, threadId, approvalId };
 }

@@ -91,7 +91,7 @@ export interface Host {
 export async function createHost(options: HostOptions): Promise<Host> {
   const discovered = await options.source.discover(options.clock.now());
   const { clock, places, services, loader, calls = {}, commands: own, trust } = options;
-  const secrets = createSecrets(options.secrets.env, options.secrets.stored);
+  const secrets = createSecrets(options.secrets.env, options.secrets.stored, options.secrets.project);
   const { level = 'info', quota } = options.log ?? {};
   const log = createLog({ dataDirectory: places.dataDirectory, level, clock, quota, redact: secrets.redact });
   const changes = createChanges();
@@ -143,7 +143,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   let stopping: Promise<void> | undefined;
   return {
     extensions,
-    providers: createProviders(lifecycle, createTools(lifecycle), commands),
+    providers: createProviders(lifecycle, createTools(lifecycle, processes), commands),
     agents: createDeclaredAgents(lifecycle, () => refresh.discovery),
     handlers: createEventHandlers(lifecycle),
     secrets,

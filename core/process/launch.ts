@@ -44,8 +44,9 @@ export interface LaunchSpec {
   readonly dataDirectory: string;
   /** Absolute path of the folder that holds all data. */
   readonly stateDirectory: string;
-  /** Absolute path of the sandbox; the project is its parent. */
   readonly sandbox: string;
+  /** Absolute path of the person's project; null or absent: the folder around the sandbox. */
+  readonly project?: string | null | undefined;
   /** Absolute path of the user's home folder, as agreements were made with; null or absent: that of this process. */
   readonly home?: string | null | undefined;
   /** Absolute path of Pith's own package. */
@@ -140,7 +141,7 @@ function heapMb(memoryMb: number): number {
 function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly string[] {
   const argv = [process.execPath, `--max-old-space-size=${heap}`, '--no-warnings', spec.entry];
   if (spec.sandboxing?.available === true) {
-    const project = path.dirname(spec.sandbox);
+    const project = spec.project ?? path.dirname(spec.sandbox);
     const state = spec.stateDirectory;
     const home = spec.home ?? os.homedir();
     const visible = [

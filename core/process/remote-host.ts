@@ -70,7 +70,7 @@ export async function openRemoteHost(
 ): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
   const { runtime, cut: cutSignal } = kernel;
-  const { dataDirectory, sandbox, home } = runtime.places;
+  const { dataDirectory, sandbox, project, home } = runtime.places;
   const { packageRoot, env, dataMb: limitMb = DEFAULT_SETTINGS.quotas.data_mb } = options;
   const sandboxing = await options.sandboxing();
   const data = dataOf(runtime, id);
@@ -99,6 +99,7 @@ export async function openRemoteHost(
     dataDirectory: data,
     stateDirectory: dataDirectory,
     sandbox,
+    project,
     home,
     packageRoot,
     writable: options.writable?.(),

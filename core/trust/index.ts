@@ -16,6 +16,7 @@ export { DEFAULT_LIMITS, manifestSchema, RESERVED_IDS, type Manifest } from './m
 export { HARMLESS_SETTINGS, harmlessSettings, loosened, reached, type Loosened } from './safeguards.ts';
 export {
   requireTrust,
+  decideProject,
   decideState,
   distrustSandbox,
   trustOf,
@@ -24,8 +25,10 @@ export {
   type StatePlace,
   type Trust,
 } from './sandbox-trust.ts';
-export { PROJECT_FILES } from './project-files.ts';
+export { gitRootOf, projectFileNames } from './project-files.ts';
+export { type EnvironmentFile, openEnvironmentFile } from './environment-file.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
+export { openPermissionsFile } from './permissions-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';
 export {
   type CleanStream,

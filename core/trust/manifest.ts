@@ -80,6 +80,12 @@ export const manifestSchema = once(() => {
             needs: z.enum(['index', 'initialized', 'started']).default('initialized'),
             entry: z.string().min(1).optional(),
             description: text.default(''),
+            /** Its place in the help that lists only some; for what ships. */
+            first: z.int().min(1).optional(),
+            /** Help leaves it out. */
+            hidden: z.boolean().default(false),
+            /** The command that took its place. */
+            renamed: z.string().min(1).optional(),
           }),
         )
         .default([]),

@@ -2,12 +2,13 @@ import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './gra
 import { codeOf, type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { once } from '@pith/promises';
 import { makeFolders } from '@pith/safe-files';
-import { PROJECT_FILES } from './project-files.ts';
+import { foreignOwner } from './foreign-owner.ts';
+import { ownProjectFiles, projectFileNames } from './project-files.ts';
 import { adoptState, stateOwnership } from './state-marker.ts';
 import { pithFolder, openTrustFile, type TrustFile } from './trust-file.ts';
 
@@ -17,6 +18,8 @@ export type TrustLevel = 'own' | 'trusted' | 'restricted';
 export interface TrustOptions {
   /** The sandbox that was named or found. Absolute. */
   readonly sandbox: string;
+  /** A project without a sandbox, which was found instead; then `sandbox` is not looked at. Absolute; null or absent: there is a sandbox. */
+  readonly bareProject?: string | null;
   /** Pith's own sandbox. */
   readonly shipped: string;
   /** The user's home folder; null: there is none, and nothing can be recorded. */
@@ -28,13 +31,19 @@ export interface TrustOptions {
 /** Whether the sandbox that a person opened is theirs, and where to work because of that. */
 export interface Trust {
   readonly level: TrustLevel;
-  /** The sandbox that was opened. Its real path, which is what is recorded. */
+  /** The real path of what a person is asked about, which is what is recorded: the sandbox that was opened, or the project without one. */
   readonly opened: string;
-  /** The sandbox to work in: the one that was opened, or, restricted, an empty one outside of the tree. */
+  /** The folder around the sandbox that was opened, or the project without one. */
+  readonly folder: string;
+  /** The project has no sandbox: nothing of it runs, and Pith works in a sandbox below `~/.pith`. */
+  readonly isBare: boolean;
+  /** The folder is the home folder or the root, which hold more than a project, and no person named it as one. */
+  readonly isWide: boolean;
+  /** The sandbox to work in: the one that was opened, or, for a restricted one and a project without one, another outside of the tree. */
   readonly sandbox: string;
   /** The restricted sandbox whose skills may be listed and whose harmless settings hold; null: there is none, or it may not even be read. */
   readonly untrusted: string | null;
-  /** The folder around it, whose own files (AGENTS.md, .mcp.json, .env and the like) may be used; null where nobody has trusted it. */
+  /** The person's project, as its real path; null where nobody has trusted it, and for the home folder and the root, which hold everything. */
   readonly project: string | null;
   /** Which of its files and folders the person was shown when they trusted it, absolute. */
   readonly projectFiles: readonly string[];
@@ -73,37 +82,50 @@ export interface Granted {
   readonly withheld: readonly { readonly ask: string; readonly never: string | null }[];
 }
 
-/** Decides by what is recorded. Asks nobody, and records nothing; makes the empty sandbox of a restricted one. */
+/** Decides by what is recorded. Asks nobody, and records nothing; makes the sandbox of a restricted one, and of a project without one. */
 export function trustOf(options: TrustOptions): Trust {
-  const { home, accepts = false } = options;
-  const opened = realPathOf(options.sandbox);
+  const { home, accepts = false, bareProject = null } = options;
+  const isBare = bareProject !== null;
+  const opened = realPathOf(bareProject ?? options.sandbox);
+  const folder = isBare ? opened : path.dirname(opened);
   const file = openTrustFile(home);
-  const recorded = file.read().sandboxes[opened];
-  const isOwn = opened === realPathOf(options.shipped);
-  const foreign = isOwn || recorded === true ? null : foreignOwner(opened);
-  const level: TrustLevel = isOwn ? 'own' : recorded === true || (accepts && foreign === null) ? 'trusted' : 'restricted';
-  const elsewhere = once(() => placeOutside(home, opened));
-  const sandbox = level === 'restricted' ? path.join(elsewhere(), 'sandbox') : opened;
-  if (level === 'restricted') makeFolders(sandbox, 0o700);
-  const grantsOf = (id: string): readonly string[] => file.read().grants[opened]?.[id] ?? [];
+  const recorded = isBare ? answerAbout(file, folder) : file.read().sandboxes[opened];
+  const isOwn = !isBare && opened === realPathOf(options.shipped);
+  const foreign = isOwn || recorded === true ? null : foreignOwner(isBare ? [folder] : [opened, folder]);
+  const isAgreed = recorded === true || (accepts && foreign === null);
+  const isWide = holdsEverything(folder, home) && answerAbout(file, folder) !== true;
+  const names = once(() => projectFileNames(folder));
+  // Where a project without a sandbox has nothing that would be used, Pith works there as it does with no project.
+  const brings = () => foreign !== null || (!isWide && names().some((name) => isThere(path.join(folder, name))));
+  const level: TrustLevel = isOwn ? 'own' : isAgreed || (isBare && !brings()) ? 'trusted' : 'restricted';
+  const elsewhere = once(() => placeOutside(home, isBare ? 'projects' : 'restricted', opened));
+  const sandbox = level === 'restricted' || isBare ? path.join(elsewhere(), 'sandbox') : opened;
+  if (sandbox !== opened) makeFolders(sandbox, 0o700);
+  const key = isBare ? sandbox : opened;
+  const grantsOf = (id: string): readonly string[] => file.read().grants[key]?.[id] ?? [];
 
   const accepted = new Map<string, readonly string[]>();
   const otherSandboxes = () => Object.keys(file.read().sandboxes).filter((other) => other !== opened);
 
   function projectFiles(): readonly string[] {
-    if (level !== 'trusted') return [];
-    const shown = accepts ? PROJECT_FILES : (file.read().projectFiles[opened] ?? []); // `--trust` is for all that is there
-    return PROJECT_FILES.filter((name) => shown.includes(name));
+    if (isOwn) return ownProjectFiles(folder);
+    if (!isAgreed || isWide) return [];
+    const { projects, projectFiles: ofSandboxes } = file.read();
+    const shown = accepts ? names() : (isBare ? projects[folder] : ofSandboxes[opened]) || []; // `--trust` is for all that is there
+    return names()
+      .filter((name) => shown.includes(name))
+      .map((name) => path.join(folder, name));
   }
 
   function writable(): readonly string[] {
     const all = Object.entries(file.read().grants).map(([of, grants]) => [of, Object.values(grants).flat()] as const);
-    const given = [...all, [opened, [...accepted.values()].flat()] as const];
+    const given = [...all, [key, [...accepted.values()].flat()] as const];
     return [...new Set(given.flatMap(([of, asks]) => writableBy(asks, { sandbox: of, home, dataDirectory: path.join(of, 'data') })))];
   }
 
   function state(wanted: string): StatePlace {
-    if (level === 'restricted') return { directory: path.join(sandbox, 'data'), why: null, cure: null, isOpen: false, isNew: false };
+    const own = { directory: path.join(sandbox, 'data'), why: null, cure: null, isOpen: false, isNew: false };
+    if (level === 'restricted' || (isBare && wanted === own.directory)) return own;
     const { owner, wrong } = stateOwnership(wanted, home);
     if (owner !== 'unknown' || accepts) return { directory: wanted, why: null, cure: null, isOpen: false, isNew: owner === 'new' };
     const fresh = { directory: path.join(elsewhere(), 'data'), isNew: false };
@@ -116,12 +138,15 @@ export function trustOf(options: TrustOptions): Trust {
   return {
     level,
     opened,
+    folder,
+    isBare,
+    isWide,
     sandbox,
-    untrusted: level === 'restricted' && foreign === null ? opened : null,
-    project: level === 'restricted' ? null : path.dirname(opened),
-    projectFiles: projectFiles().map((name) => path.join(path.dirname(opened), name)),
+    untrusted: level !== 'restricted' || foreign !== null ? null : isBare ? path.join(folder, 'sandbox') : opened,
+    project: (isOwn || isAgreed) && !isWide ? folder : null,
+    projectFiles: projectFiles(),
     why: level !== 'restricted' ? null : (foreign ?? file.problem() ?? 'nobody has trusted it'),
-    isOpen: level === 'restricted' && foreign === null && recorded === undefined && file.problem() === null,
+    isOpen: !isOwn && !isAgreed && !(isBare && isWide) && foreign === null && recorded === undefined && file.problem() === null,
     file,
     state,
     writable,
@@ -149,7 +174,7 @@ export function trustOf(options: TrustOptions): Trust {
       for (const { ask } of withheld) agreed.delete(ask);
       return { manifest: narrowed(manifest, agreed), withheld };
     },
-    allow: (id, asks) => file.change((record) => withGrants(record, opened, { [id]: asks })),
+    allow: (id, asks) => file.change((record) => withGrants(record, key, { [id]: asks })),
   };
 }
 
@@ -157,7 +182,7 @@ export function trustOf(options: TrustOptions): Trust {
 export interface Agreed {
   /** What its extensions may have, by their ids. */
   readonly grants: Readonly<Record<string, readonly string[]>>;
-  /** Those of `PROJECT_FILES` that they were shown. */
+  /** Those of the project's that they were shown, relative to it. */
   readonly files: readonly string[];
 }
 
@@ -179,6 +204,17 @@ export function distrustSandbox(file: TrustFile, sandbox: string): void {
     const { [real]: __, ...projectFiles } = record.projectFiles;
     return { ...record, grants, projectFiles, sandboxes: { ...record.sandboxes, [real]: false } };
   });
+}
+
+/** Records that a person works in a project, and which of its files they were shown; null: they do not want to. Throws `trust_failed`. */
+export function decideProject(file: TrustFile, project: string, files: readonly string[] | null): void {
+  file.change((record) => ({ ...record, projects: { ...record.projects, [realPathOf(project)]: files ?? false } }));
+}
+
+/** What a person answered about a project; undefined: nobody was asked. */
+function answerAbout(file: TrustFile, project: string): boolean | undefined {
+  const files = file.read().projects[project];
+  return files === undefined ? undefined : files !== false;
 }
 
 /** Records whether the state in a folder is the person's. Throws `trust_failed`. */
@@ -206,16 +242,18 @@ function adopted(dataDirectory: string, home: string | null): boolean {
   }
 }
 
-/** A folder for a sandbox of which nothing may be written: below `~/.pith`, or one that goes with the process. */
-function placeOutside(home: string | null, sandbox: string): string {
-  return lastingPlace(home, sandbox) ?? passingPlace();
+/** A folder for what must not be written itself: below `~/.pith`, or one that goes with the process. */
+function placeOutside(home: string | null, kind: OutsideKind, opened: string): string {
+  return lastingPlace(home, kind, opened) ?? passingPlace();
 }
 
-function lastingPlace(home: string | null, sandbox: string): string | null {
+type OutsideKind = 'projects' | 'restricted';
+
+function lastingPlace(home: string | null, kind: OutsideKind, opened: string): string | null {
   if (home === null) return null;
   try {
-    const hash = createHash('sha256').update(sandbox).digest('hex').slice(0, 32);
-    const place = pithFolder(home).folder('restricted', hash).make();
+    const hash = createHash('sha256').update(opened).digest('hex').slice(0, 32);
+    const place = pithFolder(home).folder(kind, hash).make();
     accessSync(place, constants.W_OK);
     return place;
   } catch {
@@ -229,38 +267,26 @@ function passingPlace(): string {
   return place;
 }
 
+/** True for the root and for the home folder: an agent that works in all of that was meant for less. */
+function holdsEverything(folder: string, home: string | null): boolean {
+  return folder === path.parse(folder).root || (home !== null && folder === realPathOf(home));
+}
+
+/** Also where nobody may look at it, or at what it leads to. */
+function isThere(place: string): boolean {
+  try {
+    lstatSync(place);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''));
+  }
+}
+
 function realPathOf(folder: string): string {
   try {
     return realpathSync(folder);
   } catch {
     return path.resolve(folder); // not there yet
-  }
-}
-
-/**
- * Why a sandbox may be somebody else's work: it, or the project folder around it, belongs to another user than this one and root, or can
- * be written by everybody. null: nothing speaks against it, or the system has no such owners.
- */
-export function foreignOwner(sandbox: string, user: number | undefined = process.getuid?.()): string | null {
-  if (user === undefined) return null;
-  for (const folder of [sandbox, path.dirname(sandbox)]) {
-    const why = whyForeign(folder, user);
-    if (why !== null) return why;
-  }
-  return null;
-}
-
-const EVERYBODY_WRITES = 0o002;
-const STICKY = 0o1000;
-
-function whyForeign(folder: string, user: number): string | null {
-  try {
-    const { uid, mode } = statSync(folder);
-    if (uid !== user && uid !== 0) return `${folder} belongs to another user (${uid})`;
-    if ((mode & EVERYBODY_WRITES) !== 0 && (mode & STICKY) === 0) return `everybody can write ${folder}`;
-    return null;
-  } catch (error) {
-    return codeOf(error, '') === 'ENOENT' ? null : `${folder} cannot be looked at`;
   }
 }
 

@@ -6,6 +6,7 @@ import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
 import { alone } from './alone.ts';
+import type { EnvironmentFile } from './environment-file.ts';
 import { printableLine } from '@pith/plain-text';
 
 /** A text that comes in pieces, cleaned of secrets. */
@@ -30,6 +31,8 @@ export interface Cleaning {
 export interface Secrets extends Cleaning {
   /** null when it is not set or empty. Throws `secret_not_given` where a person kept it for others. */
   get(name: string, asker: Asker): string | null;
+  /** Whether there is one, whomever it was given for. */
+  isSet(name: string): boolean;
   /** What the process of an extension is given of it: only what was given for one of its own. null when it is not set. */
   share(name: string, isOwn: (recipient: string) => boolean): SharedSecret | null;
   /** From now on the value of `name` is kept out of every text, unless it is the mere address of a server. */
@@ -43,6 +46,8 @@ export interface SecretSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Those that the environment does not have. */
   readonly stored?: SecretsFile | undefined;
+  /** Those that neither of them has, of a trusted project; for whoever declares them, as with the environment. */
+  readonly project?: EnvironmentFile | undefined;
 }
 
 /** A secret as it is handed to a process. */
@@ -56,23 +61,29 @@ export interface SharedSecret {
 /** Shorter values would make every text unreadable, and hide nothing. */
 const SHORTEST = 6;
 
-export function createSecrets(env: Readonly<Record<string, string | undefined>>, stored?: Pick<SecretsFile, 'get'>): Secrets {
+export function createSecrets(
+  env: Readonly<Record<string, string | undefined>>,
+  stored?: Pick<SecretsFile, 'get'>,
+  project?: EnvironmentFile,
+): Secrets {
   const declared = new Set<string>();
   /** What must not be seen, and whose it is; the longest first, for one may begin with another. A value that has been replaced stays. */
   let forms: readonly (readonly [form: string, name: string])[] = [];
-  const valueOf = (name: string): string | null => env[name] || (stored?.get(name)?.value ?? null);
+  const valueOf = (name: string): string | null => env[name] || (stored?.get(name)?.value ?? project?.get(name) ?? null);
   const secrets: Secrets = {
     get(name, asker) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
       const given = env[name] ? null : (stored?.get(name) ?? null);
-      if (given === null) return env[name] || null;
+      if (given === null) return env[name] || (project?.get(name) ?? null);
       if (!isGivenFor(given.for, asker)) throw notGiven(name, given.for, asker);
       return given.value;
     },
+    isSet: (name) => Boolean(valueOf(name)),
     share(name, isOwn) {
       if (declared.has(name)) secrets.declare([name]); // it may have been given since
       const given = env[name] ? null : (stored?.get(name) ?? null);
-      if (given === null) return env[name] ? { value: env[name], for: null } : null;
+      const open = env[name] || (project?.get(name) ?? null);
+      if (given === null) return open === null ? null : { value: open, for: null };
       const own = given.for.filter(isOwn);
       return own.length > 0 ? { value: given.value, for: own } : { value: null, for: given.for };
     },

@@ -8,12 +8,10 @@ export function searchFolders(searchPath: string | undefined): readonly string[]
 }
 
 /** Caches and installations of tools below a home folder. */
-const CACHES: readonly string[] = [
-  ...['.npm', '.cache', '.yarn', '.pnpm-store', '.bun', '.deno', '.nvm', '.fnm', '.volta', '.asdf'],
-  ...['.cargo', '.rustup', 'go', '.pyenv', '.rbenv', '.gem', '.sdkman', '.m2', '.gradle', '.ivy2', '.sbt', '.nuget', '.dotnet'],
-  ...['bin', 'lib', 'share/pnpm', 'share/mise', 'share/fnm', 'share/uv', 'share/virtualenv'].map((name) => `.local/${name}`),
-  ...['.gitconfig', '.config/git'],
-];
+const CACHES: readonly string[] = (
+  '.npm .cache .yarn .pnpm-store .bun .deno .nvm .fnm .volta .asdf .cargo .rustup go .pyenv .rbenv .gem .sdkman .m2 .gradle .ivy2 .sbt .nuget .dotnet ' +
+  '.local/bin .local/lib .local/share/pnpm .local/share/mise .local/share/fnm .local/share/uv .local/share/virtualenv .gitconfig .config/git'
+).split(' ');
 
 /** What of these holds keys and passwords. */
 const CREDENTIALS: readonly string[] = [

@@ -26,6 +26,8 @@ export interface LineEditorOptions {
   above?(columns: number): readonly string[];
   /** Rows below the prompt. */
   below?(columns: number): readonly string[];
+  /** True for a word that answers a question as its first letter does: who types it whole has answered with that letter. */
+  isAnswer?(word: string): boolean;
   readonly dim?: (text: string) => string;
 }
 
@@ -82,6 +84,8 @@ export class LineEditor implements LineSource {
   #prompt: string | null = null;
   #waiting: ((text: string | null) => void) | null = null;
   #question: Question | null = null;
+  /** The key that answered last, until the next Enter. */
+  #answered = '';
   #search: Search | null = null;
   #completion = NOTHING;
   /** Counts changes, so that a completion that comes late is dropped. */
@@ -188,6 +192,7 @@ export class LineEditor implements LineSource {
     const asked = this.#asked;
     if (asked?.keys?.includes(text) === true && this.#edited.text === '') {
       this.#leaveBehind(asked.prompt, text);
+      this.#answered = text;
       return asked.answer(text);
     }
     this.#insert(text);
@@ -246,6 +251,9 @@ export class LineEditor implements LineSource {
   #enter(): void {
     const { text } = this.#edited;
     const asked = this.#asked;
+    const answered = this.#answered;
+    this.#answered = '';
+    if (answered !== '' && text !== '' && this.options.isAnswer?.(answered + text.trim()) === true) return this.#set(EMPTY);
     if (asked !== null) {
       if (asked.keys !== null && text.trim() === '') return;
       this.#leaveBehind(asked.prompt, asked.hidden ? '' : text);

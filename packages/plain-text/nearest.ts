@@ -7,10 +7,17 @@ export function nearest(name: string, candidates: Iterable<string>, count = 3): 
   const limit = Math.max(2, Math.ceil(wanted.length / 2));
   return [...candidates]
     .map((candidate) => ({ candidate, cost: costOf(wanted, candidate.toLowerCase(), limit) }))
-    .filter(({ cost }) => cost <= limit)
+    .filter(
+      ({ candidate, cost }) =>
+        cost <= limit && (cost < Math.max(wanted.length, candidate.length) || isAnagram(wanted, candidate.toLowerCase())),
+    ) // what shares nothing is not near
     .sort((a, b) => a.cost - b.cost || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, count)
     .map(({ candidate }) => candidate);
+}
+
+function isAnagram(a: string, b: string): boolean {
+  return [...a].sort().join('') === [...b].sort().join('');
 }
 
 /** ` (did you mean 'x' or 'y'?)`, or nothing. For the end of a message. */

@@ -30,7 +30,7 @@ import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts
 import { undoCommand } from '../../sandbox/extensions/project_tools/changes/undo-command.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
-type Described = CommandShape & Pick<Command, 'description' | 'slash'>;
+type Described = CommandShape & Pick<Command, 'description' | 'slash' | 'hidden' | 'renamed'>;
 
 /** Every command, from the definitions that the command line itself uses. */
 export async function commandsPage(root: string): Promise<string> {
@@ -60,11 +60,18 @@ export async function commandsPage(root: string): Promise<string> {
     ...new Setup({} as never).getCommands(),
   ];
   const switches = await switchesOf(root, extensions);
-  const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].sort(byPath);
-  const local = localCommands({ conversation: {} as never, agents: {} as never, screen: null, found: [], all: async () => [], leave: () => undefined });
+  const line = [...CORE_COMMANDS.filter(({ only }) => only !== 'chat'), ...extensions].filter(isShown).sort(byPath);
+  const local = localCommands({
+    conversation: {} as never,
+    agents: {} as never,
+    screen: null,
+    found: [],
+    all: async () => [],
+    leave: () => undefined,
+  });
   const names = new Set(local.map(({ path: name }) => name));
   const shared = [...CORE_COMMANDS.filter(({ only }) => only !== 'command line'), ...extensions.filter(({ slash }) => slash !== false)];
-  const chat = [...local, ...shared.filter(({ path: name }) => !names.has(name))].sort(byPath);
+  const chat = [...local, ...shared.filter(({ path: name }) => !names.has(name))].filter(isShown).sort(byPath);
   return `<!-- made from the command definitions by npm run docs -->
 # Commands
 
@@ -80,7 +87,7 @@ ${line.map(section).join('\n\n')}
 
 ## In chat
 
-A slash and the same words: \`/skills list\`, or \`/skills\` for short. Options work as on the command line.
+A slash and the same words: \`/skills list\`, or \`/skills\` for short, as in a shell. Options work as on the command line.
 
 | command | does |
 |---|---|
@@ -111,6 +118,11 @@ function optionTable(options: readonly CommandOption[]): string {
 
 function usage(command: CommandShape): string {
   return commandUsage({ ...command, options: [] });
+}
+
+/** Former names and what is for programs are on no page. */
+function isShown({ hidden, renamed }: Described): boolean {
+  return hidden !== true && renamed === undefined;
 }
 
 function byPath(a: { readonly path: string }, b: { readonly path: string }): number {

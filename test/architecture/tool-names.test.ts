@@ -18,7 +18,7 @@ function sentencesIn(file: string): readonly string[] {
 }
 
 it('K70 findings B4: every tool that a prompt, a message or a skill names exists', async () => {
-  await using pith = await testKernel({ model: scriptedModel([]) });
+  await using pith = await testKernel({ model: scriptedModel([]), env: { BRAVE_API_KEY: 'key' } }); /* web_search needs one */
   const { extensions, providers } = pith.kernel.host;
   const lists = await Promise.all(extensions.ids().map((id) => providers.tools.of(id).catch(() => [])));
   const tools = new Set(lists.flat().map(({ name }) => name));

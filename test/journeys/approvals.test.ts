@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { agentFile } from './sandbox-files.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
 
 let server: OpenAiServer;
@@ -7,7 +8,10 @@ let folder: Folder;
 
 beforeEach(async () => {
   server = await startOpenAiServer();
-  folder = await projectFolder({ 'pith.yaml': 'approvals: { tools: [kv/kv_set] }\n' });
+  folder = await projectFolder({
+    'pith.yaml': 'default_agent: keeper\napprovals: { tools: [kv/kv_set] }\n',
+    'agents/keeper/manifest.yaml': agentFile('keeper', { uses_tools: ['kv'] }),
+  });
 });
 afterEach(async () => {
   await server.close();
@@ -23,7 +27,7 @@ const say = (text: string, ...more: string[]) => pith('chat', '-p', text, '--thr
 const bodies = () => server.requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
 
 describe('approvals from any terminal', () => {
-  it('K50 a question is kept, listed with its shape, answered by another process, and the turn goes on there', async () => {
+  it('K50 U13 a question is kept, listed with its shape, answered by another process, and the turn goes on there', async () => {
     server.script(set('blue'), { text: 'It is blue now.' });
     const asked = await say('make it blue', '--json');
     expect(asked.code, asked.err).toBe(1);
@@ -31,23 +35,31 @@ describe('approvals from any terminal', () => {
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'awaiting_approval' });
     const question = events.find(({ type }) => type === 'approval-request')!;
 
-    const [open] = await json('approvals', 'list');
+    const [open] = await json('approvals');
     expect(open).toEqual({
+      number: 1,
       id: question['id'],
       tool: 'kv/kv_set',
       input: { key: 'colour', value: 'blue' },
       digest: question['digest'],
-      agents: ['orchestrator'],
+      agents: ['keeper'],
       thread: 'talk',
+      summary: 'run kv_set of kv',
+      covers: 'every call of kv_set',
       expiresAt: expect.any(Number),
+      ships: true,
+      answers: ['once', 'always', 'no'], // the home folder is no project
     });
-    const shown = await pith('approvals', 'show', String(open!['id']));
-    expect(shown.out).toMatch(/kv\/kv_set needs your approval.*value: "blue"/su);
+    const shown = await pith('approvals', '1');
+    expect(shown.out).toMatch(/run kv_set of kv\n.*value: "blue"\n  always covers: every call of kv_set\n  question 1 \(/su);
+    const former = await pith('approvals', 'show', String(open!['id']));
+    expect(former.out).toBe(shown.out);
+    expect(former.err).toContain("'approvals show' is now 'approvals <question>'");
 
-    const approved = await pith('approvals', 'approve', String(open!['id']));
+    const approved = await pith('approvals', 'approve', '1');
     expect(approved.code, approved.err).toBe(0);
-    expect(approved.out).toMatch(/approved once by local.*It is blue now\./su);
-    expect(await json('approvals', 'list')).toEqual([]);
+    expect(approved.out).toMatch(/Run kv_set of kv: allowed once.*It is blue now\./su);
+    expect(await json('approvals')).toEqual([]);
     expect(JSON.stringify(bodies().at(-1)!.messages)).toContain('colour');
 
     const again = await pith('approvals', 'reject', String(open!['id']));
@@ -58,7 +70,7 @@ describe('approvals from any terminal', () => {
   it('K50 of two processes that answer at once exactly one wins, and what it approved runs once', async () => {
     server.script(set('red'), { text: 'done' });
     await say('make it red');
-    const [open] = await json('approvals', 'list');
+    const [open] = await json('approvals');
     const both = await Promise.all(['approve', 'approve'].map((verb) => pith('approvals', verb, String(open!['id']))));
     const [won, lost] = both.sort((a, b) => Number(a.code) - Number(b.code));
     expect([won!.code, lost!.code], won!.err).toEqual([0, 1]);
@@ -68,12 +80,12 @@ describe('approvals from any terminal', () => {
 
   it('K50 kill -9 while a turn waits loses nothing: it is answered and goes on afterwards', async () => {
     server.script(set('green'), { text: 'never heard', stallAfter: 1 });
-    const chat = startPith(['chat', '--json', '--thread', 'talk'], { ...options(), input: null });
+    const chat = startPith(['chat', '--lines', '--json', '--thread', 'talk'], { ...options(), input: null });
     chat.child.stdin.write('make it green\n');
     await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('awaiting_approval');
     chat.child.kill('SIGKILL');
     await chat.ended;
-    const [open] = await json('approvals', 'list');
+    const [open] = await json('approvals');
     const first = startPith(['approvals', 'approve', String(open!['id'])], options());
     await expect.poll(() => bodies().length, { timeout: 15_000 }).toBe(2);
     first.child.kill('SIGKILL'); // in the middle of going on

@@ -41,7 +41,7 @@ const edit = () => appendFile(path.join(copy, 'core/main.ts'), `// ${Math.random
 
 /** A chat that is told a line at a time. */
 function openChat(): { child: ChildProcessWithoutNullStreams; says: (line: string, answer: RegExp) => Promise<void>; err: () => string } {
-  const child = spawn(process.execPath, [path.join(copy, 'bin/pith'), 'chat'], { cwd: folder, env, stdio: 'pipe' });
+  const child = spawn(process.execPath, [path.join(copy, 'bin/pith'), 'chat', '--lines'], { cwd: folder, env, stdio: 'pipe' });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));

@@ -38,7 +38,7 @@ async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> 
 describe('pith chat on a pipe', () => {
   let server: OpenAiServer;
   const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-  const chat = (input: string, ...argv: string[]) => runPith(['chat', ...argv], { cwd: folder.path, env: env(), input });
+  const chat = (input: string, ...argv: string[]) => runPith(['chat', '--lines', ...argv], { cwd: folder.path, env: env(), input });
   beforeEach(async () => {
     server = await startOpenAiServer();
   });
@@ -237,7 +237,7 @@ describe('pith chat on a pipe', () => {
     server.script({ text: 'one' });
     const place = await projectFolder(extensionFiles('stumbles', { provides: ['tool'], main: "throw new Error('stumbled');\n" }));
     const log = path.join(place.sandbox, 'data/logs/pith.log');
-    const child = startPith(['chat'], { cwd: place.path, env: env(), input: null });
+    const child = startPith(['chat', '--lines'], { cwd: place.path, env: env(), input: null });
     child.child.stdin.write('hello\n');
     await expect.poll(() => (existsSync(log) ? readFileSync(log, 'utf8') : ''), { timeout: 15_000 }).toContain('stumbled');
     expect(child.child.exitCode).toBe(null);

@@ -54,7 +54,7 @@ describe.runIf(existsSync('/proc'))('servers that Pith starts', () => {
     async (signal) => {
       const servers = { stubborn: { command: process.execPath, args: ['--input-type=module', '-e', STUBBORN, 'stubborn-server'] } };
       folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
-      chat = startPith(['chat'], { cwd: folder.path, input: null });
+      chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
       await expect.poll(() => [runs('stubborn-server'), runs('71.5')], { timeout: 30_000 }).not.toContain(0);
       chat.child.kill(signal);
       await chat.ended;
@@ -68,7 +68,7 @@ describe.runIf(existsSync('/proc'))('servers that Pith starts', () => {
     async () => {
       const servers = { hiding: { command: 'env', args: ['-i', process.execPath, '--input-type=module', '-e', HIDING, 'hiding-server'] } };
       folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
-      chat = startPith(['chat'], { cwd: folder.path, input: null });
+      chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
       const running = () => [runs('hiding-server') > 0, runs('72.5') > 0];
       await expect.poll(running, { timeout: 30_000 }).toEqual([true, true]);
       const left = pidsOf('72.5');

@@ -34,7 +34,7 @@ describe('a conversation that is open', () => {
     const server = await startOpenAiServer();
     server.script({ text: 'first answer' });
     const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
-    const chat = startPith(['chat'], { cwd: folder.path, env, input: null });
+    const chat = startPith(['chat', '--lines'], { cwd: folder.path, env, input: null });
     chat.child.stdin.write('hello\n');
     await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('first answer');
     const skill = path.join(folder.sandbox, 'skills/dropped');

@@ -47,7 +47,7 @@ const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PIT
 const data = (file: string) => path.join(folder.sandbox, 'data', 'extensions', 'recorder', file);
 const log = async () => (existsSync(data('log')) ? (await readFile(data('log'), 'utf8')).trim().split('\n') : []);
 const chat = (...more: string[]): PithProcess =>
-  startPith(['chat', '--json', '--thread', 'talk', ...more], { cwd: folder.path, env: env() });
+  startPith(['chat', '--lines', '--json', '--thread', 'talk', ...more], { cwd: folder.path, env: env() });
 
 async function resumed() {
   const { code, out, err } = await chat('--resume').ended;

@@ -122,7 +122,7 @@ describe('a project with the skills of every system', () => {
   });
 
   it('S85 /skills and /skills show ID in a chat are the same commands', async () => {
-    const chat = await pithHere(['chat'], {
+    const chat = await pithHere(['chat', '--lines'], {
       cwd: folder.path,
       env: { HOME: home, PITH_TRUST: '0' },
       input: '/skills\n/skills show skills/other\n',

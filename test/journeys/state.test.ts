@@ -42,7 +42,7 @@ const FILES = words(`
 const FOLDERS = ['skill_registry', 'extensions/skill_registry', 'logs', '.cache'];
 /** Commands of their own for several at once, and where a conversation does not begin; else one conversation in which they are given. */
 const isApart = ([at = '', another]: readonly string[]) => another !== undefined || at.startsWith('pith.db');
-const chat = () => runPith(['chat'], { cwd: folder.path, env: ENV, input: '/skills list\n/doctor\n/extensions list\nhello\n' });
+const chat = () => runPith(['chat', '--lines'], { cwd: folder.path, env: ENV, input: '/skills list\n/doctor\n/extensions list\nhello\n' });
 
 describe('state that came with a folder', () => {
   it.each([...FILES, ...FOLDERS, 'extensions'].map((at) => [at]).concat([FILES, FOLDERS]))(
@@ -84,7 +84,7 @@ describe('state that came with a folder', () => {
 
   it('T6 F24: a command with pipes for its state ends at SIGTERM', async () => {
     for (const at of ['quarantine.json', 'logs/pith.log', 'last-good.json']) place(data(at), (file) => execFileSync('mkfifo', [file]));
-    const { child, ended, out } = startPith(['chat', '--json'], { cwd: folder.path, env: ENV, input: null });
+    const { child, ended, out } = startPith(['chat', '--lines', '--json'], { cwd: folder.path, env: ENV, input: null });
     child.stdin.write('hello\n');
     await expect.poll(out, { timeout: 30_000 }).toContain('turn-end');
     child.kill('SIGTERM');

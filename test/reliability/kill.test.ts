@@ -33,7 +33,7 @@ it(
         ),
       );
       const input = Array.from({ length: MESSAGES }, (_, index) => `message ${round}.${index}`).join('\n');
-      const process = startPith(['chat', '--json', '--thread', `thread-${round}`], { cwd: folder.path, env, input });
+      const process = startPith(['chat', '--lines', '--json', '--thread', `thread-${round}`], { cwd: folder.path, env, input });
       const wanted = Math.floor(Math.random() * 12);
       await new Promise<void>((resolve) => {
         process.child.stdout.on('data', () => (process.out().split('"turn-end"').length > wanted ? resolve() : undefined));

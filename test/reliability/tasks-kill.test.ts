@@ -104,7 +104,7 @@ afterAll(async () => {
 });
 
 const open = (): PithProcess =>
-  startPith(['chat', '--json', '--thread', 'talk'], {
+  startPith(['chat', '--lines', '--json', '--thread', 'talk'], {
     cwd: folder.path,
     env: { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' },
     input: null,

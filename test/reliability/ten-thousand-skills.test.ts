@@ -174,7 +174,7 @@ describe(`${COUNT.toLocaleString('en')} skills`, () => {
         expect([ended.code, ended.out], what).toEqual([0, expect.stringContaining('From the skill `plan-00042`')]);
       };
       for (const what of ['first chat', 'second chat', 'third chat']) tell(`${what}, whole process`, await timed(() => chat(what)), 'ms');
-      const conversation = startPith(['chat'], { ...options, input: null });
+      const conversation = startPith(['chat', '--lines'], { ...options, input: null });
       const answered = async () => {
         const before = conversation.out().length;
         conversation.child.stdin.write(`${question}\n`);

@@ -1,8 +1,11 @@
 import { type Clock, type JsonValue, PithError } from '../../contract/index.ts';
+import { printableLine } from '@pith/plain-text';
 import type { Fence, Leases } from '../../store/index.ts';
+import type { Permission } from './permission.ts';
 import type { Threads } from './thread.ts';
 
-export type ApprovalAnswer = 'once' | 'always' | 'no';
+/** `always`: in the conversation; `project`: in every conversation of the project. */
+export type ApprovalAnswer = 'once' | 'always' | 'project' | 'no';
 
 /** A turn on the way from the person to a question. */
 export interface AskingTurn {
@@ -34,12 +37,24 @@ export interface Question {
   readonly input: JsonValue;
   /** SHA-256 of the exact input. */
   readonly digest: string;
+  /** By which a person names it: no other question that is open, or was asked within the hour, has it. 0: it was asked before there were numbers. */
+  readonly number: number;
+  /** What the call does, in the tool's words. */
+  readonly summary: string | null;
   /** What the tool wants a person to read beside the input. */
   readonly details: string | null;
+  /** What is enforced while the call runs. */
+  readonly enforced: string | null;
   /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
   readonly subject: string | null;
-  /** What an `always` covers: `input:`, `subject:` or `tool:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
+  /** What an `always` covers: `input:`, `subject:`, `tool:` or `key:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
   readonly always: string | null;
+  /** How the tool names what an `always` covers: `command:npm test`; null: it does not. */
+  readonly key: string | null;
+  /** The same in the tool's words. */
+  readonly covers: string | null;
+  /** What the tool says comes from code that came with Pith. */
+  readonly ships: boolean;
   /** Digest of the extension's sources that were to run; null: not known. */
   readonly source: string | null;
   /** The outermost turn first, the asking one last. */
@@ -67,9 +82,28 @@ export interface ApprovalReply {
   readonly by: string;
 }
 
+/** What a call does, in one line. What a stranger says of it is marked as such. */
+export function summaryOf({ tool, summary, ships }: Pick<Question, 'tool' | 'summary' | 'ships'>): string {
+  if (ships && summary !== null) return summary;
+  const [extension = '', name = ''] = tool.split('/', 2);
+  const call = `run ${name} of ${extension}`;
+  return summary === null ? call : `${call} (it says: ${summary})`;
+}
+
+/** What an `always` covers, in one line; null: it is not offered. */
+export function coversOf({ tool, always, covers, ships }: Pick<Question, 'tool' | 'always' | 'covers' | 'ships'>): string | null {
+  if (always === null) return null;
+  if (covers !== null) return ships ? covers : `it says: ${covers}`;
+  const name = tool.slice(tool.indexOf('/') + 1);
+  if (always.startsWith('tool:')) return `every call of ${name}`;
+  return always.startsWith('subject:') ? 'the same with any arguments' : 'exactly this call';
+}
+
 /** What a person is shown of a question, as data. */
-export function shownQuestion({ id, tool, input, digest, path, rootThreadId: thread, details, always }: Question) {
+export function shownQuestion(question: Question) {
+  const { id, tool, input, digest, path, rootThreadId: thread, details, enforced, always } = question;
   const startedBy = startersOfPath(path);
+  const covers = coversOf(question);
   return {
     id,
     tool,
@@ -78,7 +112,10 @@ export function shownQuestion({ id, tool, input, digest, path, rootThreadId: thr
     agents: path.map(({ agentId }) => agentId),
     thread,
     ...(startedBy.length === 0 ? {} : { startedBy }),
+    summary: summaryOf(question),
     ...(details === null ? {} : { details }),
+    ...(enforced === null ? {} : { enforced }),
+    ...(covers === null ? {} : { covers }),
     ...(always === null ? { once: true as const } : {}),
   };
 }
@@ -89,10 +126,17 @@ interface Approvals {
   list(rootThreadId?: string): Promise<readonly Approval[]>;
   get(id: string): Promise<Approval | null>;
   /**
-   * Exactly one answer is taken; an `always` answers with it what else is open in the conversation and covered by it.
-   * Rejects `approval_unknown`, `approval_answered` with who was first, or `not_allowed` for an `always` that is not offered.
+   * Exactly one answer is taken; an `always` answers with it what else is open in the conversation and covered by it, and `project` in all of
+   * them. Rejects `approval_unknown`, `approval_answered` with who was first, `not_allowed` for an answer that is not offered, or `trust_failed`
+   * where the permission of the project cannot be written.
    */
   answer(id: string, reply: ApprovalReply): Promise<Approval>;
+  /** The answers that a question takes. */
+  offered(question: Question): readonly ApprovalAnswer[];
+  /** What need not be asked any more: in the project, then in conversations, or in the one that is named. Oldest first. */
+  permissions(rootThreadId?: string): Promise<readonly Permission[]>;
+  /** It is asked again from the next call. False: it was taken back before. */
+  takeBack(permission: Permission): Promise<boolean>;
 }
 
 /** What the gate does with approvals, beside what people do. A row and its event are one commit. */
@@ -101,6 +145,8 @@ export interface ApprovalStore extends Approvals {
   answersFor(call: AskedCall): Promise<GivenAnswers>;
   /** Rejects `thread_busy` once somebody else holds the thread. */
   ask(question: Question, fence: Fence): Promise<void>;
+  /** Deletes the questions of a conversation, and what was answered there. */
+  forget(threadId: string, fence: Fence): Promise<void>;
   /** Open questions that `turnId` waits for: its own, and those of agents that it called. */
   askedFor(turnId: string): Promise<readonly Approval[]>;
   /** Answers what is still open of these with no. `by` null: nobody did. Rejects `thread_busy` once somebody else holds the thread. */
@@ -111,27 +157,33 @@ export interface ApprovalStore extends Approvals {
 export type AskedCall = Pick<Question, 'turnId' | 'step' | 'index' | 'digest' | 'tool' | 'rootThreadId' | 'source' | 'subject' | 'always'>;
 
 interface GivenAnswers {
+  /** A permission of the project covers it. */
+  readonly inProject: boolean;
   /** In the conversation, to questions about what this one is about. */
   readonly always: readonly Approval[];
   /** About this call with these very arguments, the newest first. */
   readonly asked: readonly Approval[];
 }
 
+/** What earlier answers say of a call: it may run, what was said last decides (`said` may be open still), or a person is to be asked. */
+type Decision =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'said'; readonly said: Approval }
+  /** `changed`: what has changed since there was a yes. */
+  | { readonly kind: 'unasked'; readonly changed: 'extension' | 'subject' | null };
+
 /**
- * What was said of this call with these very arguments, or always in the thread of what its question covers; null when nobody was asked yet.
- * A yes holds for the code and the subject that it was said to: `changed` says what has changed since there was one.
+ * By what was said of this call with these very arguments, or always in the project or the conversation of what its question covers.
+ * A yes holds for the code and the subject that it was said to.
  */
-export function decisionFrom(
-  { always, asked }: GivenAnswers,
-  call: AskedCall,
-): { readonly decision: Approval | null; readonly changed: 'extension' | 'subject' | null } {
-  const valid = always.find((each) => covers(each, call));
-  if (valid) return { decision: valid, changed: null };
+export function decisionFrom({ inProject, always, asked }: GivenAnswers, call: AskedCall): Decision {
+  if (inProject || always.some((each) => covers(each, call))) return { kind: 'allowed' };
   const said = asked.find((each) => each.source === call.source && each.subject === call.subject) ?? asked[0] ?? null;
-  const isYes = said?.answer === 'once' || said?.answer === 'always';
-  if (isYes && said.subject !== call.subject) return { decision: null, changed: 'subject' };
-  if (isYes && said.source !== call.source) return { decision: null, changed: 'extension' };
-  return { decision: said, changed: said === null && always.length > 0 ? 'extension' : null };
+  if (said === null) return { kind: 'unasked', changed: always.length > 0 ? 'extension' : null };
+  const isYes = said.answer !== null && said.answer !== 'no';
+  if (isYes && said.subject !== call.subject) return { kind: 'unasked', changed: 'subject' };
+  if (isYes && said.source !== call.source) return { kind: 'unasked', changed: 'extension' };
+  return { kind: 'said', said };
 }
 
 /** Whether an `always` to the first question answers the second: same tool, same code, same thing that was shown. */
@@ -153,13 +205,17 @@ export function unknownApproval(id: string, open: readonly Approval[]): PithErro
   const ids = open.map((each) => each.id);
   return new PithError('approval_unknown', `there is no question '${id}'`, {
     where: id,
-    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals list`,
+    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
   });
 }
 
-/** Refuses an `always` that is not offered. */
-export function onceOnly({ id, tool }: Approval): PithError {
-  return new PithError('not_allowed', `'${tool}' cannot be approved always: each such call needs its own approval`, {
+/** Refuses an `always` or a `project` that is not offered. */
+export function onceOnly({ id, tool, always }: Approval): PithError {
+  const why =
+    always === null
+      ? 'always: each such call needs its own approval'
+      : 'always in this project: the answer is for this conversation at most';
+  return new PithError('not_allowed', `'${tool}' cannot be approved ${why}`, {
     where: id,
     cure: `approve this one with: pith approvals approve ${id}`,
   });
@@ -168,7 +224,7 @@ export function onceOnly({ id, tool }: Approval): PithError {
 export function answeredBefore(approval: Approval): PithError {
   return new PithError('approval_answered', `the question '${approval.id}' is no longer open: ${saidOf(approval)}`, {
     where: approval.id,
-    cure: 'see: pith approvals list',
+    cure: 'see: pith approvals',
   });
 }
 
@@ -232,15 +288,47 @@ export function createAnswerWaiting({ approvals, threads, leases, clock }: Answe
 /** How long the channel in which a question was asked shows it before others do. */
 const FIRST_MS = 2000;
 
-/** Whether a question may be shown elsewhere: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
-export async function stateOfQuestion(
+/** What is shown elsewhere of a question: `wait` while somebody is about to answer it, `settled` when it is not open any more. */
+export async function noticeOfQuestion(
   id: string,
   approvals: Pick<PersonApprovals, 'get' | 'isAwaited'>,
   clock: Pick<Clock, 'now'>,
-): Promise<'open' | 'wait' | 'settled'> {
+): Promise<{ readonly text: string } | 'wait' | 'settled'> {
   const asked = await approvals.get(id);
   if (asked === null || asked.answer !== null) return 'settled';
-  return asked.createdAt + FIRST_MS > clock.now() || (await approvals.isAwaited(asked.rootThreadId)) ? 'wait' : 'open';
+  const isFirst = asked.createdAt + FIRST_MS > clock.now() || (await approvals.isAwaited(asked.rootThreadId));
+  return isFirst ? 'wait' : { text: noticeText(asked) };
+}
+
+/** Of what a tool shows, or of its arguments, in a notice. */
+const NOTICED_LINES = 12;
+const NOTICED_CHARACTERS = 200;
+
+/** The same as where a question is asked, shorter: what it does, who asks, what it shows or is given, what is enforced, how to answer. */
+function noticeText(question: Approval): string {
+  const { number, id, path, details, input, ships, summary, enforced } = question;
+  const name = number === 0 ? id : String(number);
+  const shown = details?.trim() ? details.trimEnd().split('\n') : [];
+  const given = ships && summary !== null && shown.length > 0 ? [] : argumentsOf(input);
+  const bounded = (lines: readonly string[], sign: string) => {
+    const most = lines.slice(0, NOTICED_LINES).map((line) => `${sign}${printableLine(line, NOTICED_CHARACTERS)}`);
+    return lines.length > NOTICED_LINES ? [...most, `… ${lines.length - NOTICED_LINES} more lines: pith approvals ${name} --all`] : most;
+  };
+  const starters = startersOfPath(path);
+  const began = starters.length === 0 ? '' : `, started by extension ${starters.map((each) => `'${each}'`).join(' and ')}`;
+  return [
+    `Question ${name}: ${summaryOf(question)}`,
+    `asked by ${path.map(({ agentId }) => agentId).join(' → ')}${began}`,
+    ...bounded(shown, '│ '),
+    ...bounded(given, ''),
+    ...(enforced === null ? [] : [enforced]),
+    `Answer: pith approvals ${name}, pith approvals approve ${name} or pith approvals reject ${name}`,
+  ].join('\n');
+}
+
+function argumentsOf(input: JsonValue): readonly string[] {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  return (isObject ? Object.entries(input) : [['input', input] as const]).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
 }
 
 function leaseName(threadId: string): string {

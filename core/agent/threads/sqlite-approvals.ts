@@ -3,9 +3,11 @@ import type { SqlRow, Statement, Store } from '../../store/index.ts';
 import {
   answeredBefore,
   covers,
+  coversOf,
   expiredAt,
   OPEN_MS,
   onceOnly,
+  startersOfPath,
   unknownApproval,
   type Approval,
   type ApprovalAnswer,
@@ -13,6 +15,7 @@ import {
   type AskingTurn,
   type Question,
 } from './approval.ts';
+import { type Permission, permissionKey, type ProjectPermission, type ProjectPermissions } from './permission.ts';
 import { checkThreadFence } from './sqlite-threads.ts';
 
 /** How long a question is kept. What was answered with `always` holds as long as its conversation. */
@@ -33,22 +36,41 @@ const SCHEMA = [
   'ALTER TABLE approvals ADD COLUMN subject TEXT;',
   // An `always` of before this column covered whatever the tool did: it covers nothing now but the call that it answered.
   'ALTER TABLE approvals ADD COLUMN always TEXT;',
+  // What a question of before these columns says is not known to come from code that ships.
+  `ALTER TABLE approvals ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE approvals ADD COLUMN summary TEXT;
+   ALTER TABLE approvals ADD COLUMN enforced TEXT;
+   ALTER TABLE approvals ADD COLUMN alwayskey TEXT;
+   ALTER TABLE approvals ADD COLUMN covers TEXT;
+   ALTER TABLE approvals ADD COLUMN ships INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 const CLOSE = 'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?';
 const ALWAYS = `SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`;
 const ASKED = 'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC';
-const INSERT = 'INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?)';
+const INSERT = `INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?,
+  (SELECT COALESCE(MAX(number), 0) + 1 FROM approvals WHERE answer IS NULL OR created > ?), ?, ?, ?, ?, ?)`;
+const PERMISSIONS = `SELECT * FROM approvals WHERE answer = 'always' AND always IS NOT NULL ORDER BY answered, id`;
+const TAKE_BACK = `UPDATE approvals SET always = NULL WHERE root = ? AND tool = ? AND answer = 'always' AND always = ? AND source IS ?`;
+
+/** So long a number names one question alone, so that an answer is for the one that was read. */
+const NUMBER_MS = 60 * 60 * 1000;
 
 /** Writes the events of approvals in the transactions of their rows. */
-interface ApprovalEvents {
+export interface ApprovalEvents {
   requested(statement: Statement, question: Question): void;
   answered(statement: Statement, question: Question, answer: ApprovalAnswer): void;
 }
 
 const NONE: ApprovalEvents = { requested: () => undefined, answered: () => undefined };
 
-export function createSqliteApprovals(store: Store, clock: Clock, events: ApprovalEvents = NONE): ApprovalStore {
+/** `project`: permissions for all conversations; null: none are kept, and that answer is not offered. */
+export function createSqliteApprovals(
+  store: Store,
+  clock: Clock,
+  events: ApprovalEvents = NONE,
+  project: ProjectPermissions | null = null,
+): ApprovalStore {
   store.migrate('approvals', SCHEMA);
 
   const read = (row: SqlRow): Approval => expiredAt(approvalOf(row), clock.now());
@@ -59,8 +81,8 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
   const list = (rootThreadId?: string): readonly Approval[] => {
     const rows =
       rootThreadId === undefined
-        ? store.all('SELECT * FROM approvals WHERE answer IS NULL ORDER BY created, id')
-        : store.all('SELECT * FROM approvals WHERE root = ? AND answer IS NULL ORDER BY created, id', rootThreadId);
+        ? store.all('SELECT * FROM approvals WHERE answer IS NULL ORDER BY created, number, id')
+        : store.all('SELECT * FROM approvals WHERE root = ? AND answer IS NULL ORDER BY created, number, id', rootThreadId);
     return rows.map(read).filter(({ answer }) => answer === null);
   };
   /** False when it has an answer already, or nobody can answer any more. */
@@ -71,28 +93,69 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
     return changes === 1;
   };
 
+  const offered = (question: Question): readonly ApprovalAnswer[] => {
+    if (question.always === null) return ['once', 'no'];
+    return project === null || startersOfPath(question.path).length > 0 ? ['once', 'always', 'no'] : ['once', 'always', 'project', 'no'];
+  };
+  /** null: it had been given before. */
+  const keepForProject = (question: Question): ProjectPermission | null => {
+    const key = permissionKey(question);
+    if (project === null || project.list().some((each) => permissionKey(each) === key)) return null;
+    const permission = { ...permissionOf(question), at: clock.now() };
+    project.add(permission);
+    return permission;
+  };
+
   return {
     list: async (rootThreadId) => list(rootThreadId),
     get: async (id) => get(id),
 
+    offered,
+
     async answer(id, reply) {
       const found = get(id);
       if (found === null) throw unknownApproval(id, list());
-      if (reply.answer === 'always' && found.always === null) throw onceOnly(found);
+      if (!offered(found).includes(reply.answer)) throw onceOnly(found);
+      const given = reply.answer === 'project' && found.answer === null ? keepForProject(found) : null;
       let won = false;
       await store.write((statement) => {
         won = close(statement, found, reply);
-        // What else is open in the conversation and covered by it is answered with it.
-        if (won && reply.answer === 'always')
-          for (const other of list(found.rootThreadId)) if (covers(found, other)) close(statement, other, reply);
+        // What else is open and covered by it is answered with it.
+        if (!won || (reply.answer !== 'always' && reply.answer !== 'project')) return;
+        for (const other of list(reply.answer === 'always' ? found.rootThreadId : undefined))
+          if (covers(found, other)) close(statement, other, reply);
       });
       const now = get(id) ?? found;
-      if (!won) throw answeredBefore(now);
-      return now;
+      if (won) return now;
+      if (given !== null) project?.remove(given); // somebody else said something else
+      throw answeredBefore(now);
     },
 
-    async answersFor({ turnId, step, index, digest, tool, rootThreadId, always }) {
+    async permissions(rootThreadId) {
+      const ofProject = (project?.list() ?? []).map((each): Permission => ({ ...each, scope: 'project', threadId: null }));
+      const ofThreads = new Map<string, Permission>();
+      for (const said of store.all(PERMISSIONS).map(read)) {
+        const key = `${said.rootThreadId} ${permissionKey(said)}`;
+        if ((rootThreadId ?? said.rootThreadId) !== said.rootThreadId || ofThreads.has(key)) continue;
+        ofThreads.set(key, { ...permissionOf(said), scope: 'conversation', threadId: said.rootThreadId });
+      }
+      return [...ofProject, ...ofThreads.values()];
+    },
+
+    async takeBack(permission) {
+      const { scope, threadId, tool, always, source } = permission;
+      if (scope === 'project') return project?.remove(permission) ?? false;
+      let taken = false;
+      await store.write((statement) => {
+        taken = statement(TAKE_BACK, threadId, tool, always, source).changes > 0;
+      });
+      return taken;
+    },
+
+    async answersFor({ turnId, step, index, digest, tool, rootThreadId, always, source }) {
+      const key = permissionKey({ tool, always, source });
       return {
+        inProject: project !== null && always !== null && project.list().some((each) => permissionKey(each) === key),
         always: store.all(ALWAYS, rootThreadId, tool, always).map(read),
         asked: store.all(ASKED, turnId, step, index, digest).map(read),
       };
@@ -103,14 +166,21 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
       const [input, path] = [JSON.stringify(question.input), JSON.stringify(question.path)];
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
-      const shown = [question.details, question.source, question.subject, question.always] as const;
+      const shown = [question.details, question.source, question.subject, question.always, question.createdAt - NUMBER_MS] as const;
+      const said = [question.summary, question.enforced, question.key, question.covers, question.ships ? 1 : 0] as const;
       await store.write((statement) => {
         checkThreadFence(store, fence);
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
-        statement(INSERT, ...call, ...asker, ...shown);
+        statement(INSERT, ...call, ...asker, ...shown, ...said);
         events.requested(statement, question);
       });
     },
+
+    forget: (threadId, fence) =>
+      store.write((statement) => {
+        checkThreadFence(store, fence);
+        statement('DELETE FROM approvals WHERE root = ? OR thread = ?', threadId, threadId);
+      }),
 
     askedFor: async (turnId) => list().filter(({ path }) => path.some((turn) => turn.turnId === turnId)),
 
@@ -122,6 +192,13 @@ export function createSqliteApprovals(store: Store, clock: Clock, events: Approv
       });
     },
   };
+}
+
+/** What an `always` to this question gives. */
+function permissionOf(question: Approval | Question): ProjectPermission {
+  const { tool, always, source, createdAt } = question;
+  const at = 'answeredAt' in question ? (question.answeredAt ?? createdAt) : createdAt;
+  return { tool, always: always ?? '', source, covers: coversOf(question) ?? '', at };
 }
 
 interface Said {
@@ -141,10 +218,16 @@ function approvalOf(row: SqlRow): Approval {
     tool: String(row.tool),
     input: JSON.parse(String(row.input)) as JsonValue,
     digest: String(row.digest),
-    details: row.details === null ? null : String(row.details),
-    subject: row.subject === null ? null : String(row.subject),
-    always: row.always === null ? null : String(row.always),
-    source: row.source === null ? null : String(row.source),
+    number: Number(row.number),
+    summary: textOf(row.summary),
+    details: textOf(row.details),
+    enforced: textOf(row.enforced),
+    subject: textOf(row.subject),
+    always: textOf(row.always),
+    key: textOf(row.alwayskey),
+    covers: textOf(row.covers),
+    ships: row.ships === 1,
+    source: textOf(row.source),
     path: JSON.parse(String(row.path)) as readonly AskingTurn[],
     channelId: String(row.channel),
     userId: String(row.user),
@@ -156,4 +239,8 @@ function approvalOf(row: SqlRow): Approval {
     by: row.answeredby as string | null,
     answeredAt: row.answered === null ? null : Number(row.answered),
   };
+}
+
+function textOf(value: unknown): string | null {
+  return value === null ? null : String(value);
 }

@@ -204,6 +204,22 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         });
       });
     },
+
+    rename: (threadId, title) =>
+      write((statement) => {
+        const { changes } = statement('UPDATE threads SET title = ? WHERE id = ?', title.replaceAll('\0', ' '), threadId);
+        found(changes, `thread '${threadId}'`);
+      }),
+
+    remove: (threadId) =>
+      write((statement) => {
+        const below = [threadId, `${threadId}/`, `${threadId}0`] as const; // '0' comes after '/': all ids that begin with `threadId/`
+        const turns = 'SELECT id FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?)';
+        for (const table of ['calls', 'turnagents', 'turndelegated']) statement(`DELETE FROM ${table} WHERE turn IN (${turns})`, ...below);
+        for (const table of ['turns', 'messages'])
+          statement(`DELETE FROM ${table} WHERE thread = ? OR (thread >= ? AND thread < ?)`, ...below);
+        found(statement('DELETE FROM threads WHERE id = ? OR (id >= ? AND id < ?)', ...below).changes, `thread '${threadId}'`);
+      }),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Clock, PublishOptions, TopicMap } from '../../contract/index.ts';
 import type { SqliteJournal } from '../../durable/index.ts';
 import { createLeases, sqliteLeaseRows, type Store } from '../../store/index.ts';
-import { createSqliteApprovals } from './sqlite-approvals.ts';
+import type { ProjectPermissions } from './permission.ts';
+import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
 import { createSqliteThreads } from './sqlite-threads.ts';
@@ -13,18 +14,24 @@ export interface ThreadStores {
   readonly queue: ThreadQueue;
 }
 
+interface ThreadStoreOptions {
+  withoutSecrets<T>(value: T): T;
+  /** Of the project; null: none are kept. */
+  readonly permissions?: ProjectPermissions | null;
+}
+
 /** Threads and approvals, whose rows and events are one commit, and the leases on threads. `journal` has been made before: its tables must be there before a transaction begins. */
 export function createThreadStores(
   store: Store,
   clock: Clock,
   journal: Pick<SqliteJournal, 'append'>,
-  withoutSecrets: <T>(value: T) => T,
+  { withoutSecrets, permissions = null }: ThreadStoreOptions,
 ): ThreadStores {
   const leases = createLeases(sqliteLeaseRows(store, clock), clock);
   const threads = createSqliteThreads(store, clock, (statement, turn, text) =>
     journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
   );
-  const approvals = createSqliteApprovals(store, clock, {
+  const events: ApprovalEvents = {
     requested: (statement, { id, tool, path, rootThreadId, channelId, userId, correlationId }) => {
       const agents = path.map(({ agentId }) => agentId);
       const payload = { v: 1, approvalId: id, tool, agents, threadId: rootThreadId, channelId, userId } as const;
@@ -34,7 +41,8 @@ export function createThreadStores(
       const payload = { v: 1, approvalId: id, threadId: rootThreadId, answer } as const;
       journal.append(statement, 'approval.answered', payload, { key: keyOf(rootThreadId), correlationId });
     },
-  });
+  };
+  const approvals = createSqliteApprovals(store, clock, events, permissions);
   return {
     threads,
     approvals: { ...approvals, ...createAnswerWaiting({ approvals, threads, leases, clock }) },

@@ -10,7 +10,7 @@ export interface ThreadRecord {
   readonly agentId: string;
   /** The day the thread began, `YYYY-MM-DD`: prompts print it, so that their bytes do not change at midnight. */
   readonly date: string;
-  /** The first user text, cut. */
+  /** The first user text, cut, until a person gives another. */
   readonly title: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -140,4 +140,7 @@ export interface ThreadWriter {
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;
   /** Replaces all messages up to `throughSeq` by `replacement` and counts one compaction. */
   compact(threadId: string, throughSeq: number, replacement: readonly Pick<StoredMessage, 'message' | 'retain'>[]): Promise<void>;
+  rename(threadId: string, title: string): Promise<void>;
+  /** Deletes all of it, and the threads of what it called. */
+  remove(threadId: string): Promise<void>;
 }

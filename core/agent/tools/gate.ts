@@ -18,16 +18,22 @@ interface GateQuestion {
   readonly callsBefore: number;
   readonly mostCalls: number;
   readonly policy: TurnPolicy;
+  readonly effect: ToolDescriptor['effect'];
 }
 
 /** The one gate before every tool call: why the limits, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */
-export function forbidden({ extensionId, tool, mostCalls, policy, callsBefore }: GateQuestion): ToolResult | null {
+export function forbidden({ extensionId, tool, mostCalls, policy, callsBefore, effect }: GateQuestion): ToolResult | null {
   if (callsBefore >= mostCalls)
     return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
-  return permits(policy, extensionId, tool)
-    ? null
-    : toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
+  if (!permits(policy, extensionId, tool)) return toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
+  return policy.readOnly && effect !== 'read'
+    ? toolError('plan_mode', `not run: in plan mode only reading tools run, and '${tool}' may change something; make it a step of the plan`)
+    : null;
 }
+
+/** What the model reads beside the message of a turn in plan mode. */
+export const PLAN_MODE_TEXT =
+  'Plan mode: only reading tools run; answer with a plan of what you would change and run. Nothing is changed until the person says go.';
 
 /** A denial wins. */
 export function permits(policy: TurnPolicy, extensionId: string, tool: string): boolean {
@@ -64,19 +70,28 @@ export function digestOf(input: JsonValue): string {
 }
 
 interface ApprovalRules {
-  readonly host: { readonly providers: { readonly tools: Pick<Tools, 'needsApproval'> } };
+  readonly host: { readonly providers: { readonly tools: Pick<Tools, 'needsApproval' | 'enforced'> } };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways(): readonly string[];
 }
 
 /** What a person is asked before a call. */
 export interface Ask {
+  /** The tool's own line of what the call does. */
+  readonly summary: string | null;
   /** What they must read besides the input. */
   readonly text: string | null;
+  /** What is enforced while the call runs. */
+  readonly enforced: string | null;
   /** What a yes is for beside the input. */
   readonly subject: string | null;
   /** What an `always` covers; null: it is not offered. */
   readonly always: string | null;
+  /** The tool's name for what an `always` covers, and its words for it. */
+  readonly key: string | null;
+  readonly covers: string | null;
+  /** What the tool says comes from code that came with Pith. */
+  readonly ships: boolean;
 }
 
 /** What a person must be asked before this call; null: nobody is asked. A tool that cannot say is asked about. */
@@ -87,35 +102,41 @@ export async function needsApproval(
   turn: TurnInfo,
 ): Promise<Ask | null> {
   const { name, needsApproval: says } = descriptor;
+  const { tools } = host.providers;
+  const asked = async (ask: Ask): Promise<Ask> => {
+    const enforced = await tools.enforced(extensionId);
+    return enforced === null ? { ...ask, ships: true } : { ...ask, enforced }; // of what does not ship, only Pith says what is enforced
+  };
   const bySettings = isNamed(askAlways(), extensionId, name);
-  if (says !== 'maybe') return bySettings || says === 'always' ? ofTool(descriptor) : null;
+  if (says !== 'maybe') return bySettings || says === 'always' ? asked(ofTool(descriptor)) : null;
   try {
-    const said = await host.providers.tools.needsApproval(extensionId, name, input, turn);
-    if (said !== false) return ofInput(said, input);
-    return bySettings ? ofTool(descriptor) : null;
+    const said = await tools.needsApproval(extensionId, name, input, turn);
+    if (said !== false) return asked(ofInput(said, input));
+    return bySettings ? asked(ofTool(descriptor)) : null;
   } catch {
-    return UNSAID; // fail closed: the host has recorded why
+    return asked(NOTHING_SAID); // fail closed: the host has recorded why
   }
 }
 
-const UNSAID: Ask = { text: null, subject: null, always: null };
+const NOTHING_SAID: Ask = { summary: null, text: null, enforced: null, subject: null, always: null, key: null, covers: null, ships: false };
 
 /** Every call of the tool is asked about, whatever its input: an `always` is for the tool, as long as it describes itself like this. */
 function ofTool({ name, description, inputSchema, effect }: ToolDescriptor): Ask {
   const digest = digestOf({ name, description, inputSchema: inputSchema as JsonValue, effect });
-  return { text: null, subject: null, always: `tool:${digest}` };
+  return { ...NOTHING_SAID, always: `tool:${digest}` };
 }
 
-/** The tool looked at the input: an `always` is for that alone, or for what the tool says that it stands for, as long as a person would read the same. */
+/**
+ * The tool looked at the input: an `always` is for what the tool names by a key, whatever a person reads of it, else for that input alone, or
+ * for what the tool says that it stands for, as long as a person would read the same.
+ */
 function ofInput(said: true | string | ApprovalQuestion, input: JsonValue): Ask {
-  const { text, subject, once }: Partial<ApprovalQuestion> =
-    typeof said === 'object' ? said : typeof said === 'string' ? { text: said } : {};
-  const shown = { text: text ?? null, subject: subject ?? null };
-  if (once === true) return { ...shown, always: null };
-  return {
-    ...shown,
-    always: subject === undefined ? `input:${digestOf([input, shown.text])}` : `subject:${digestOf([subject, shown.text])}`,
-  };
+  const question: Partial<ApprovalQuestion> = typeof said === 'object' ? said : typeof said === 'string' ? { text: said } : {};
+  const { summary = null, text = null, enforced = null, subject = null, always, once } = question;
+  const shown = { ...NOTHING_SAID, summary, text, enforced, subject };
+  if (once === true) return shown;
+  if (always !== undefined) return { ...shown, ...always, always: `key:${digestOf(always.key)}` };
+  return { ...shown, always: subject === null ? `input:${digestOf([input, text])}` : `subject:${digestOf([subject, text])}` };
 }
 
 /** How deep the arguments of a tool may be: what walks them calls itself, and what carries them between processes is deeper still. */

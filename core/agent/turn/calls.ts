@@ -65,7 +65,8 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const { deps, plan } = turn;
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
-  const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy });
+  const effect = offered?.descriptor.effect ?? record.effect;
+  const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect });
   if (result) return { result, question: null };
   const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
   if (needed === null) return RUNS;
@@ -143,16 +144,19 @@ const RUNS: CallDecision = { result: null, question: null };
 async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): Promise<CallDecision> {
   const question = questionOf(turn, record, asking);
   const { details, subject } = question;
-  const { decision, changed } = decisionFrom(await turn.deps.approvals.answersFor(question), question);
-  if (decision === null) {
-    const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
-    const why = `${what} has changed since you approved this: the answer was for what it was before`;
-    const asked = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
-    return { result: null, question: { question: asked, isNew: true } };
+  const decision = decisionFrom(await turn.deps.approvals.answersFor(question), question);
+  const runs = subject === null ? RUNS : { ...RUNS, approved: subject };
+  if (decision.kind === 'allowed') return runs;
+  if (decision.kind === 'said') {
+    const { said } = decision;
+    if (said.answer === null) return { result: null, question: { question: said, isNew: false } };
+    return said.answer === 'no' ? { result: denied(said), question: null } : runs;
   }
-  if (decision.answer === null) return { result: null, question: { question: decision, isNew: false } };
-  if (decision.answer === 'no') return { result: denied(decision), question: null };
-  return subject === null ? RUNS : { ...RUNS, approved: subject };
+  const { changed } = decision;
+  const what = changed === 'subject' ? 'what would run' : `the extension '${record.extensionId}'`;
+  const why = `${what} has changed since you approved this: the answer was for what it was before`;
+  const asked = changed ? { ...question, details: details === null ? why : `${why}\n${details}` } : question;
+  return { result: null, question: { question: asked, isNew: true } };
 }
 
 /** What the channel shows, also that of the turns which called this one: the person talks with the outermost. */
@@ -191,9 +195,15 @@ function questionOf(turn: RunningTurn, { turnId, step, index, extensionId, tool,
     tool: `${extensionId}/${tool}`,
     input,
     digest: digestOf(input),
+    number: 0, // is given when it is stored
+    summary: asking.summary,
     details: asking.text,
+    enforced: asking.enforced,
     subject: asking.subject,
     always: coveredBy(asking, startersOfPath(path)),
+    key: asking.key,
+    covers: asking.covers,
+    ships: asking.ships,
     source: turn.deps.host.extensions.sourceOf(extensionId),
     path,
     channelId,

@@ -31,8 +31,10 @@ export function inheritedPolicy(
 ): TurnPolicy {
   const { origin, usesSkills } = spec;
   const { startedBy = [], ...rest } = withStarters(request, parent);
-  const policy = comingFrom(rest, [...startedBy, ...(spec.broughtBy ? [spec.broughtBy] : [])]);
   const { parent: calling } = request;
+  const isReadOnly = (parent?.plan.policy ?? calling?.policy)?.readOnly === true;
+  const kept: TurnPolicy = isReadOnly ? { ...rest, readOnly: true } : rest;
+  const policy = comingFrom(kept, [...startedBy, ...(spec.broughtBy ? [spec.broughtBy] : [])]);
   if (calling === undefined) return policy;
   const denied = [...new Set([...(policy.denyTools ?? []), ...((parent?.plan.policy ?? calling.policy)?.denyTools ?? [])])];
   const own: TurnPolicy = denied.length === 0 ? policy : { ...policy, denyTools: denied };

@@ -5,7 +5,7 @@ import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
 import { type BoundSkill, instructionsOf } from '../prompt/instructions.ts';
 import { contextSources, type Notice, fittingDocuments, gatherContext } from '../prompt/context.ts';
-import { mayServe, narrowed } from '../tools/gate.ts';
+import { mayServe, narrowed, PLAN_MODE_TEXT } from '../tools/gate.ts';
 import { assemble, countTokens, heldIn, sentHistory, textOf, userMessage, userTexts } from '../prompt/messages.ts';
 import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
 import { ofBringer, withOwnModel } from './origin.ts';
@@ -75,7 +75,10 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     system: systemParts.map((part) => part.text).join('\n\n'),
     systemParts,
     documents: fitting.documents,
-    turnParts: [...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, text: part })),
+    turnParts: [
+      ...(policy.readOnly ? [{ name: 'plan mode', text: PLAN_MODE_TEXT }] : []),
+      ...[...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, text: part })),
+    ],
     notices: [
       ...[...request.notes, ...tools.notes, ...skillNotes].flatMap(noticeOf),
       ...tools.notices,

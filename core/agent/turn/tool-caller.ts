@@ -3,6 +3,7 @@ import { type AgentSpec, type JsonValue, PithError, toolError, type ToolResult, 
 import { nearest } from '@pith/plain-text';
 import { inputProblem, needsApproval, digestOf, forbidden } from '../tools/gate.ts';
 import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools/tools.ts';
+import { summaryOf } from '../threads/approval.ts';
 import { ofBringer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
 import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
@@ -23,8 +24,12 @@ export interface ToolQuestion {
   readonly tool: string;
   readonly input: JsonValue;
   readonly digest: string;
+  /** What the call does, in one line. */
+  readonly summary: string;
   /** What the tool wants a person to read beside the input. */
   readonly details?: string;
+  /** What is enforced while it runs. */
+  readonly enforced?: string;
 }
 
 type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways'>;
@@ -61,18 +66,28 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         });
       }
       const { extensionId, descriptor } = tool;
-      const call = { extensionId, tool: descriptor.name, callsBefore: 0, mostCalls: spec.limits.max_tool_calls, policy: {} };
+      const call = {
+        extensionId,
+        tool: descriptor.name,
+        callsBefore: 0,
+        mostCalls: spec.limits.max_tool_calls,
+        policy: {},
+        effect: descriptor.effect,
+      };
       const whole = withFixed(input, tool);
       const refusal = forbidden(call);
       if (refusal) return refusal;
       const asking = await needsApproval(dependencies, tool, whole, turn);
       if (asking !== null) {
-        const details = asking.text;
+        const { text: details, enforced } = asking;
+        const name = `${extensionId}/${descriptor.name}`;
         const question = {
-          tool: `${extensionId}/${descriptor.name}`,
+          tool: name,
+          summary: summaryOf({ ...asking, tool: name }),
           input: whole,
           digest: digestOf(whole),
           ...(details === null ? {} : { details }),
+          ...(enforced === null ? {} : { enforced }),
         };
         const refused = await host.providers.tools.refusal(extensionId, descriptor.name, whole);
         if (refused !== null) return toolError('tool_input_invalid', refused);

@@ -1,79 +1,117 @@
 import type { JsonValue } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import { timeOf } from './text.ts';
-import { shownQuestion, startersOfPath, type Approval } from '../../agent/index.ts';
+import type pc from 'picocolors';
+import { shownQuestion, startersOfPath, summaryOf, type Approval } from '../../agent/index.ts';
 
-const MOST_LINES = 40;
+/** Lines of what a tool shows before it is cut, where the terminal's are not known. */
+export const SCREEN_LINES = 40;
 const LONGEST_LINE = 400;
-const SHOWN_DIGEST = 12;
 
-/** A question as a person reads it: who asks, for what, with the exact arguments. Bounded unless `all`. */
-export function questionLines(approval: Approval, all: boolean): readonly string[] {
-  const { tool, path, input, digest, id, expiresAt, details, always } = approval;
-  const agents = path.map(({ agentId }) => printableLine(agentId)).join(' → ');
-  const toRead = [argumentLines(input), detailLines(details)].map((lines) =>
-    all ? lines : bounded(lines, `pith approvals show ${id} --all`),
-  );
+type Colours = Pick<ReturnType<typeof pc.createColors>, 'bold' | 'dim' | 'green' | 'red' | 'yellow'>;
+
+interface QuestionLook {
+  /** Of what the tool shows and of its arguments, each; Infinity: all. */
+  readonly most: number;
+  /** What shows all of it. */
+  readonly wholeBy: string;
+  readonly colour: Colours;
+}
+
+/**
+ * A question as a person reads it: what the call does, who asks where that is not the agent that they talk with, what the tool shows, or else
+ * the arguments, and what is enforced. The arguments are left out only where a tool that ships says in its own words what they do: what a
+ * stranger shows may say anything.
+ */
+export function questionLines(approval: Approval, look: QuestionLook): readonly string[] {
+  const { path, input, details, enforced, ships, summary } = approval;
+  const { colour } = look;
+  const text = details?.trim() ? detailLines(details, colour) : [];
+  const saysAll = ships && summary !== null && text.length > 0;
+  const blocks = [text, saysAll ? [] : argumentLines(input)].map((lines) => bounded(lines, look));
+  const isAsked = path.length > 1 || startersOfPath(path).length > 0;
   return [
-    `${printableLine(tool)} needs your approval (asked by ${agents}${startedText(path)})`,
-    ...toRead.flat().map((line) => `  ${line}`),
-    `  ${coverOf(always)}`,
-    `  question ${id} · arguments ${digest.slice(0, SHOWN_DIGEST)} · open until ${timeOf(expiresAt)}`,
+    colour.bold(printableLine(summaryOf(approval))),
+    ...(isAsked ? [colour.dim(`  asked by ${askersText(path)}`)] : []),
+    ...blocks.flat().map((line) => `  ${line}`),
+    ...(enforced === null ? [] : [`  ${enforcedLine(enforced, colour)}`]),
   ];
 }
 
+/** The agents that lead to a question, and the strangers that began what leads to it. */
+export function askersText(path: Approval['path']): string {
+  return `${path.map(({ agentId }) => printableLine(agentId)).join(' → ')}${startedText(path)}`;
+}
+
 /** `, started by extension 'x'` where a stranger began what leads to the question, else nothing. */
-export function startedText(path: Approval['path']): string {
+function startedText(path: Approval['path']): string {
   const ids = startersOfPath(path);
   if (ids.length === 0) return '';
   return `, started by extension${ids.length > 1 ? 's' : ''} ${ids.map((id) => `'${printableLine(id)}'`).join(' and ')}`;
 }
 
-/** The first lines, and how much was left out, exactly. Arguments and what the tool says are cut apart, so that neither hides the other. */
-function bounded(lines: readonly string[], wholeBy: string): readonly string[] {
-  const shown = lines.slice(0, MOST_LINES);
+export function enforcedLine(enforced: string, colour: Colours): string {
+  const line = printableLine(enforced);
+  return line.startsWith('not ') ? colour.yellow(line) : colour.dim(line);
+}
+
+/** The first lines, and how much was left out, exactly. What the tool shows and the arguments are cut one by one, so that neither hides the other. */
+function bounded(lines: readonly Line[], { most, wholeBy, colour }: QuestionLook): readonly string[] {
+  const shown = lines.slice(0, most);
   const more = lines.length - shown.length;
-  const long = shown.filter((line) => line.length > LONGEST_LINE);
-  const characters = long.reduce((sum, line) => sum + line.length - LONGEST_LINE, 0);
+  const long = most === Infinity ? [] : shown.filter(({ text }) => text.length > LONGEST_LINE);
+  const characters = long.reduce((sum, { text }) => sum + text.length - LONGEST_LINE, 0);
   const left = [
     ...(more > 0 ? [`${more} more ${more === 1 ? 'line' : 'lines'}`] : []),
     ...(characters > 0 ? [`${characters} characters at the end of ${long.length} ${long.length === 1 ? 'line' : 'lines'}`] : []),
   ];
-  return left.length === 0 ? lines : [...shown.map(cut), `… not shown: ${left.join(' and ')}; all of it: ${wholeBy}`];
+  const painted = shown.map(({ text, paint }) => paint(most === Infinity ? text : printableLine(text, LONGEST_LINE + 1)));
+  return left.length === 0
+    ? painted
+    : [...painted, colour.dim(`… not shown: ${left.join(' and ')}; ${wholeBy} shows all ${lines.length} lines`)];
 }
 
-/** What the answer `always` means for this question. */
-function coverOf(always: string | null): string {
-  if (always === null) return 'always is not offered: Pith asks about every such call';
-  if (always.startsWith('tool:')) return 'always: every call of this tool in this conversation, until its code or its description changes';
-  if (always.startsWith('subject:')) return 'always: every call in this conversation that says exactly the same, also with other arguments';
-  return 'always: every call in this conversation with exactly these arguments, as long as the tool describes them the same way';
+interface Line {
+  /** Printable. */
+  readonly text: string;
+  paint(text: string): string;
 }
 
-/** What the tool itself wants to be read. */
-export function detailLines(details: string | null): readonly string[] {
-  return details === null ? [] : valueLines('what it says', `${details}\n`);
+const PLAIN = String;
+
+/** What the tool itself wants to be read, each line behind a bar that no text can forge. A unified diff is coloured. */
+export function detailLines(details: string, colour: Colours): readonly Line[] {
+  const lines = details.replace(/\n+$/u, '').split('\n');
+  let isDiff = false;
+  return lines.map((line, index) => {
+    const heads = line.startsWith('--- ') && lines[index + 1]?.startsWith('+++ ');
+    if (heads) isDiff = true;
+    const paint = isDiff ? paintOf(line, heads === true || lines[index - 1]?.startsWith('--- ') === true, colour) : PLAIN;
+    return { text: `│ ${printableLine(line.replaceAll('\t', '  ').replace(/\r$/u, ''))}`, paint };
+  });
 }
 
-/** Each argument on a line; texts of several lines stand below their names, each line behind a bar that no text can forge. */
-export function argumentLines(input: JsonValue): readonly string[] {
+function paintOf(line: string, isHead: boolean, colour: Colours): (text: string) => string {
+  if (isHead || /^(?:@@|={3,}|Index: |\\ )/u.test(line)) return colour.dim;
+  return line.startsWith('+') ? colour.green : line.startsWith('-') ? colour.red : PLAIN;
+}
+
+/** Each argument on a line; texts of several lines stand below their names, each line behind a bar. */
+export function argumentLines(input: JsonValue): readonly Line[] {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   const entries = isObject ? Object.entries(input) : [['input', input] as const];
-  return entries.length === 0 ? ['no arguments'] : entries.flatMap(([name, value]) => valueLines(printableLine(name), value ?? null));
+  const lines =
+    entries.length === 0 ? ['no arguments'] : entries.flatMap(([name, value]) => valueLines(printableLine(name), value ?? null));
+  return lines.map((text) => ({ text, paint: PLAIN }));
 }
 
 function valueLines(name: string, value: JsonValue): readonly string[] {
   if (typeof value === 'string' && value.includes('\n'))
     return [`${name}:`, ...value.split('\n').map((line) => `  │ ${printableLine(line.replaceAll('\t', '  '))}`)];
-  const [first = '', ...rest] = (JSON.stringify(value, null, 2) ?? 'null').split('\n').map((line) => printableLine(line));
-  return [`${name}: ${first}`, ...rest];
+  return [`${name}: ${printableLine(JSON.stringify(value) ?? 'null')}`];
 }
 
-function cut(line: string): string {
-  return printableLine(line, LONGEST_LINE + 1);
-}
-
-/** DESIGN's shape of `approvals list --json`. */
+/** DESIGN's shape of `approvals --json`. */
 export function approvalJson(approval: Approval) {
-  return { ...shownQuestion(approval), expiresAt: approval.expiresAt };
+  const { number, key, expiresAt } = approval;
+  return { number, ...shownQuestion(approval), ...(key === null ? {} : { key }), expiresAt };
 }

@@ -1,53 +1,76 @@
 import type { CommandInput, CommandIO, JsonValue, TurnEvent } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { approvalJson, questionLines, startedText } from './approval-text.ts';
+import { approvalJson, askersText, questionLines, SCREEN_LINES } from './approval-text.ts';
 import { colours, printTable, timeOf } from './text.ts';
-import { type Approval, type ApprovalReply, unknownApproval, LOCAL_USER } from '../../agent/index.ts';
+import { type Approval, type ApprovalAnswer, coversOf, summaryOf, unknownApproval, LOCAL_USER } from '../../agent/index.ts';
+
+/** What is open; with a question, that one, or its answer once it has one. */
+export async function approvals(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
+  if (input.arguments['question'] === undefined) return listApprovals(kernel, input, io);
+  return input.options['wait'] === true ? waitForAnswer(kernel, input, io, signal) : showApproval(kernel, input, io);
+}
 
 export async function listApprovals(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const open = await kernel.approvals.list();
-  io.json(open.map(approvalJson));
+  io.json(open.map((approval) => openJson(kernel, approval)));
   printTable(
     io,
     open,
     [
-      { title: 'QUESTION', value: ({ id }) => id },
-      { title: 'TOOL', value: ({ tool }) => printableLine(tool) },
-      { title: 'ASKED BY', value: ({ path }) => printableLine(path.map(({ agentId }) => agentId).join(' → ')) + startedText(path) },
+      { title: '#', value: nameOf },
+      { title: 'QUESTION', value: (approval) => printableLine(summaryOf(approval)) },
+      { title: 'ASKED BY', value: ({ path }) => askersText(path) },
       { title: 'CONVERSATION', value: ({ rootThreadId }) => printableLine(rootThreadId) },
       { title: 'OPEN UNTIL', value: ({ expiresAt }) => timeOf(expiresAt) },
     ],
-    'Nothing waits for approval',
+    'No questions are open',
   );
-  if (open.length > 0)
-    io.print(colours(io).dim('See one: pith approvals show <question>; answer: pith approvals approve|reject <question>'));
+  const [first] = open;
+  if (first === undefined) return;
+  const name = nameOf(first);
+  io.print(colours(io).dim(`See one: pith approvals ${name}; answer: pith approvals approve ${name} or pith approvals reject ${name}`));
 }
 
 export async function showApproval(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const approval = (await kernel.approvals.get(idOf(input))) ?? (await unknown(kernel, input));
-  const { answer, reason, by } = approval;
-  io.json({ ...approvalJson(approval), answer, reason, by });
+  const approval = await named(kernel, input);
+  const { answer, reason, by, expiresAt } = approval;
+  io.json({ ...openJson(kernel, approval), answer, reason, by });
   const colour = colours(io);
-  const [title = '', ...lines] = questionLines(approval, input.options['all'] === true);
-  io.print(colour.bold(title));
-  for (const line of lines) io.print(line);
-  if (answer !== null) io.print(`  ${saidLine(approval)}`);
+  const inChat = io.session !== undefined && io.interactive;
+  const most = input.options['all'] === true ? Infinity : Number(input.options['lines'] ?? SCREEN_LINES);
+  const wholeBy = inChat ? 'v' : `pith approvals ${nameOf(approval)} --all`;
+  for (const line of questionLines(approval, { most, wholeBy, colour })) io.print(line);
+  if (answer !== null) return io.print(`  ${saidLine(approval)}`);
+  if (inChat) return; // the question below says the rest
+  const covers = coversOf(approval);
+  io.print(`  ${covers === null ? 'always is not offered: Pith asks about every such call' : `always covers: ${covers}`}`);
+  io.print(colour.dim(`  question ${nameOf(approval)} (${approval.id}), open until ${timeOf(expiresAt)}`));
+}
+
+/** The number, or the id of a question that has none. */
+function nameOf({ number, id }: Approval): string {
+  return number === 0 ? id : String(number);
+}
+
+/** `ships`: the tool came with Pith. `answers`: those that it takes. */
+function openJson({ approvals }: Kernel, approval: Approval) {
+  return { ...approvalJson(approval), ships: approval.ships, answers: [...approvals.offered(approval)] };
 }
 
 export async function approve(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
-  return answer({ kernel, io, signal }, idOf(input), { answer: input.options['always'] === true ? 'always' : 'once', by: LOCAL_USER });
+  const said = input.options['project'] === true ? 'project' : input.options['always'] === true ? 'always' : 'once';
+  return answer({ kernel, io, signal }, await named(kernel, input), said);
 }
 
 export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
   const { reason } = input.options;
-  const said = typeof reason === 'string' && reason.trim() !== '' ? { reason } : {};
-  return answer({ kernel, io, signal }, idOf(input), { answer: 'no', by: LOCAL_USER, ...said });
+  return answer({ kernel, io, signal }, await named(kernel, input), 'no', typeof reason === 'string' ? reason.trim() : '');
 }
 
 /** Waits for an answer, whoever gives it. */
 export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
-  const approval = (await kernel.approvals.get(idOf(input))) ?? (await unknown(kernel, input));
+  const approval = await named(kernel, input);
   const answered = await kernel.approvals.waitFor(approval, signal);
   const { id, tool, answer, reason, by } = answered;
   io.json({ id, tool, answer, reason, by });
@@ -60,30 +83,33 @@ interface Place {
   readonly signal: AbortSignal;
 }
 
-async function answer(place: Place, id: string, reply: ApprovalReply): Promise<number> {
+async function answer(place: Place, { id, rootThreadId }: Approval, said: ApprovalAnswer, reason = ''): Promise<number> {
   const { approvals } = place.kernel;
-  const asked = await approvals.get(id);
-  const isAwaited = asked !== null && (await approvals.isAwaited(asked.rootThreadId));
-  const answered = await approvals.answer(id, reply);
+  const isAwaited = await approvals.isAwaited(rootThreadId);
+  const answered = await approvals.answer(id, { answer: said, by: LOCAL_USER, ...(reason === '' ? {} : { reason }) });
   place.io.print(saidLine(answered));
   return goOn(place, answered, isAwaited);
 }
 
-function saidLine({ id, tool, answer, reason, by }: Approval): string {
-  const what = `${printableLine(tool)} (${id})`;
+/** `Refused "run `npm test`": wrong day`; who answered is said where it was not this person. */
+function saidLine(approval: Approval): string {
+  const { answer, reason, by } = approval;
+  const summary = printableLine(summaryOf(approval));
+  const what = `${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}`;
   const why = reason === null ? '' : `: ${printableLine(reason)}`;
-  if (answer === null) return `${what} waits for an answer`;
-  if (by === null) return `${what} was not approved${why}`;
-  const words = { once: 'approved once', always: 'approved always in this conversation', no: 'refused' };
-  return `${what} ${words[answer]} by ${printableLine(by)}${why}`;
+  if (answer === null) return `Open: ${summary}`;
+  if (by === null) return `Not approved: ${summary}${why}`;
+  const words = { once: 'allowed once', always: 'allowed always in this chat', project: 'allowed always in this project', no: 'refused' };
+  return `${what}: ${words[answer]}${by === LOCAL_USER ? '' : ` by ${printableLine(by)}`}${why}`;
 }
 
-async function unknown(kernel: Kernel, input: CommandInput): Promise<never> {
-  throw unknownApproval(idOf(input), await kernel.approvals.list());
-}
-
-function idOf(input: CommandInput): string {
-  return String(input.arguments['id']);
+/** By its number while it is open, or by its id. Rejects `approval_unknown`. */
+async function named({ approvals }: Kernel, input: CommandInput): Promise<Approval> {
+  const name = String(input.arguments['question']);
+  const open = await approvals.list();
+  const found = /^\d+$/u.test(name) ? open.find(({ number }) => number === Number(name)) : await approvals.get(name);
+  if (found) return found;
+  throw unknownApproval(name, open);
 }
 
 /** How long an open conversation, or a service that works on it, has to go on by itself. */
@@ -107,7 +133,7 @@ async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promi
   if (io.session?.threadId === threadId) return (tell('later'), 0); // the conversation goes on by itself
   const open = await kernel.approvals.list(threadId);
   if (open.length > 0) {
-    io.print(`The conversation still waits for ${open.map(({ id, tool }) => `${printableLine(tool)} (${id})`).join(', ')}`);
+    io.print(`The conversation still waits for: ${open.map((each) => `${nameOf(each)} ${printableLine(summaryOf(each))}`).join(', ')}`);
     return (tell('later'), 0);
   }
   if ((await kernel.threads.unfinished(threadId))?.turn.state !== 'awaiting_approval') return (tell('nowhere'), 0);
@@ -130,7 +156,7 @@ async function goOnHere({ kernel, io, signal }: Place, threadId: string, agent: 
     if (event.type === 'notice' && !io.quiet) io.error(event.message);
     if (event.type === 'approval-request')
       io.error(
-        `${printableLine(event.tool)} needs your approval: pith approvals show ${event.id}, then pith approvals approve ${event.id}`,
+        `Allow? ${printableLine(event.summary ?? event.tool)}: see pith approvals ${event.id}, answer pith approvals approve ${event.id}`,
       );
     if (event.type === 'turn-end') end = event;
   }

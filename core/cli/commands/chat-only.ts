@@ -12,7 +12,7 @@ export async function showModel(kernel: Kernel, input: CommandInput, io: Command
 }
 
 /** Names and places only: what a setting says is nobody's business who looks over a shoulder. */
-export async function showSettings(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
+export async function showSettings(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<number> {
   const { default_agent, origins } = kernel.settings;
   const findings = kernel.findings().filter(({ severity }) => severity !== 'info');
   const keys = Object.keys(origins).sort();
@@ -30,6 +30,7 @@ export async function showSettings(kernel: Kernel, _input: CommandInput, io: Com
   const colour = colours(io);
   for (const finding of findings)
     io.print(`${finding.severity === 'error' ? colour.red('error:') : colour.yellow('warning:')} ${findingLine(finding)}`);
+  return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 }
 
 /** Exit code 1 where nothing could start the kernel again; then it says how a person does. */
@@ -44,6 +45,6 @@ export async function restartKernel(kernel: Kernel, input: CommandInput, io: Com
   const thread = io.session?.threadId;
   const how = `leave this conversation, then continue it with: pith chat${thread === undefined ? '' : ` --thread ${thread}`} --resume`;
   io.json({ ok: false, restarting: false, how });
-  io.print(`/restart needs \`pith serve\`; here: ${how}`);
+  io.print(`A restart needs \`pith serve\`; here: ${how}`);
   return 1;
 }

@@ -2,10 +2,13 @@ import type { CommandInput, CommandIO, Diagnostic, JsonValue } from '../../contr
 import { findingLine, printable, wrapLines } from '@pith/plain-text';
 import { type DoctorReport, isIgnored, type Kernel } from '../../compose/index.ts';
 import { untilAborted } from '@pith/promises';
+import { restartKernel, showSettings } from './chat-only.ts';
 import { colours, paintState, printTable } from './text.ts';
 
 /** Exit code 1 when anything failed. */
-export async function runDoctor(kernel: Kernel, _input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+export async function runDoctor(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  if (input.options['restart'] === true) return restartKernel(kernel, input, io);
+  if (input.options['settings'] === true) return showSettings(kernel, input, io);
   const report = await untilAborted(kernel.doctor(), signal);
   io.json(JSON.parse(JSON.stringify(report)) as JsonValue);
   const print = (text: string) => io.print(io.colour || io.interactive ? wrapLines(text, io.columns) : text);
@@ -13,12 +16,19 @@ export async function runDoctor(kernel: Kernel, _input: CommandInput, io: Comman
   return report.ok ? 0 : 1;
 }
 
-function printReport(io: CommandIO, { opened, level }: Kernel['trust'], report: DoctorReport): void {
+function printReport(io: CommandIO, { opened, sandbox, project, isBare, level }: Kernel['trust'], report: DoctorReport): void {
   const colour = colours(io);
   const { model } = report;
-  io.print(`${colour.bold('Sandbox')}  ${printable(opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`);
+  io.print(`${colour.bold('Project')}  ${printable(project ?? 'none')}`);
+  io.print(
+    `${colour.bold('Sandbox')}  ${printable(isBare ? sandbox : opened)}${level === 'restricted' ? colour.yellow(' (restricted)') : ''}`,
+  );
   io.print(`${colour.bold('Model')}    ${model.ref === 'none' ? colour.red('none') : model.ref} ${colour.dim(`(${model.why})`)}\n`);
-  printStates(io, 'EXTENSION', report.extensions);
+  printStates(
+    io,
+    'EXTENSION',
+    report.extensions.map((each) => ({ ...each, state: each.degraded === true ? 'degraded' : each.state })),
+  );
   const apart = report.extensions.filter(({ tier }) => tier === 'process').map(({ id }) => id);
   if (apart.length > 0) io.print(colour.dim(`In separate processes: ${apart.join(', ')}`));
   io.print('');
@@ -74,10 +84,12 @@ function counts({ severity }: Diagnostic): boolean {
   return severity !== 'info';
 }
 
-function printStates(io: CommandIO, title: string, rows: DoctorReport['extensions'] | DoctorReport['agents']): void {
+type Row = Omit<DoctorReport['extensions'][number], 'state'> & { readonly state: string };
+
+function printStates(io: CommandIO, title: string, rows: readonly (Row | DoctorReport['agents'][number])[]): void {
   printTable(
     { ...io, columns: 0, colour: io.colour, interactive: false },
-    [...rows] as DoctorReport['extensions'][number][],
+    [...rows] as Row[],
     [
       { title, value: ({ id }) => id },
       { title: 'STATE', value: ({ state }) => state, paint: (text, { state }) => paintState(io, state, text) },

@@ -26,6 +26,7 @@ export async function listExtensions(kernel: Kernel, _input: CommandInput, io: C
 
 export async function showExtension(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const extension = findExtension(kernel, String(input.arguments['id']));
+  if (input.options['source'] === true) return (await import('./extension-source.ts')).showSource(extension, io);
   io.json({ ...jsonOf(extension), manifest: extension.manifest as JsonValue });
   printFields(io, [
     ['extension', extension.id],

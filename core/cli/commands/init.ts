@@ -5,6 +5,7 @@ import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from 
 import { makeFolders } from '@pith/safe-files';
 import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../declarations/index.ts';
+import { quoted } from '../terminal/shell-word.ts';
 import { colours } from './text.ts';
 
 /** Makes `DIR/sandbox` (or DIR itself, when that is its name) and what npm and editors need beside it. Refuses, before writing anything, when a file is in the way. */
@@ -36,7 +37,7 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   for (const path of [...project.files.keys()].sort()) io.print(colour.dim(`  ${join('..', path)}`));
   const way = relative(cwd, folder);
   const steps: readonly (readonly [string, string])[] = [
-    ...(way === '' ? [] : [[`cd ${way}`, ''] as const]),
+    ...(way === '' ? [] : [[`cd ${quoted(way)}`, ''] as const]),
     ...(project.install === null ? [] : [[project.install, 'once: it makes `npx pith` work here'] as const]),
     [`${project.command} chat`, 'talk to the assistant'],
     [`${project.command} doctor`, 'see what loaded'],

@@ -51,9 +51,19 @@ export async function allowSecret(kernel: Kernel, input: CommandInput, io: Comma
 
 export async function removeSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const name = String(input.arguments['name']);
+  const stored = kernel.host.setup.secrets().find((secret) => secret.name === name);
+  if (stored !== undefined && stored.for === null)
+    throw new PithError('not_found', `no secret '${name}' is stored: there is nothing to remove`, {
+      cure: stored.from === 'environment' ? `it is set in the environment; to remove it there: unset ${name}` : 'see: pith secrets list',
+    });
   const { from } = await kernel.host.setup.setSecret(name, null);
   io.json({ ok: true, name, from });
-  if (!io.quiet) io.print(from === null ? `Removed ${name}` : `Removed ${name}; the environment still has it`);
+  if (!io.quiet)
+    io.print(
+      from === null
+        ? `Removed ${name}`
+        : `Removed ${name}; ${from === '.env' ? 'the .env of this project' : 'the environment'} still has it`,
+    );
 }
 
 /** Those that a person names, else those that ask for it as the settings are. */

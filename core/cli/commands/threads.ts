@@ -61,7 +61,8 @@ function countOf(input: CommandInput, option: string): number {
   throw new PithError('usage', `--${option} must be a whole number from 1, not ${count}`, { cure: `write: --${option} 20` });
 }
 
-async function loadThread(kernel: Kernel, id: string) {
+/** Rejects `thread_unknown` with the nearest names. */
+export async function loadThread(kernel: Kernel, id: string) {
   const found = await kernel.threads.load(id);
   if (found) return found;
   const known = (await kernel.threads.list(100)).map((thread) => thread.id);

@@ -1,9 +1,9 @@
 import { type CommandInput, type CommandIO, type JsonValue, PithError, type ToolResult } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { argumentLines, detailLines } from './approval-text.ts';
+import { argumentLines, detailLines, enforcedLine } from './approval-text.ts';
 import { findAgent } from './agents.ts';
-import { printTable } from './text.ts';
+import { colours, printTable } from './text.ts';
 import type { ToolQuestion } from '../../agent/index.ts';
 
 export async function listTools(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
@@ -50,15 +50,18 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
 }
 
 /** Who calls a tool by hand is the person to ask. */
-async function approveCall({ tool, input, digest, details }: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
+async function approveCall({ tool, input, details, summary, enforced }: ToolQuestion, isGiven: boolean, io: CommandIO): Promise<boolean> {
   if (isGiven) return true;
   if (!io.interactive)
     throw new PithError('approval_needed', `not run: '${tool}' needs your approval, and there is no terminal to ask on`, {
       cure: 'look at the input, then add --approve',
     });
-  io.print(`${printableLine(tool)} needs your approval (arguments ${digest.slice(0, 12)})`);
-  for (const line of [...argumentLines(input), ...detailLines(details ?? null)]) io.print(`  ${line}`);
-  return (await io.ask('Run it?', { choices: ['yes', 'no'] })) === 'yes';
+  const colour = colours(io);
+  io.print(colour.bold(printableLine(summary)));
+  const lines = [...(details?.trim() ? detailLines(details, colour) : []), ...argumentLines(input)];
+  for (const { text, paint } of lines) io.print(`  ${paint(text)}`);
+  if (enforced !== undefined) io.print(`  ${enforcedLine(enforced, colour)}`);
+  return (await io.ask('Allow?', { choices: ['yes', 'no'] })) === 'yes';
 }
 
 /** A tool that the agent does not have is an answer of the same shape. */

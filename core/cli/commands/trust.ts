@@ -1,19 +1,30 @@
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
-import { decideState, distrustSandbox, openTrustFile, trustSandbox, type Trust, userHome } from '../../trust/index.ts';
+import {
+  decideProject,
+  decideState,
+  distrustSandbox,
+  openPermissionsFile,
+  openTrustFile,
+  trustSandbox,
+  type Trust,
+  userHome,
+} from '../../trust/index.ts';
 import { agreed } from './text.ts';
-import { isElsewhere, locateSandbox } from '../terminal/locate.ts';
+import { locateTarget } from '../terminal/locate.ts';
 import {
   lookAt,
   printOverview,
-  quoted,
+  projectQuestion,
   stateQuestion,
   TOO_MUCH,
   trustOfTarget,
   wantedState,
   type NamedTarget,
 } from '../terminal/opened-target.ts';
+import { quoted } from '../terminal/shell-word.ts';
 
 /** Shows what a sandbox brings, asks, and records that it is trusted, with its state. */
 export async function trust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
@@ -26,12 +37,13 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     io.json({ ok: isTaken, sandbox: found.opened, trusted: true });
     return isTaken ? 0 : 1;
   }
+  if (found.isBare) return trustProject(target, found, input, io);
   const { overview, ...shown } = await lookAt(found);
   printOverview(shown, found, io);
   if (!shown.isWhole)
     throw new PithError('restricted', TOO_MUCH, {
       where: overview.sandbox,
-      cure: `shorten its settings and manifests; to be asked no more, run: pith untrust ${quoted(path.dirname(found.opened))}`,
+      cure: `shorten its settings and manifests; to be asked no more, run: pith untrust ${quoted(found.folder)}`,
     });
   if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
   if (found.level === 'trusted') io.print('You already trust it. If you answer yes, its extensions also get what they ask for now.');
@@ -40,20 +52,41 @@ export async function trust(named: NamedTarget, input: CommandInput, io: Command
     return 1;
   }
   trustSandbox(found.file, found.opened, shown);
+  if (input.arguments['dir'] !== undefined && found.project === null) decideProject(found.file, found.folder, shown.files); // also the home folder, by name
   const now = trustOfTarget({ ...target, accepts: false });
-  if (!io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(path.dirname(found.opened))}`);
+  if (!io.quiet) io.print(`Trusted: ${printableLine(found.opened)}. To take it back: pith untrust ${quoted(found.folder)}`);
   const isTaken = await takeState(target, now, input, io);
   io.json({ ok: isTaken, sandbox: found.opened, trusted: true, overview: { ...overview } as never });
   return isTaken ? 0 : 1;
 }
 
+/** A project without a sandbox, whose state lies outside of it. */
+async function trustProject(target: NamedTarget, found: Trust, input: CommandInput, io: CommandIO): Promise<number> {
+  const { overview, files, ...shown } = await lookAt(found);
+  const { folder } = found;
+  if (found.isWide && input.arguments['dir'] === undefined)
+    throw new PithError('usage', `${printableLine(folder)} has more in it than one project`, {
+      cure: `go to the folder of a project, or name this one: pith trust ${quoted(folder)}`,
+    });
+  if (files.length > 0) printOverview({ ...shown, files }, found, io);
+  if (found.level === 'restricted' && found.untrusted === null) io.print(`Look twice: ${printableLine(found.why ?? '')}.`);
+  const isAgreed = await agreed(projectQuestion(found), 'add --yes', input, io);
+  if (isAgreed) decideProject(found.file, folder, files);
+  if (isAgreed && !io.quiet) io.print(`Trusted: ${printableLine(folder)}. To take it back: pith untrust ${quoted(folder)}`);
+  const { project } = trustOfTarget({ ...target, accepts: false });
+  io.json({ ok: isAgreed, project: folder, trusted: project !== null, overview: { ...overview } as never });
+  return isAgreed ? 0 : 1;
+}
+
 export async function untrust(named: NamedTarget, input: CommandInput, io: CommandIO): Promise<number> {
   const found = trustOfTarget({ ...targetOf(named, input), accepts: false });
   if (found.level === 'own') throw new PithError('usage', `${found.opened} belongs to Pith itself and is always trusted`);
-  distrustSandbox(found.file, found.opened);
+  if (found.isBare || found.file.read().projects[found.folder] !== undefined) decideProject(found.file, found.folder, null);
+  if (!found.isBare) distrustSandbox(found.file, found.opened);
+  openPermissionsFile(userHome(), found.folder).clear(); // they would count again once it is trusted again
   if (!io.quiet)
     io.print(`No longer trusted: ${printableLine(found.opened)}. A Pith that is running there keeps running until you stop it.`);
-  io.json({ ok: true, sandbox: found.opened, trusted: false });
+  io.json({ ok: true, ...(found.isBare ? { project: found.folder } : { sandbox: found.opened }), trusted: false });
   return 0;
 }
 
@@ -80,21 +113,24 @@ function list(io: CommandIO): number {
     throw new PithError('trust_failed', problem, {
       cure: 'make the file readable or correct it, or move it away; until then nothing is trusted',
     });
-  const { sandboxes, grants } = file.read();
-  const rows = Object.entries(sandboxes).map(([sandbox, trusted]) => ({ sandbox, trusted, extensions: { ...grants[sandbox] } }));
+  const { sandboxes, grants, projects } = file.read();
+  const rows = [
+    ...Object.entries(sandboxes).map(([sandbox, trusted]) => ({ sandbox, trusted, extensions: { ...grants[sandbox] } })),
+    ...Object.entries(projects).map(([project, files]) => ({ project, trusted: files !== false, files: files || [] })),
+  ];
   io.json(rows as never);
-  for (const { sandbox, trusted } of rows) io.print(`${trusted ? 'trusted    ' : 'not trusted'}  ${printableLine(sandbox)}`);
-  if (rows.length === 0) io.print('You have not trusted or refused any sandbox yet');
+  for (const row of rows)
+    io.print(`${row.trusted ? 'trusted    ' : 'not trusted'}  ${printableLine('sandbox' in row ? row.sandbox : row.project)}`);
+  if (rows.length === 0) io.print('You have not trusted or refused any folder yet');
   return 0;
 }
 
-/** A folder that is named may be the project or its sandbox. */
+/** A folder that is named may be the project or its sandbox; where there is no sandbox, the project is meant. */
 function targetOf(named: NamedTarget, input: CommandInput): NamedTarget {
   const dir = input.arguments['dir'];
   if (dir === undefined) return named;
   const from = path.resolve(named.workingDirectory ?? process.cwd(), String(dir));
-  const sandbox = locateSandbox(null, from);
-  if (isElsewhere(sandbox, from))
-    throw new PithError('usage', `there is no sandbox in ${printableLine(from)}`, { cure: 'make one with: pith init' });
-  return { ...named, sandbox, workingDirectory: from };
+  if (statSync(from, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new PithError('usage', `${printableLine(from)} is not a folder`, { cure: 'name a folder that is there' });
+  return { ...named, ...locateTarget(null, from), workingDirectory: from };
 }

@@ -1,23 +1,34 @@
-import { shippedSandbox } from '../../declarations/index.ts';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { realPathOf } from '@pith/safe-files';
 import { PithError } from '../../contract/index.ts';
+import { gitRootOf, userHome } from '../../trust/index.ts';
 
 const MARKS = ['agents', 'extensions', 'skills', 'pith.yaml'];
 
-/** The sandbox to work in: the one named, else the nearest `sandbox/` upwards from `cwd`, else Pith's own. Absolute. */
-export function locateSandbox(named: string | null, cwd: string): string {
-  if (named !== null) return namedSandbox(named, resolve(cwd, named));
-  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
-    if (basename(folder) === 'sandbox' && isSandbox(folder)) return folder;
-    if (isSandbox(join(folder, 'sandbox'))) return join(folder, 'sandbox');
-    if (dirname(folder) === folder) return shippedSandbox();
-  }
+/** What a command line works on. Absolute. */
+export interface Located {
+  readonly sandbox: string;
+  /** The project without a sandbox that was found instead; null: `sandbox` is there. */
+  readonly bareProject: string | null;
 }
 
-/** True when `cwd` has no sandbox of its own, so that Pith's is used: somebody may not expect that. */
-export function isElsewhere(sandbox: string, cwd: string): boolean {
-  return sandbox === shippedSandbox() && relative(dirname(sandbox), resolve(cwd)).startsWith('..');
+/** The sandbox that was named, else the nearest `sandbox/` upwards from `cwd`, else the project without one: the git root, else `cwd`. */
+export function locateTarget(named: string | null, cwd: string, home: string | null = userHome()): Located {
+  if (named !== null) return { sandbox: namedSandbox(named, resolve(cwd, named)), bareProject: null };
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    if (basename(folder) === 'sandbox' && isSandbox(folder)) return { sandbox: folder, bareProject: null };
+    if (isSandbox(join(folder, 'sandbox'))) return { sandbox: join(folder, 'sandbox'), bareProject: null };
+    if (dirname(folder) === folder) break;
+  }
+  const bareProject = projectAt(resolve(cwd), home);
+  return { sandbox: join(bareProject, 'sandbox'), bareProject };
+}
+
+/** The git root around `cwd`, unless that is the home folder or the root, as where somebody keeps their dot files in git. */
+function projectAt(cwd: string, home: string | null): string {
+  const root = gitRootOf(cwd);
+  return root === null || root === dirname(root) || (home !== null && realPathOf(root) === realPathOf(home)) ? cwd : root;
 }
 
 function namedSandbox(named: string, path: string): string {

@@ -1,9 +1,18 @@
-import path from 'node:path';
 import { printableLine } from '@pith/plain-text';
 import type { CommandIO } from '../../contract/index.ts';
 import { loadSettings, shippedSandbox } from '../../declarations/index.ts';
-import { decideState, distrustSandbox, trustOf, trustSandbox, type StatePlace, type Trust, userHome } from '../../trust/index.ts';
+import {
+  decideProject,
+  decideState,
+  distrustSandbox,
+  trustOf,
+  trustSandbox,
+  type StatePlace,
+  type Trust,
+  userHome,
+} from '../../trust/index.ts';
 import type { SandboxOverview, ShownOverview } from '../../compose/index.ts';
+import { quoted } from './shell-word.ts';
 
 /** What a command line works on. */
 export interface Target {
@@ -21,22 +30,24 @@ export interface Target {
 export interface NamedTarget extends Omit<Target, 'trust' | 'sandbox'> {
   /** Absolute: the sandbox that was named or found. */
   readonly sandbox: string;
+  /** Absolute: the project without a sandbox that was found instead; null or absent: there is one. */
+  readonly bareProject?: string | null;
   /** `--trust`, or PITH_TRUST=1. */
   readonly accepts: boolean;
 }
 
-export function trustOfTarget({ sandbox, accepts }: Pick<NamedTarget, 'sandbox' | 'accepts'>): Trust {
-  return trustOf({ sandbox, shipped: shippedSandbox(), home: userHome(), accepts });
+export function trustOfTarget({ sandbox, bareProject, accepts }: Pick<NamedTarget, 'sandbox' | 'bareProject' | 'accepts'>): Trust {
+  return trustOf({ sandbox, bareProject, shipped: shippedSandbox(), home: userHome(), accepts });
 }
 
 /** The target with the person's decision about it: a terminal is asked once, and whatever is restricted is said in a line. */
 export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolean): Promise<Target> {
   let trust = trustOfTarget(named);
   if (asks && io.interactive && trust.isOpen) {
-    await askAboutSandbox(trust, io);
+    await (trust.isBare ? askAboutProject(trust, io) : askAboutSandbox(trust, io));
     trust = trustOfTarget(named);
   }
-  const folder = quoted(path.dirname(trust.opened));
+  const folder = quoted(trust.folder);
   if (trust.level === 'restricted') {
     const why = `${printableLine(trust.opened)}: ${printableLine(trust.why ?? '')}, so only what ships with Pith is used`;
     const cure =
@@ -49,12 +60,13 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
     const { why } = found;
     if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
   }
-  return { ...named, sandbox: trust.opened, trust };
+  return { ...named, sandbox: trust.isBare ? trust.sandbox : trust.opened, trust };
 }
 
 /** Where the settings want the state of a target. */
 export async function wantedState({ env, workingDirectory = process.cwd() }: NamedTarget, trust: Trust): Promise<string> {
-  return (await loadSettings({ sandbox: trust.opened, home: userHome(), env, workingDirectory })).settings.data_dir;
+  return (await loadSettings({ sandbox: trust.isBare ? trust.sandbox : trust.opened, home: userHome(), env, workingDirectory })).settings
+    .data_dir;
 }
 
 /** Looks at what a sandbox brings, for a person. */
@@ -65,7 +77,7 @@ export async function lookAt(trust: Trust): Promise<ShownOverview & { readonly o
 }
 
 export function printOverview({ lines }: ShownOverview, trust: Trust, io: CommandIO): void {
-  io.print(`${printableLine(trust.opened)} brings:`);
+  io.print(`${printableLine(trust.opened)} ${trust.isBare ? 'has' : 'brings'}:`);
   for (const line of lines) io.print(`  ${line}`);
 }
 
@@ -84,7 +96,7 @@ export function stateQuestion(dataDirectory: string): string {
 /** Asks and records the answer, no as well as yes. What is too much to be shown stays restricted without a question. */
 async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
   const shown = await lookAt(trust);
-  if (!shown.isWhole) return io.print(`${TOO_MUCH}; to see it: pith trust ${quoted(path.dirname(trust.opened))}`);
+  if (!shown.isWhole) return io.print(`${TOO_MUCH}; to see it: pith trust ${quoted(trust.folder)}`);
   io.print('You have not yet decided whether you trust this folder.');
   printOverview(shown, trust, io);
   const question = 'Do you trust this folder? If you answer no, Pith uses only its own parts and nothing from this folder.';
@@ -93,13 +105,22 @@ async function askAboutSandbox(trust: Trust, io: CommandIO): Promise<void> {
   else if (answer === 'no') distrustSandbox(trust.file, trust.opened);
 }
 
+/** One question about a project without a sandbox, whether or not it has files that Pith would use. */
+async function askAboutProject(trust: Trust, io: CommandIO): Promise<void> {
+  const shown = await lookAt(trust);
+  if (shown.files.length > 0) {
+    io.print('You have not yet decided whether you trust this folder.');
+    printOverview(shown, trust, io);
+  }
+  const answer = await io.ask(projectQuestion(trust), { choices: ['yes', 'no'] });
+  if (answer !== null) decideProject(trust.file, trust.folder, answer === 'yes' ? shown.files : null);
+}
+
+export function projectQuestion({ folder }: Trust): string {
+  return `Work in ${printableLine(folder)}? Pith's agent may read its files; it asks you before it changes anything or runs a command.`;
+}
+
 async function askAboutState(wanted: string, trust: Trust, io: CommandIO): Promise<void> {
   const answer = await io.ask(stateQuestion(wanted), { choices: ['yes', 'no'] });
   if (answer !== null) decideState(trust.file, userHome(), wanted, answer === 'yes');
-}
-
-/** As a shell takes it; a path that cannot be shown is named in words. */
-export function quoted(text: string): string {
-  if (/^[\w./~@:+,-]+$/.test(text)) return text;
-  return printableLine(text) === text ? `'${text.replaceAll("'", "'\\''")}'` : '<its folder>';
 }

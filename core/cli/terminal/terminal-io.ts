@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { createInterface as createLines } from 'node:readline';
 import { createInterface } from 'node:readline/promises';
 import { Writable, type Readable } from 'node:stream';
@@ -36,6 +37,9 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     },
     ask: async (question, choices) => (interactive ? askOn(stdio, printable(question), choices) : null),
     input: inputLines(() => stdio.input as NodeJS.ReadStream),
+    get piped() {
+      return isTerminal(stdio.input) ? null : { bytes: stdio.input as Readable, mayStaySilent: isSocket(stdio.input) };
+    },
     interactive,
     wantsJson: options.json,
     quiet: options.quiet,
@@ -56,6 +60,15 @@ export function writeError({ error }: Pick<Stdio, 'error'>, told: string): void 
 
 export function isTerminal(stream: object): boolean {
   return 'isTTY' in stream && stream.isTTY === true;
+}
+
+function isSocket(input: object): boolean {
+  const fd = 'fd' in input ? input.fd : undefined;
+  try {
+    return typeof fd === 'number' && fstatSync(fd).isSocket();
+  } catch {
+    return false; // it was never open: its first read says so
+  }
 }
 
 function asLine(text: string): string {
@@ -94,6 +107,7 @@ async function askOn(
       if (answer === null || !choices) return answer;
       const choice = chosen(answer, choices);
       if (choice !== undefined) return choice;
+      stdio.output.write(`That is no answer: type ${choices.join(' or ')}\n`);
     }
   } finally {
     lines.close();

@@ -126,26 +126,29 @@ export async function asksApproval(tool: Tool, input: JsonValue, turn: TurnInfo)
 }
 
 /**
- * As the tool wrote it, with fields of their types and lines that fit. What is agreed to is a digest or a name: a longer one could be another's
- * beginning, so that nothing is agreed to for always.
+ * As the tool wrote it, with fields of their types; short texts are one printable line. A subject or a key that is too long could be another's
+ * beginning, so that `always` is not offered.
  */
 export function questionOf({ summary, text, enforced, subject, always, once }: ApprovalQuestion): ApprovalQuestion {
-  const isBounded = [subject, always?.key].every((each) => each === undefined || String(each).length <= MOST_SUBJECT);
+  const named = [subject, always?.key].flatMap((name) => (name === undefined ? [] : [String(name)]));
+  const isOnce = once === true || always?.key === '' || named.some((name) => name.length > MOST_SUBJECT);
   return {
-    ...(summary === undefined ? {} : { summary: printableLine(String(summary), MOST_LINE) }),
+    ...(summary === undefined ? {} : { summary: shortLine(summary) }),
     text: String(text),
-    ...(enforced === undefined ? {} : { enforced: printableLine(String(enforced), MOST_LINE) }),
+    ...(enforced === undefined ? {} : { enforced: shortLine(enforced) }),
     ...(subject === undefined ? {} : { subject: String(subject).slice(0, MOST_SUBJECT) }),
-    ...(always === undefined || !isBounded
-      ? {}
-      : { always: { key: String(always.key), covers: printableLine(String(always.covers), MOST_LINE) } }),
-    ...(once === true || !isBounded ? { once: true } : {}),
+    ...(always === undefined || isOnce ? {} : { always: { key: String(always.key), covers: shortLine(always.covers) } }),
+    ...(isOnce ? { once: true } : {}),
   };
 }
 
-/** Characters of what is shown in one line. */
-const MOST_LINE = 200;
 const MOST_SUBJECT = 1024;
+/** Characters of what stands in one line of a question. */
+const MOST_OF_LINE = 200;
+
+function shortLine(text: string): string {
+  return printableLine(String(text), MOST_OF_LINE);
+}
 
 /** Why this input does not parse, without running anything; null when it does. */
 export async function refusalOf(tool: Tool, input: JsonValue): Promise<string | null> {

@@ -214,7 +214,10 @@ export function wantedOf(
   return { declaration, config, declared, key: canonicalJson([digest, directory, withheld, replacesShipped, JSON.stringify(config)]) };
 }
 
-/** Changes whenever sources or configuration do. */
-export function slotKey({ declaration, config }: Version): string {
-  return createHash('sha256').update(declaration.digest).update('\0').update(canonicalJson(config.config)).digest('hex').slice(0, 32);
+/** Changes whenever sources or configuration do, and when a secret is set or taken out: a tool may need one to be there. */
+export function slotKey({ declaration, config }: Version, { isSet }: Pick<Runtime['secrets'], 'isSet'>): string {
+  const secrets = config.secrets.filter(isSet).sort();
+  const key = createHash('sha256').update(declaration.digest).update('\0').update(canonicalJson(config.config));
+  if (secrets.length > 0) key.update('\0').update(canonicalJson(secrets));
+  return key.digest('hex').slice(0, 32);
 }

@@ -16,7 +16,7 @@ import type { Effect, LifeEvent, Starts, Wanted } from './state.ts';
 import type { Runtime } from './runtime.ts';
 import type { Tiers } from './tiers.ts';
 
-/** Where descriptors survive a restart. A key covers sources and configuration. */
+/** Where descriptors survive a restart. A key covers sources, configuration and which secrets are set. */
 export interface SurfaceIndex {
   surface(extensionId: string, key: string): unknown;
   putSurface(extensionId: string, key: string, data: unknown): void;
@@ -168,7 +168,10 @@ export class Lifecycle {
 
   /** What an extension offers, from the version that runs, else from the index; undefined when neither knows. */
   descriptorOf(slot: Slot): SurfaceDescriptor | undefined {
-    return slot.current?.surface.descriptor ?? (this.#index.surface(slot.id, slotKey(slot)) as SurfaceDescriptor | undefined);
+    return (
+      slot.current?.surface.descriptor ??
+      (this.#index.surface(slot.id, slotKey(slot, this.runtime.secrets)) as SurfaceDescriptor | undefined)
+    );
   }
 
   /** Awaited when Pith ends, for what runs beside the extensions: processes of command entries. */
@@ -188,7 +191,7 @@ export class Lifecycle {
     const { id } = declaration;
     // Only loading one that was brought says what is wrong with it.
     if (declaration.brought && (this.#actors.get(id)?.notes.size ?? 0) > 0) return;
-    const key = slotKey({ declaration, config });
+    const key = slotKey({ declaration, config }, this.runtime.secrets);
     if (JSON.stringify(this.#index.surface(id, key)) !== JSON.stringify(surface.descriptor))
       this.#index.putSurface(id, key, surface.descriptor);
   }

@@ -35,6 +35,8 @@ export interface HostAgents extends Omit<ExtensionContext['agents'], 'run'> {
 /** Absolute paths. */
 export interface Folders {
   readonly sandbox: string;
+  /** The real path of the person's project; null or absent: there is none that may be used. */
+  readonly project?: string | null;
   /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
   readonly untrustedSandbox?: string | null;
   /** What of the project the person trusted with the sandbox. */

@@ -40,6 +40,10 @@ export interface DeclaredCommand {
   /** Its own bundle, for `needs: index`. */
   readonly entry: string | undefined;
   readonly description: string;
+  /** Its place in the help that lists only some; null: help with --all lists it. */
+  readonly first: number | null;
+  /** Help leaves it out: it is for programs, or a former name. */
+  readonly hidden: boolean;
 }
 
 interface CommandOptions {
@@ -77,9 +81,16 @@ export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: Com
     declared() {
       const names = commandNames(slots, kernelPaths);
       return runnable(slots).flatMap(({ id: extensionId, declaration }) =>
-        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description }) => {
-          return { extensionId, path: names.of(extensionId, path), declared: path, needs, entry, description };
-        }),
+        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description, first, hidden, renamed }) => ({
+          extensionId,
+          path: names.of(extensionId, path),
+          declared: path,
+          needs,
+          entry,
+          description,
+          first: keepsNames(declaration) ? (first ?? null) : null,
+          hidden: hidden || renamed !== undefined,
+        })),
       );
     },
     contextOf(id) {
@@ -202,6 +213,9 @@ function ofTheDisk(error: unknown): string | null {
       return `make room on the disk${place}`;
     case 'EROFS':
       return `make the disk${place} writable`;
+    case 'EACCES':
+    case 'EPERM':
+      return `let this user read and write${error instanceof Error && 'path' in error && typeof error.path === 'string' ? ` ${error.path}` : ' there'}`;
     default:
       return null;
   }

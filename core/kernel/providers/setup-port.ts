@@ -24,7 +24,7 @@ export interface SecretStatus {
   /** Extensions that may ask for it. */
   readonly extensions: readonly string[];
   /** null: it is not set. */
-  readonly from: 'environment' | 'file' | null;
+  readonly from: 'environment' | 'file' | '.env' | null;
   /** Whom a kept one was given for; null: none is kept. */
   readonly for: readonly string[] | null;
 }
@@ -50,7 +50,7 @@ export interface SetupPort {
 
 export function createSetupPort(
   lifecycle: Lifecycle,
-  { env, stored: file }: SecretSources,
+  { env, stored: file, project }: SecretSources,
   reload: (extensionId: string) => Promise<ExtensionStatus>,
 ): SetupPort {
   const { secrets } = lifecycle.runtime;
@@ -62,7 +62,15 @@ export function createSetupPort(
       const isForModels = (recipient: string): boolean =>
         offering.some((declaration) => concerns(recipient, declaration, lifecycle.runtime.loader.isShipped(declaration)));
       const kept = Object.entries(file?.all() ?? {});
-      return Object.fromEntries(kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])));
+      const names = new Set(offering.flatMap(({ manifest }) => manifest?.secrets ?? []));
+      const ofProject = [...names].flatMap((name) => {
+        const value = file?.get(name) ? null : (project?.get(name) ?? null);
+        return value === null ? [] : [[name, value]];
+      });
+      return Object.fromEntries([
+        ...ofProject,
+        ...kept.flatMap(([name, secret]) => (secret.for.some(isForModels) ? [[name, secret.value]] : [])),
+      ]);
     },
     secrets() {
       const users = new Map<string, string[]>();
@@ -71,7 +79,7 @@ export function createSetupPort(
       return [...users]
         .map(([name, extensions]): SecretStatus => {
           const stored = file?.get(name) ?? null;
-          const from = env[name] ? 'environment' : stored === null ? null : 'file';
+          const from = env[name] ? 'environment' : stored !== null ? 'file' : project?.get(name) ? '.env' : null;
           return { name, extensions: extensions.sort(), from, for: stored?.for ?? null };
         })
         .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -20,6 +20,8 @@ import { TURN_TOOLS } from '../calls/surface.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
 import { runnable, type Slot } from '../lifecycle/actor.ts';
 import { callProvider } from './handle.ts';
+import { printableLine } from '@pith/plain-text';
+import type { ProcessTier } from '../lifecycle/tiers.ts';
 
 /** The tools of extensions. */
 export interface Tools {
@@ -31,6 +33,8 @@ export interface Tools {
   call(extensionId: string, tool: string, input: JsonValue, call: ToolCall): Promise<ToolResult>;
   /** A text or a question means yes, and is for the person who is asked. A tool that cannot be asked needs approval. */
   needsApproval(extensionId: string, tool: string, input: JsonValue, turn: TurnInfo): Promise<boolean | string | ApprovalQuestion>;
+  /** What this machine enforces while a tool of the extension runs, in one line; null: it ships, and its tools know more of that. */
+  enforced(extensionId: string): Promise<string | null>;
   /** Why the tool's schema refuses this input; null when it takes it, or could not be asked: a person decides then. */
   refusal(extensionId: string, tool: string, input: JsonValue): Promise<string | null>;
   /** The tool's own line for a terminal; undefined where it has none or throws. */
@@ -57,7 +61,7 @@ const MOST_SAID = 1024 * 1024;
 /** How many entries one extension may give to one turn. */
 const MOST_TURN_TOOLS = 1000;
 
-export function createTools(lifecycle: Lifecycle): Tools {
+export function createTools(lifecycle: Lifecycle, processes?: Pick<ProcessTier, 'confinement'>): Tools {
   const { runtime, slots } = lifecycle;
   const { redact, redactJson } = runtime.secrets;
   const readable = (text: string): string => redact(bounded(text));
@@ -108,6 +112,13 @@ export function createTools(lifecycle: Lifecycle): Tools {
         return redactJson({ ...questionOf(said), text: bounded(questionOf(said).text) });
       });
     },
+    async enforced(extensionId) {
+      const declaration = slots.get(extensionId)?.declaration;
+      if (declaration === undefined || runtime.loader.isShipped(declaration)) return null;
+      if (runtime.rights.tierOf(declaration) === 'in_process') return NOT_SANDBOXED;
+      const confinement = await Promise.resolve(processes?.confinement()).catch(() => null); // a process that cannot be confined is not started
+      return confinement?.available === true ? sandboxedText(declaration.manifest?.permissions) : NOT_SANDBOXED;
+    },
     async refusal(extensionId, tool, input) {
       if (!slots.has(extensionId)) return null;
       const question = { operation: 'tool.refusal', values: [tool, input], timeoutMs: ASK_MS };
@@ -154,6 +165,23 @@ interface Question {
   readonly operation: string;
   readonly values: readonly unknown[];
   readonly timeoutMs: number;
+}
+
+const NOT_SANDBOXED = 'not sandboxed: sees what you see';
+
+/** What a process in bubblewrap reaches. */
+function sandboxedText({ network, read, write }: SandboxRights = { network: false, read: [], write: [] }): string {
+  const places = (verb: string, paths: readonly string[]): string => (paths.length === 0 ? '' : `, ${verb} ${paths.join(', ')}`);
+  const reach = `${network ? 'the whole network' : 'no network'}, reads the project${places('also reads', read)}, writes only its own data${places('and', write)}`;
+  return printableLine(`sandboxed: ${reach}`, MOST_ENFORCED);
+}
+
+const MOST_ENFORCED = 200;
+
+interface SandboxRights {
+  readonly network: boolean;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
 }
 
 /** Fails closed. */

@@ -62,6 +62,7 @@ export const ERROR_CODES = [
   'not_allowed',
   'approval_needed',
   'approval_denied',
+  'plan_mode',
   'approval_unknown',
   'approval_answered',
   'awaiting_approval',

@@ -2,6 +2,7 @@ import { PithError, type ExtensionContext, type JsonValue, type ModelInfo, type 
 import { config, type Config } from './config.ts';
 import { endpointOf, placeOf } from './endpoint.ts';
 import { contextWindowOf, MODELS } from './known-models.ts';
+import { askModels } from './listing.ts';
 import { messagesModel } from './messages-model.ts';
 import { anthropicSetup } from './setup.ts';
 
@@ -29,6 +30,20 @@ export default class Anthropic implements ModelProvider, SetupProvider {
 
   onSetupComplete() {
     return this.setup().onSetupComplete();
+  }
+
+  getModelServers() {
+    return [{ title: 'Anthropic (Claude)', prefix: 'anthropic', secret: 'ANTHROPIC_API_KEY', asksAddress: false, isLocal: false }];
+  }
+
+  askModels({ address, key }: Parameters<NonNullable<SetupProvider['askModels']>>[0], signal?: AbortSignal) {
+    const { config: set } = this.context;
+    const own = { headers: {}, ...set.providers['anthropic'], ...(address === null ? {} : { base_url: address }) };
+    const asked = { ...set, providers: { ...set.providers, anthropic: own } };
+    return askModels(
+      endpointOf(asked, (name, use) => (key === null || use === undefined ? this.context.getSecret(name, use) : key)),
+      signal,
+    );
   }
 
   private setup() {

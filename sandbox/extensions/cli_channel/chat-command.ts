@@ -1,22 +1,32 @@
 import { PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { captureCommand } from '@pith/command-line';
+import { readAllowList } from './allow-list.ts';
 import type { ChatContext } from './conversation.ts';
 import { findCommands, findKernelCommands } from './found-commands.ts';
 import { chatInteractively } from './interactive.ts';
 import { openConversation } from './opening.ts';
-import { chatThroughPipe } from './piped.ts';
+import { chatThroughPipe, type PipedChat } from './piped.ts';
+import { readStandardInput } from './standard-input.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
+import { pickThread } from './thread-picker.ts';
 import { fields, text } from './query.ts';
 
-/** `pith chat`: a conversation on a terminal, one message with -p, one message a line from a pipe. */
+/** `pith chat`: a conversation on a terminal; one message given on the line, with what is piped in attached; what is piped in as one message, or one a line. */
 export function chatCommand(context: ChatContext, terminals: Terminals, terminal: () => Terminal = processTerminal): Command {
   return {
     path: 'chat',
-    description: 'Talk to an agent: in the terminal, with one message (-p), or one message a line (pipe)',
+    description: 'Talk to an agent: in the terminal, or with one message',
     slash: false,
-    unservedWith: ['prompt', 'recipe'],
-    arguments: [{ name: 'value', description: 'With -r: arguments of the recipe as name=value, then its free text', variadic: true }],
+    unservedWith: ['text', 'prompt', 'recipe'],
+    arguments: [
+      {
+        name: 'text',
+        description:
+          'One message: print the answer and exit. With -r: arguments of the recipe as name=value, then its free text. What is piped in goes with it',
+        variadic: true,
+      },
+    ],
     options: [
       { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' },
       { name: 'prompt', short: 'p', type: 'string', description: 'Send one message, print the answer, exit' },
@@ -27,62 +37,131 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
         description: 'Send what this recipe says, print the answer, exit (see: pith recipes list)',
       },
       { name: 'thread', short: 't', type: 'string', description: 'Go on in this conversation' },
-      { name: 'resume', type: 'boolean', description: 'Continue what was interrupted, in the named or the last conversation' },
+      { name: 'continue', short: 'c', type: 'boolean', description: 'Go on in the last conversation' },
+      {
+        name: 'resume',
+        type: 'boolean',
+        description: 'Choose a conversation from a list; with --thread, or without a terminal, continue what was interrupted',
+      },
+      { name: 'lines', type: 'boolean', description: 'Take each line that is piped in as one message; slash commands too' },
       { name: 'plain', type: 'boolean', description: 'For screen readers: nothing is drawn twice, no colour' },
       { name: 'model', short: 'm', type: 'string', description: 'provider/model or an alias, instead of the agent’s' },
+      { name: 'plan', type: 'boolean', description: 'Plan mode: only reading tools run, until you type /plan go' },
+      {
+        name: 'allow',
+        type: 'string',
+        multiple: true,
+        description: 'In scripts: allow what a tool would ask about, such as "shell:npm test" or "edit_file:src/"',
+      },
+      { name: 'yes', type: 'boolean', description: 'In scripts: answer yes to what --allow names, and to nothing else' },
     ],
-    async run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
-      const prompt = input.options['prompt'];
-      if (typeof prompt === 'string' && prompt.trim() === '')
-        throw new PithError('usage', 'wrong use of -p: the message is empty', { cure: 'write: pith chat -p "your message"' });
-      const recipe = await recipeMessage(() => findCommands(context), input, signal);
-      const message = recipe ?? prompt;
-      const opening = await openConversation(context, await findKernelCommands(context), input, signal);
-      const resume = input.options['resume'] === true;
-      if (io.interactive && message === undefined)
-        return chatInteractively(
-          { context, opening, resume, terminal: terminal(), terminals, io, plain: io.plain === true || input.options['plain'] === true },
-          signal,
-        );
-      if (!io.quiet) for (const note of opening.notes) io.error(note);
-      return chatThroughPipe(
-        {
-          context,
-          opening,
-          resume,
-          messages: typeof message === 'string' ? [message] : resume ? [] : io.input,
-          commands: recipe === null,
-          terminal: terminal(),
-          io,
-        },
-        signal,
-      );
+    async run(given: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+      const message = givenMessage(given);
+      const recipe = await recipeMessage(() => findCommands(context), given, signal);
+      const commands = await findKernelCommands(context);
+      const isChat = io.interactive && message === null && recipe === null;
+      const input = isChat && isPicked(given) ? await withPicked(given, commands, io, signal) : given;
+      if (input === null) return 0;
+      const said = recipe ?? message;
+      const isResumed = input.options['resume'] === true;
+      const allow = readAllowList(input);
+      if (isChat && allow.length > 0)
+        throw new PithError('usage', 'wrong use of --allow: a chat on a terminal asks you', {
+          cure: 'use it with -p, or answer a question with p',
+        });
+      const opening = await openConversation(context, commands, input, signal);
+      opening.conversation.isPlanning = input.options['plan'] === true;
+      const plain = io.plain === true || input.options['plain'] === true;
+      if (isChat) return chatInteractively({ context, opening, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
+      const note = (line: string) => (io.quiet ? undefined : io.error(line));
+      opening.notes.forEach(note);
+      const { piped = null } = io;
+      const asLines = said === null && (input.options['lines'] === true || piped === null);
+      const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
+        said === null && isResumed
+          ? { messages: [] }
+          : asLines
+            ? { messages: io.input }
+            : await pipedMessages(said, { piped, clock: context.clock, note }, signal).catch((error: unknown) => {
+                if (signal.aborted) return { messages: [] };
+                throw error;
+              });
+      const chat = { context, opening, resume: isResumed, ...messages, terminal: terminal(), io, allow };
+      return chatThroughPipe(recipe === null ? chat : { ...chat, commands: false }, signal);
     },
   };
 }
 
-/** The message of `-r`; null when no recipe was named. Throws `usage`, or as the recipe does. */
+/** The message on the line; null where there is none. Throws `usage` for an empty one, and for two. */
+function givenMessage({ arguments: { text: words }, options }: CommandInput): string | null {
+  const prompt = options['prompt'];
+  const typed = words === undefined ? undefined : [words].flat().join(' ');
+  if (options['recipe'] !== undefined) return null;
+  if (typeof prompt === 'string' && typed !== undefined)
+    throw new PithError('usage', `wrong use of 'chat': unexpected argument '${typed}'`, { cure: 'write: pith -p "your message"' });
+  const message = typeof prompt === 'string' ? prompt : typed;
+  if (message === undefined) return null;
+  if (message.trim() !== '') return message;
+  throw new PithError('usage', `wrong use of ${typeof prompt === 'string' ? '-p' : "'chat'"}: the message is empty`, {
+    cure: 'write: pith -p "your message"',
+  });
+}
+
+interface Piped {
+  readonly piped: NonNullable<CommandIO['piped']> | null;
+  readonly clock: ChatContext['clock'];
+  readonly note: (line: string) => void;
+}
+
+/** What was piped in goes with the message as a document, or is the message. Throws `usage` where there is neither. */
+async function pipedMessages(
+  said: string | null,
+  { piped, clock, note }: Piped,
+  signal: AbortSignal,
+): Promise<Pick<PipedChat, 'messages' | 'attachments' | 'commands'>> {
+  const found = piped === null ? null : await readStandardInput(piped, { clock, waits: said === null, note }, signal);
+  if (found?.isCut === true) note('standard input is longer than 1 MB: its beginning is sent, and the rest is left out');
+  const whole =
+    found === null ? '' : found.isCut ? `${found.text}\n[The rest of standard input was left out: it is longer than 1 MB.]` : found.text;
+  if (said !== null) return { messages: [said], attachments: whole === '' ? [] : [{ name: 'stdin', text: whole }] };
+  if (whole !== '') return { messages: [whole.trimEnd()], commands: false };
+  throw new PithError('usage', 'there is no message: standard input is empty', { cure: 'write: pith "your message", or see: pith --help' });
+}
+
+/** `--resume` alone. */
+function isPicked({ options }: CommandInput): boolean {
+  return options['resume'] === true && options['thread'] === undefined && options['continue'] !== true;
+}
+
+/** With the conversation that the person chose; null when they chose none. */
+async function withPicked(
+  { arguments: words, options }: CommandInput,
+  commands: readonly Command[],
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<CommandInput | null> {
+  const thread = await pickThread(commands, io, signal);
+  return thread === null ? null : { arguments: words, options: { ...options, thread, resume: false } };
+}
+
+/** The message of `-r`; null when no recipe was named. Throws as the recipe does. */
 async function recipeMessage(
   commands: () => Promise<readonly Command[]>,
-  input: CommandInput,
+  { arguments: words, options }: CommandInput,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const name = input.options['recipe'];
-  const values = [input.arguments['value'] ?? []].flat();
-  if (typeof name !== 'string') {
-    if (values.length === 0) return null;
-    throw new PithError('usage', `wrong use of 'chat': unexpected argument '${values[0]}'`, { cure: 'write: pith chat -p "your message"' });
-  }
-  const command = (await commands()).find(({ path }) => path === RENDER);
+  const name = options['recipe'];
+  if (typeof name !== 'string') return null;
+  const command = (await commands()).find(({ path }) => path === SHOW);
   if (command === undefined)
-    throw new PithError('command_unknown', `there are no recipes: no active extension has the command '${RENDER}'`, {
+    throw new PithError('command_unknown', `there are no recipes: no active extension has the command '${SHOW}'`, {
       cure: 'see: pith doctor',
     });
-  const options = typeof input.options['prompt'] === 'string' ? { text: input.options['prompt'] } : {};
-  const rendered = await captureCommand({ getCommands: () => [command] }, RENDER, { arguments: { name, value: values }, options }, signal);
+  const values = { arguments: { name, value: [words['text'] ?? []].flat() }, options: { message: true, text: options['prompt'] } };
+  const rendered = await captureCommand({ getCommands: () => [command] }, SHOW, values, signal);
   const message = text(fields(rendered.values.at(-1) ?? null)['text']);
   if (message?.trim()) return message;
   throw new PithError('usage', `the recipe '${name}' says nothing`, { cure: 'write a text below its frontmatter' });
 }
 
-const RENDER = 'recipes render';
+const SHOW = 'recipes show';

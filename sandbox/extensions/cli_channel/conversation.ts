@@ -1,4 +1,4 @@
-import type { ExtensionContext, TurnEvent, TurnInfo, TurnRequest } from 'pith';
+import type { ExtensionContext, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } from 'pith';
 import { ulid } from 'ulid';
 
 /** What of the context a conversation needs. */
@@ -13,6 +13,8 @@ export class Conversation {
   threadId: string;
   /** Overrides the agent's model. */
   model: string | null;
+  /** Plan mode: only reading tools run. */
+  isPlanning = false;
   /** Something was said in `threadId`. */
   begun = false;
 
@@ -28,8 +30,9 @@ export class Conversation {
   /** One turn; never throws. null continues the one that was interrupted. */
   say(text: string | Sent | null, signal: AbortSignal): AsyncIterable<TurnEvent> {
     this.begun = true;
-    const { agentId: agent, threadId, model } = this;
-    const policy = model === null ? undefined : { model };
+    const { agentId: agent, threadId, model, isPlanning } = this;
+    const narrowed: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };
+    const policy = Object.keys(narrowed).length === 0 ? undefined : narrowed;
     const words = text === null ? { resume: true } : typeof text === 'string' ? { input: text } : text;
     return this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal);
   }

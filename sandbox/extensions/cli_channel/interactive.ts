@@ -2,6 +2,7 @@ import pc from 'picocolors';
 import { messageOf, SkillProvider, type ChannelMessage, type CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
+import { answerOf } from './answer-words.ts';
 import { askPerson } from './ask-person.ts';
 import { ChatStatus } from './chat-status.ts';
 import { complete, suggestsAt } from './completion.ts';
@@ -76,6 +77,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       history: await history.load(),
       complete: (typed, cursor) => complete(typed, cursor, sources, signal),
       suggests: suggestsAt,
+      isAnswer: (word) => answerOf(word) !== null,
       interrupted(typed) {
         if (turn) stop('Ctrl-C');
         else if (typed === '' && warned) editor.close();
@@ -176,7 +178,9 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   };
   const command = async (line: string, abort: AbortSignal) => {
     commanding = true;
-    await slash.run(line, slashIO(), abort).finally(() => (commanding = false));
+    const asked = questions.namedIn(line);
+    const run = asked === null ? slash.run(line, slashIO(), abort) : questions.askOne(asked, abort);
+    await run.finally(() => (commanding = false));
     const sent = outbox.take();
     if (sent !== null && !slash.left && !abort.aborted) {
       for (const said of pastLines([{ role: 'user', text: sent }], colour)) write(said);
@@ -191,6 +195,13 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     io: () => ({ ...slashIO(), print: (line) => write(hint(line)) }),
     dim: colour.dim,
     prompt: colour.yellow,
+    rows: () => terminal.output.rows ?? 0,
+    async slash(line, abort) {
+      if (!slash.covers(line)) return 'no command';
+      await slash.run(line, slashIO(), abort);
+      if (outbox.take() !== null) write(colour.dim('Nothing was sent: answer the question first'));
+      return slash.left ? 'left' : 'done';
+    },
   });
   /** The thread whose question the person left open. */
   let leftOpen: string | null = null;
@@ -209,6 +220,11 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
       break;
     }
     write('');
+  };
+  /** A person who says go in plan mode may mean that it is over. */
+  const leavePlan = async (abort: AbortSignal) => {
+    const answer = await editor.choose(colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o '), 'yn', abort);
+    if (answer !== null && answerOf(answer) === 'y') conversation.isPlanning = false;
   };
   /** Asks what is open in the conversation, and goes on with it when that has been answered. */
   const catchUp = async (abort: AbortSignal) => {
@@ -232,11 +248,15 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
     if (chat.resume) await run((abort) => say(null, abort));
     else if (conversation.begun) await run((abort) => catchUp(abort).catch(() => undefined)); // /approvals says why
     while (!slash.left && !signal.aborted) {
-      const line = await editor.next(colour.cyan('› '));
+      const line = await editor.next(colour.cyan(conversation.isPlanning ? 'plan › ' : '› '));
       if (line === null || /^\s*(?:exit|quit)\s*$/u.test(line)) break;
       if (line.trim() === '') continue;
       history.add(line);
-      await run((abort) => (slash.covers(line) ? command(line, abort) : send(line, line, abort)));
+      await run(async (abort) => {
+        if (slash.covers(line)) return command(line, abort);
+        if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim())) await leavePlan(abort);
+        return send(line, line, abort);
+      });
     }
   } finally {
     signal.removeEventListener('abort', leave);

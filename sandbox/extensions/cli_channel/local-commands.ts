@@ -40,7 +40,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
       arguments: [{ name: 'command', description: 'all for every command, or what begins with these words', variadic: true }],
       async run(input, io) {
         const words = [input.arguments['command'] ?? []].flat().join(' ').replace(/^\//u, '');
-        const every = await all();
+        const every = (await all()).filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
         if (words === '' && !io.wantsJson) return io.print(helpScreen(every, io.columns || 80));
         const commands =
           words === '' || words === 'all' ? every : every.filter(({ path }) => path === words || path.startsWith(`${words} `));
@@ -118,6 +118,22 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         if (typeof ref === 'string') conversation.model = ref === 'default' ? null : ref;
         io.json({ ref: text(answer['ref']) ?? null, why: text(answer['why']) ?? null });
         io.print(`${text(answer['ref']) ?? wanted ?? 'default'}${text(answer['why']) === undefined ? '' : ` (${text(answer['why'])})`}`);
+      },
+    },
+    {
+      path: 'plan',
+      description: 'Turn plan mode on or off: in it only reading tools run; "go" ends it and carries out the plan',
+      arguments: [{ name: 'state', description: 'on, off or go; default: the other' }],
+      async run(input, io) {
+        const { state } = input.arguments;
+        if (state !== undefined && !['on', 'off', 'go'].includes(String(state)))
+          throw new PithError('usage', `plan mode can be 'on' or 'off', not '${String(state)}'`, {
+            cure: 'write: /plan, /plan off or /plan go',
+          });
+        conversation.isPlanning = state === undefined ? !conversation.isPlanning : state === 'on';
+        io.json({ plan: conversation.isPlanning });
+        io.print(conversation.isPlanning ? 'Plan mode: only reading tools run. /plan go carries out the plan' : 'Plan mode is off');
+        if (state === 'go') io.session?.send('Go ahead: carry out the plan.');
       },
     },
     {

@@ -1,6 +1,8 @@
-import { codeOf, PithError, type Command, type CommandInput } from 'pith';
+import { codeOf, ContextProvider, PithError, type Command, type CommandInput } from 'pith';
+import { printable } from '@pith/plain-text';
 import { Conversation, type ChatContext } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
+import { latestThread } from './thread-picker.ts';
 
 export interface PastMessage {
   readonly role: string;
@@ -16,8 +18,6 @@ export interface Opening {
 }
 
 const SHOWN = 6;
-/** Threads in which agents work for each other or on tasks: nobody's conversation. */
-const AMONG_AGENTS = /\//u;
 const THREAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 
 /** Who talks with whom where: from the options, the thread's own agent, the default agent. */
@@ -29,7 +29,10 @@ export async function openConversation(
 ): Promise<Opening> {
   const named = threadNamed(input);
   const resume = input.options['resume'] === true;
-  const threadId = named ?? (resume ? await latestThread(commands, signal) : undefined);
+  const goesOn = input.options['continue'] === true;
+  if (goesOn && named !== undefined)
+    throw new PithError('usage', 'wrong use of --continue: --thread names another conversation', { cure: 'leave one of them out' });
+  const threadId = named ?? (resume || goesOn ? await latestThread(commands, resume ? 'resume' : 'continue', signal) : undefined);
   const thread = threadId === undefined ? null : await readThread(commands, threadId, signal);
   if (resume && thread === null)
     throw new PithError('thread_unknown', `nothing to resume: there is no conversation '${threadId}'`, { cure: 'see: pith threads list' });
@@ -39,8 +42,20 @@ export async function openConversation(
   const conversation = new Conversation(context, { agentId, threadId, model: typeof model === 'string' ? model : undefined });
   conversation.begun = thread !== null;
   const notes =
-    named === undefined ? (resume ? [`continuing conversation ${threadId}`] : []) : thread === null ? [`new conversation ${named}`] : [];
-  return { conversation, past: thread?.past ?? [], notes };
+    named === undefined
+      ? threadId === undefined
+        ? []
+        : [`continuing conversation ${threadId}`]
+      : thread === null
+        ? [`new conversation ${named}`]
+        : [];
+  return { conversation, past: thread?.past ?? [], notes: [...notes, ...(await openingLines(context, signal))] };
+}
+
+/** What providers of context say to people; one that fails says nothing here. */
+async function openingLines({ find }: Pick<ChatContext, 'find'>, signal: AbortSignal): Promise<readonly string[]> {
+  const said = await Promise.all(find(ContextProvider).map((provider) => provider.opening?.(signal).catch(() => null)));
+  return said.flatMap((lines) => (lines ? [printable(lines)] : []));
 }
 
 function threadNamed(input: CommandInput): string | undefined {
@@ -71,19 +86,11 @@ export async function readThread(
   }
 }
 
-async function latestThread(commands: readonly Command[], signal: AbortSignal): Promise<string> {
-  const threads = list(await query(commands, ['threads', 'list', '--limit', '100'], signal));
-  const id = threads.map((thread) => text(fields(thread)['id'])).find((each) => each !== undefined && !AMONG_AGENTS.test(each));
-  if (id === undefined)
-    throw new PithError('thread_unknown', 'nothing to resume: there is no conversation yet', { cure: 'begin one with pith chat' });
-  return id;
-}
-
 async function defaultAgent(context: ChatContext, commands: readonly Command[], signal: AbortSignal): Promise<string> {
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
   const chosen = agents.find((agent) => agent['default'] === true);
   if (chosen === undefined) {
-    const findings = list(fields(await query(commands, ['settings'], signal))['findings']).map(fields);
+    const findings = list(fields(await query(commands, ['doctor', '--settings'], signal))['findings']).map(fields);
     const wrong = findings.find(({ code }) => code === 'agent_unknown');
     if (wrong !== undefined) throw new PithError('agent_unknown', text(wrong['message']) ?? '', { cure: text(wrong['cure']) });
   }

@@ -1,7 +1,8 @@
 import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
-import type { ChatContext, Conversation, Sent } from './conversation.ts';
+import { AllowList } from './allow-list.ts';
+import type { ChatContext, Sent } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -13,10 +14,14 @@ export interface PipedChat {
   readonly opening: Opening;
   readonly resume: boolean;
   readonly messages: Iterable<string> | AsyncIterable<string>;
+  /** What goes with the first message. */
+  readonly attachments?: Sent['attachments'];
   /** False: a message that begins with a slash is one too. */
   readonly commands?: boolean;
   readonly terminal: Terminal;
   readonly io: CommandIO;
+  /** What a person who is not there allowed in advance. */
+  readonly allow?: ConstructorParameters<typeof AllowList>[0];
 }
 
 const INTERRUPTED = 130;
@@ -28,30 +33,30 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const view = viewOf(chat, context.clock);
   const slash = new SlashCommands(context, conversation);
   const outbox = new Outbox();
+  const allow = new AllowList(chat.allow ?? [], () => slash.all(), io);
+  const turn = (text: string | Sent | null) => turnOf(allow.say(conversation, text, signal), view);
   let code = 0;
-  if (chat.resume) code = await turn(conversation, null, view, signal);
+  let attachments = chat.attachments ?? [];
+  if (chat.resume) code = await turn(null);
   for await (const line of linesUntilAborted(chat.messages, signal)) {
     if (line.trim() === '') continue;
     const isCommand = chat.commands !== false && slash.covers(line);
     let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
     const message = isCommand ? outbox.take() : line;
-    const attachments = isCommand ? slash.takeAttachments() : [];
-    const sent = message === null || attachments.length === 0 ? message : { input: message, attachments };
-    if (message !== null && !slash.left && !signal.aborted) done = Math.max(done, await turn(conversation, sent, view, signal));
+    if (message !== null && !slash.left && !signal.aborted) {
+      const all = [...(isCommand ? slash.takeAttachments() : []), ...attachments];
+      attachments = [];
+      done = Math.max(done, await turn(all.length === 0 ? message : { input: message, attachments: all }));
+    }
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;
   }
   return signal.aborted ? INTERRUPTED : code;
 }
 
-async function turn(
-  conversation: Conversation,
-  text: string | Sent | null,
-  view: { show(event: TurnEvent): void },
-  signal: AbortSignal,
-): Promise<number> {
+async function turnOf(events: AsyncIterable<TurnEvent>, view: { show(event: TurnEvent): void }): Promise<number> {
   let code = 1; // a turn that ends without saying how has failed
-  for await (const event of conversation.say(text, signal)) {
+  for await (const event of events) {
     view.show(event);
     if (event.type === 'turn-end') code = event.reason === 'done' ? 0 : event.reason === 'aborted' ? INTERRUPTED : 1;
   }
@@ -111,8 +116,8 @@ function eventLine(event: TurnEvent): JsonValue {
       };
     }
     case 'approval-request': {
-      const { type, id, tool, input, digest, agents, thread } = event;
-      return { type, id, tool, input, digest, agents, thread };
+      const { type, id, tool, input, digest, agents, thread, summary, enforced } = event;
+      return { type, id, tool, input, digest, agents, thread, summary, enforced };
     }
     case 'turn-end': {
       const { type, reason, text, usage, error } = event;

@@ -1,37 +1,40 @@
 import { codeOf, type Command, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { answerOf } from './answer-words.ts';
 import { errorLine } from './error-line.ts';
 import type { LineEditor } from './line-editor.ts';
+import { keyHelp, keysOf, promptOf } from './question-prompt.ts';
 import { fields, list, query, text } from './query.ts';
 
 export interface QuestionsOptions {
-  readonly editor: Pick<LineEditor, 'ask'>;
+  readonly editor: Pick<LineEditor, 'ask' | 'choose'>;
   readonly commands: () => Promise<readonly Command[]>;
   /** Where commands speak; its session names the conversation. */
   readonly io: () => CommandIO;
   readonly dim: (line: string) => string;
   readonly prompt: (line: string) => string;
+  /** Rows of the terminal; 0: it does not say. */
+  readonly rows: () => number;
+  /** Runs a slash command that is typed in the place of an answer. `no command`: the line is none. `left`: the person leaves the chat. */
+  readonly slash: (line: string, signal: AbortSignal) => Promise<'done' | 'no command' | 'left'>;
 }
 
 interface OpenQuestion {
   readonly id: string;
-  /** `always` is no answer to it. */
-  readonly once: boolean;
+  /** By which a person names it. */
+  readonly name: string;
+  readonly answers: readonly string[];
+  readonly covers: string | undefined;
 }
 
-type Choice = 'once' | 'always' | 'no';
+interface Answer {
+  readonly choice: 'once' | 'always' | 'project' | 'no';
+  readonly reason: string;
+}
 
-const CHOICES: ReadonlyMap<string, Choice> = new Map([
-  ['once', 'once'],
-  ['o', 'once'],
-  ['always', 'always'],
-  ['a', 'always'],
-  ['no', 'no'],
-  ['n', 'no'],
-]);
-
-/** Means that it may run, and not how often. */
-const YES = /^(?:y|yes|ok|okay|sure|approve|run)[.!]?$/i;
+/** What stands around the lines that a tool shows: summary, who asks, what is enforced, the prompt. */
+const AROUND = 8;
+const FEWEST_LINES = 5;
 
 /** What tools ask a person, in the conversation that is open here. */
 export class Questions {
@@ -39,34 +42,46 @@ export class Questions {
 
   /** The open questions of a conversation, oldest first. */
   async openIn(threadId: string, signal: AbortSignal): Promise<readonly OpenQuestion[]> {
-    const open = list(await query(await this.options.commands(), ['approvals', 'list'], signal)).map(fields);
-    return open.flatMap((question) => {
-      const id = text(question['id']);
-      return text(question['thread']) === threadId && id !== undefined ? [{ id, once: question['once'] === true }] : [];
-    });
+    const open = list(await query(await this.options.commands(), ['approvals'], signal)).map(fields);
+    return open.flatMap((question) => (text(question['thread']) === threadId ? questionOf(question) : []));
   }
 
   /** Asks all of them, one after the other. True when each has its answer, from here or elsewhere: the turn can go on. Never rejects. */
   async ask(threadId: string, signal: AbortSignal): Promise<boolean> {
-    const { io, dim } = this.options;
     try {
       for (;;) {
         const [question] = await this.openIn(threadId, signal);
         if (question === undefined) return true;
-        const { id } = question;
-        if (await this.#settle(question, signal)) continue;
-        io().print(dim(`It stays open: answer with /approvals approve ${id} or /approvals reject ${id}, or send a message instead`));
-        return false;
+        if (!(await this.#settle(question, signal))) return false;
       }
     } catch (error) {
-      if (!signal.aborted) io().error(errorLine(error));
+      if (!signal.aborted) this.options.io().error(errorLine(error));
       return false;
     }
   }
 
-  async #settle({ id, once }: OpenQuestion, signal: AbortSignal): Promise<boolean> {
+  /** The question that a line such as `/approvals 2` names; null: it names none. */
+  namedIn(line: string): string | null {
+    return /^\/approvals\s+(\d+|[0-9a-z]{6}-[0-9a-z]{4})\s*$/u.exec(line.trim())?.[1] ?? null;
+  }
+
+  /** Shows one question, whose conversation may be another, and asks it while it is open. Never rejects. */
+  async askOne(name: string, signal: AbortSignal): Promise<void> {
+    try {
+      const asked = fields(await query(await this.options.commands(), ['approvals', name], signal));
+      const [question] = questionOf(asked);
+      if (question === undefined || text(asked['answer']) !== undefined) await this.#run(['approvals', name], signal);
+      else await this.#settle(question, signal);
+    } catch (error) {
+      if (!signal.aborted) this.options.io().error(errorLine(error));
+    }
+  }
+
+  /** False: the person left it open. */
+  async #settle(question: OpenQuestion, signal: AbortSignal): Promise<boolean> {
     const { io, dim } = this.options;
-    await this.#run(['approvals', 'show', id], signal);
+    const { id, name } = question;
+    await this.#run(['approvals', id, '--lines', String(this.#room())], signal);
     const stop = new AbortController();
     const both = AbortSignal.any([signal, stop.signal]);
     const elsewhere = this.#answeredElsewhere(id, both).then(
@@ -76,11 +91,10 @@ export class Questions {
         throw error;
       },
     );
-    const here = this.#askPerson(once, both);
+    const here = this.#askPerson(question, both);
     try {
       const first = await Promise.race([elsewhere, here]);
-      if (first === null) return false;
-      if ('line' in first) {
+      if (first !== null && 'line' in first) {
         io().print(dim(first.line));
         return true;
       }
@@ -89,42 +103,46 @@ export class Questions {
       await Promise.allSettled([elsewhere, here]); // the lines of a person are read by one at a time
     }
     const answer = await here;
-    return answer !== null && this.#answer(id, answer, signal);
+    if (answer !== null) return this.#answer(id, answer, signal);
+    io().print(dim(`The question stays open: answer it with /approvals ${name}, or send a message instead`));
+    return false;
   }
 
-  /** Another message is a no, and the reason. null: the person left the question, by Ctrl-C or the end of the input. */
-  async #askPerson(once: boolean, signal: AbortSignal): Promise<{ readonly choice: Choice; readonly reason: string } | null> {
-    const { editor, prompt, io, dim } = this.options;
+  /** null: the person left the question, by Ctrl-C or the end of the input. */
+  async #askPerson(question: OpenQuestion, signal: AbortSignal): Promise<Answer | null> {
+    const { editor, prompt, io, dim, slash } = this.options;
+    const keys = keysOf(question);
     for (;;) {
-      const typed = await editor.ask(prompt(`Run it? [${once ? 'once/no' : 'once/always/no'}] `), signal);
+      const typed = await editor.choose(prompt(promptOf(question)), keys.join(''), signal);
       if (typed === null) return null;
-      const words = typed.trim();
-      if (words === '') continue;
-      const choice = CHOICES.get(words.toLowerCase());
-      if (choice === 'no') {
-        const reason = await editor.ask(prompt('Why not? (the model reads it; Enter: no reason) '), signal);
-        return reason === null ? null : { choice, reason: reason.trim() };
+      if (typed.trim() === '') continue;
+      const reason = /^no?[\s,.:;-]+(\S.*)$/isu.exec(typed.trim())?.[1];
+      if (reason !== undefined) return { choice: 'no', reason };
+      const key = answerOf(typed);
+      if (key === 'y') return { choice: 'once', reason: '' };
+      if (key === 'n') return { choice: 'no', reason: '' };
+      if (key === 'e') {
+        const why = await editor.ask(prompt('Why not? (the agent reads it) '), signal);
+        return why === null ? null : { choice: 'no', reason: why.trim() };
       }
-      if (choice === 'always' && once) {
-        io().print(dim('Always is not offered here: each such call needs its own approval. Write once for this call, or no'));
-        continue;
+      if (key === 'v') await this.#run(['approvals', question.id, '--all'], signal);
+      else if (key === '?') for (const line of keyHelp(question)) io().print(dim(line));
+      else if (key !== null && keys.includes(key)) return { choice: key === 'a' ? 'always' : 'project', reason: '' };
+      else if (key !== null) io().print(dim(`${key === 'a' ? 'Always' : 'Always in this project'} is not offered for this call`));
+      else {
+        const done = await slash(typed, signal);
+        if (done === 'left') return null;
+        if (done === 'no command')
+          io().print(dim('That is no answer, and nothing was decided: y allows this call, n refuses it, ? shows all keys'));
       }
-      if (choice !== undefined) return { choice, reason: '' };
-      if (!YES.test(words)) return { choice: 'no', reason: words.replace(/^no\b[\s,.:;-]*/i, '') };
-      io().print(
-        dim(once ? 'Write once for this call, or no' : 'Write once for this call, or always for all that the question says above'),
-      );
     }
   }
 
-  async #answer(
-    id: string,
-    { choice, reason }: { readonly choice: Choice; readonly reason: string },
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const words = choice === 'no' ? ['reject', id, ...(reason === '' ? [] : [`--reason=${reason}`])] : ['approve', id];
+  async #answer(id: string, { choice, reason }: Answer, signal: AbortSignal): Promise<boolean> {
+    const how = choice === 'always' || choice === 'project' ? [`--${choice}`] : [];
+    const words = choice === 'no' ? ['reject', id, ...(reason === '' ? [] : [`--reason=${reason}`])] : ['approve', id, ...how];
     try {
-      await this.#run(['approvals', ...words, ...(choice === 'always' ? ['--always'] : [])], signal);
+      await this.#run(['approvals', ...words], signal);
       return true;
     } catch (error) {
       if (codeOf(error, '') !== 'approval_answered') throw error;
@@ -134,14 +152,27 @@ export class Questions {
   }
 
   async #answeredElsewhere(id: string, signal: AbortSignal): Promise<string> {
-    const answered = fields(await query(await this.options.commands(), ['approvals', 'wait', id], signal));
+    const answered = fields(await query(await this.options.commands(), ['approvals', id, '--wait'], signal));
     const [answer, by, reason] = ['answer', 'by', 'reason'].map((name) => text(answered[name]));
     if (by === undefined) return `Not approved: ${reason ?? 'nobody answered'}`;
     return `Answered elsewhere by ${by}: ${answer}${reason === undefined ? '' : ` (${reason})`}`;
+  }
+
+  #room(): number {
+    const rows = this.options.rows();
+    return rows === 0 ? 40 : Math.max(FEWEST_LINES, rows - AROUND);
   }
 
   async #run(words: readonly string[], signal: AbortSignal): Promise<void> {
     const found = matchCommand(await this.options.commands(), words);
     if (found) await found.command.run(parseCommandInput(found.command, found.rest), this.options.io(), signal);
   }
+}
+
+function questionOf(question: ReturnType<typeof fields>): readonly OpenQuestion[] {
+  const id = text(question['id']);
+  const number = question['number'];
+  const answers = list(question['answers']).flatMap((answer) => text(answer) ?? []);
+  const name = typeof number === 'number' && number > 0 ? String(number) : id;
+  return id === undefined || name === undefined ? [] : [{ id, name, answers, covers: text(question['covers']) }];
 }

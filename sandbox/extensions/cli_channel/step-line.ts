@@ -28,15 +28,15 @@ export function endingLine(event: TurnEndEvent): string | null {
     case 'aborted':
       return 'Stopped';
     case 'awaiting_approval':
-      return 'Not done: the conversation waits for your approval';
+      return 'Paused: waiting for your approval';
   }
 }
 
 /** What a tool asks, and how to answer it from any terminal. */
-export function questionLine({ tool, agents, id, startedBy = [] }: Extract<TurnEvent, { type: 'approval-request' }>): string {
+export function questionLine({ tool, summary, agents, id, startedBy = [] }: Extract<TurnEvent, { type: 'approval-request' }>): string {
   const started = startedBy.length === 0 ? '' : `, started by extension ${startedBy.map((each) => `'${each}'`).join(' and ')}`;
   const by = agents.length > 1 || started !== '' ? ` (asked by ${agents.join(' → ')}${started})` : '';
-  return `${tool} needs your approval${by}: see pith approvals show ${id}, answer with pith approvals approve ${id} or pith approvals reject ${id}`;
+  return `Needs your approval: ${summary ?? tool}${by}; see: pith approvals ${id}; answer: pith approvals approve ${id} or pith approvals reject ${id}`;
 }
 
 function brief(input: JsonValue | undefined): string {

@@ -22,15 +22,25 @@ export interface Shown {
   readonly after: Buffer;
 }
 
+/** A change to which a person must agree. */
+interface AskedChange {
+  /** In one line: `delete agents/greeter/manifest.yaml`. */
+  readonly summary: string;
+  readonly asked: readonly Asked[];
+  readonly shown: readonly Shown[];
+  /** What the call says. */
+  readonly bound: JsonValue;
+}
+
 /**
  * What a person reads before a change, with all that their yes is for: what the call says (`bound`) and the bytes. Never for `always`:
  * what such files do, they do later and unasked. Throws `FileRefused` for what cannot be shown whole.
  */
-export function questionOf(asked: readonly Asked[], shown: readonly Shown[], bound: JsonValue): ApprovalQuestion {
+export function questionOf({ summary, asked, shown, bound }: AskedChange): ApprovalQuestion {
   const reasons = asked.map(({ path, why }) => `'${path}' ${why}`);
   const texts = shown.map(({ path, before, after }) => `'${path}' will have SHA-256 ${sha256(after)}:\n${difference(path, before, after)}`);
   const bytes = shown.map(({ path, before, after }) => [path, before && sha256(before), sha256(after)]);
-  return { text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
+  return { summary, text: [...reasons, ...texts].join('\n'), subject: sha256(JSON.stringify([bound, bytes])), once: true };
 }
 
 /** What answers a call whose question is not the one that was agreed to. null: it may go on. */
@@ -38,6 +48,11 @@ export function unlessApproved(question: ApprovalQuestion | null, approved: stri
   if (question === null || question.subject === approved) return null;
   const why = approved === undefined ? 'it needs the approval of a person' : 'what it would write has changed since a person agreed to it';
   return toolError('approval_needed', `Nothing was changed: ${why}; make the call again, so that they are asked`);
+}
+
+/** Whether a person can read all of it. */
+export function isShowable(bytes: Buffer): boolean {
+  return bytes.length <= MAX_SHOWN_BYTES && notTextAt(bytes) === null;
 }
 
 function difference(path: string, before: Buffer | null, after: Buffer): string {

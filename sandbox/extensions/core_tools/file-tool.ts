@@ -1,7 +1,8 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { binaryType, digestOf, FileRefused, PART_BYTES, readPart, unavailable, type Entry, type Jail } from '@pith/safe-files';
-import { questionOf, unlessApproved, type Asked } from './change-question.ts';
+import { isShowable, questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Policy } from './policy.ts';
+import { isShipped, pathOf, withoutPrefix, type Shelf } from './shelf.ts';
 import { refusalOf } from './refusal.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
@@ -10,7 +11,11 @@ const MAX_ENTRIES = 500;
 
 const input = z.object({
   action: z.enum(['read', 'write', 'list', 'stat', 'move', 'copy', 'delete']),
-  path: z.string().describe('Relative to the sandbox, such as "extensions/kv/main.ts"; "." is the sandbox itself.'),
+  path: z
+    .string()
+    .describe(
+      'Relative to the sandbox, such as "extensions/kv/main.ts"; "." is the sandbox itself. What ships with Pith is read as "shipped:extensions/kv/main.ts".',
+    ),
   content: z.string().optional().describe('For write: the whole new text.'),
   to: z.string().optional().describe('For move and copy: the new path.'),
   part: z.int().min(1).default(1).describe('For read: which part of a long file.'),
@@ -23,7 +28,8 @@ type Input = z.infer<typeof input>;
  * One tool for all actions. Its effect is `write` as a whole: a call that was cut off is reported to the model, not
  * repeated, also where it only read.
  */
-export function fileTool(jail: Jail, policy: Policy): Tool {
+export function fileTool(jail: Jail, policy: Policy, shipped: Shelf): Tool {
+  const own: Shelf = { jail, prefix: '', isReadable: (names) => policy.isReadable(names) };
   return defineTool({
     name: 'file',
     description:
@@ -33,6 +39,7 @@ export function fileTool(jail: Jail, policy: Policy): Tool {
     input,
     effect: 'write',
     async needsApproval(call) {
+      if (isShipped(call)) return false; // it is only read, or refused
       try {
         return (await prepare(jail, policy, call)).question ?? false;
       } catch (error) {
@@ -43,7 +50,7 @@ export function fileTool(jail: Jail, policy: Policy): Tool {
     async execute(call, about) {
       const { signal } = about;
       try {
-        return await run(jail, policy, call, about);
+        return await (isShipped(call) ? readShipped(shipped, call, signal) : run(own, policy, call, about));
       } catch (error) {
         return refusalOf(error, call.path, signal);
       }
@@ -79,15 +86,49 @@ async function prepare(jail: Jail, policy: Policy, call: Input): Promise<Prepare
   const target = call.to === undefined ? null : jail.namesOf(call.to);
   const to = target?.join('/') ?? null;
   const bound = [call.action, from.join('/'), to, call.overwrite, call.content ?? null];
+  const summary = `${call.action} ${from.join('/')}${to === null ? '' : ` to ${to}`}`;
+  if (call.action === 'write' && call.content !== undefined) {
+    const shown = [{ path: from.join('/'), before: await textAt(jail, from), after: Buffer.from(call.content) }];
+    return { question: questionOf({ summary, asked, shown, bound }), content: null };
+  }
   if (target === null || to === null || !asked.some(({ path }) => path === to))
-    return { question: questionOf(asked, [], bound), content: null };
+    return { question: questionOf({ summary, asked, shown: [], bound }), content: null };
   await requireFree(jail, call, target);
   const content = await contentOf(jail, from);
   const before = (await jail.stat(target)) === null ? null : await contentOf(jail, target);
-  return { question: questionOf(asked, [{ path: to, before, after: content }], bound), content };
+  return { question: questionOf({ summary, asked, shown: [{ path: to, before, after: content }], bound }), content };
 }
 
-async function run(jail: Jail, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
+/** What is there now, to be compared; null: nothing, or nothing that could be shown. */
+async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | null> {
+  if ((await jail.stat(names))?.type !== 'file') return null;
+  const bytes = await contentOf(jail, names).catch((error: unknown) => {
+    if (error instanceof FileRefused) return null;
+    throw error;
+  });
+  return bytes !== null && isShowable(bytes) ? bytes : null;
+}
+
+/** Of what ships only reading is possible, wherever it stands in a call. */
+async function readShipped(shipped: Shelf, call: Input, signal: AbortSignal): Promise<ToolResult> {
+  const names = shipped.jail.namesOf(withoutPrefix(call.path));
+  if (call.action !== 'read' && call.action !== 'list' && call.action !== 'stat')
+    return toolError('protected', 'what ships with Pith is only read; write a copy with another path into the sandbox');
+  if (!shipped.isReadable(names)) throw unavailable(call.path);
+  return look(shipped, call, names, signal);
+}
+
+async function look(shelf: Shelf, { action, part }: Input, names: readonly string[], signal: AbortSignal): Promise<ToolResult> {
+  if (action === 'read') return read(shelf, names, part, signal);
+  if (action === 'list') return list(shelf, names);
+  const path = pathOf(shelf, names);
+  const entry = await shelf.jail.stat(names);
+  if (entry === null || entry.type === 'other') throw unavailable(path);
+  return toolResult({ path, type: entry.type, size: entry.size, modified: entry.modified }, { title: `${path}: ${entry.type}` });
+}
+
+async function run(own: Shelf, policy: Policy, call: Input, { approved, signal }: ToolCall): Promise<ToolResult> {
+  const { jail } = own;
   const segments = jail.namesOf(call.path);
   const path = segments.join('/') || '.';
   const { question, content } = await prepare(jail, policy, call);
@@ -96,14 +137,9 @@ async function run(jail: Jail, policy: Policy, call: Input, { approved, signal }
   signal.throwIfAborted();
   switch (call.action) {
     case 'read':
-      return read(jail, segments, call.part, signal);
     case 'list':
-      return list(jail, policy, segments);
-    case 'stat': {
-      const entry = await jail.stat(segments);
-      if (entry === null || entry.type === 'other') throw unavailable(path);
-      return toolResult({ path, type: entry.type, size: entry.size, modified: entry.modified }, { title: `${path}: ${entry.type}` });
-    }
+    case 'stat':
+      return look(own, call, segments, signal);
     case 'write': {
       if (call.content === undefined) return toolError('content_missing', 'write needs `content`');
       const bytes = Buffer.from(call.content);
@@ -121,9 +157,9 @@ async function run(jail: Jail, policy: Policy, call: Input, { approved, signal }
   }
 }
 
-async function read(jail: Jail, segments: readonly string[], part: number, signal: AbortSignal): Promise<ToolResult> {
-  const path = segments.join('/');
-  return jail.read(segments, async (handle, size) => {
+async function read(shelf: Shelf, segments: readonly string[], part: number, signal: AbortSignal): Promise<ToolResult> {
+  const path = pathOf(shelf, segments);
+  return shelf.jail.read(segments, async (handle, size) => {
     const parts = Math.max(1, Math.ceil(size / PART_BYTES));
     if (part > parts) return toolError('part_unknown', `'${path}' has ${parts} part${parts === 1 ? '' : 's'}; part ${part} was asked for`);
     const text = await readPart(handle, size, part);
@@ -138,10 +174,10 @@ async function read(jail: Jail, segments: readonly string[], part: number, signa
   });
 }
 
-async function list(jail: Jail, policy: Policy, segments: readonly string[]): Promise<ToolResult> {
-  const path = segments.join('/') || '.';
-  const { entries, total } = await jail.list(segments, MAX_ENTRIES);
-  const shown = entries.filter((entry) => entry.type !== 'other' && policy.isReadable([...segments, entry.name]));
+async function list(shelf: Shelf, segments: readonly string[]): Promise<ToolResult> {
+  const path = pathOf(shelf, segments);
+  const { entries, total } = await shelf.jail.list(segments, MAX_ENTRIES);
+  const shown = entries.filter((entry) => entry.type !== 'other' && shelf.isReadable([...segments, entry.name]));
   return toolResult(
     { path, entries: shown.map(lineOf), ...(total > MAX_ENTRIES ? { more: total - MAX_ENTRIES } : {}) },
     { title: `Listed ${path}` },

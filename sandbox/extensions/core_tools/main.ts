@@ -6,6 +6,7 @@ import { fileTool } from './file-tool.ts';
 import { kernelTools } from './kernel-tools.ts';
 import { patchTool } from './patch-tool.ts';
 import { Policy } from './policy.ts';
+import { shippedShelf } from './shelf.ts';
 
 export default class CoreTools implements ToolProvider {
   static readonly config = config;
@@ -13,8 +14,9 @@ export default class CoreTools implements ToolProvider {
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   getTools() {
-    const jail = new Jail(this.context.use(Places).sandbox);
+    const { sandbox, shippedSandbox } = this.context.use(Places);
+    const jail = new Jail(sandbox);
     const policy = new Policy(jail, this.context.config, () => dirname(dirname(this.context.dataDirectory)));
-    return [fileTool(jail, policy), patchTool(jail, policy), ...kernelTools(this.context)];
+    return [fileTool(jail, policy, shippedShelf(shippedSandbox)), patchTool(jail, policy), ...kernelTools(this.context)];
   }
 }

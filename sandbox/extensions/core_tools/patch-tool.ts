@@ -65,7 +65,9 @@ async function prepare(jail: Jail, policy: Policy, text: string): Promise<Prepar
     const path = segments.join('/');
     return after !== null && asked.some((each) => each.path === path) ? [{ path, before, after }] : [];
   });
-  return { changes, question: questionOf(asked, shown, text) };
+  const paths = [...new Set(changes.map(({ segments }) => segments.join('/')))];
+  const summary = paths.length === 1 ? `change ${paths[0]}` : `change ${paths.length} files: ${paths.join(', ')}`;
+  return { changes, question: questionOf({ summary, asked, shown, bound: text }) };
 }
 
 async function run(jail: Jail, policy: Policy, text: string, { approved, signal }: ToolCall): Promise<ToolResult> {

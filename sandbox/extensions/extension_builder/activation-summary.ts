@@ -75,15 +75,42 @@ export function asksOf(sources: readonly Source[]): readonly string[] {
   ];
 }
 
-/** As a person reads it before they agree: what it asks for first, because a diff is long. */
-export function summaryText({ diff, asks }: ActivationSummary, agents: readonly string[]): string {
-  const rows = Object.entries(asks).map(([name, value]) => {
-    if (name === 'network' && value === true)
-      return 'network: everything this machine can reach, local services and metadata addresses too';
-    return `${name}: ${Array.isArray(value) ? value.join(', ') || 'none' : String(value)}`;
+/** What only a process in a sandbox is held to. */
+const ENFORCED_ROWS: ReadonlySet<string> = new Set(['isolation', 'network', 'read', 'write']);
+const ROW_NAMES: Readonly<Record<string, string>> = { read: 'reads', write: 'writes' };
+
+/**
+ * As a person reads it before they agree: what it asks for in a few lines, and then the code. What it does not ask for is left out.
+ * `isConfined` false: what nothing here enforces is one line that says so, because a permission that is listed looks as if it held.
+ */
+export function summaryText({ diff, asks }: ActivationSummary, agents: readonly string[], isConfined = true): string {
+  const asked = Object.entries(asks).filter(([name, value]) => isShown(name, value) && (isConfined || !ENFORCED_ROWS.has(name)));
+  const rows = asked.map(([name, value]) => {
+    if (name === 'network') return 'network: everything this machine can reach, local services and metadata addresses too';
+    return `${ROW_NAMES[name] ?? name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`;
   });
+  const open = isConfined ? [] : ['network and files: not limited here, whatever its manifest says'];
   const given = agents.length === 0 ? [] : [`agents whose uses_tools will name it: ${agents.join(', ')}`];
-  return [...rows, ...given, '', diff === '' ? 'no file differs from what is active' : diff].join('\n');
+  const before = [...open, ...rows, ...given];
+  const code = diff === '' ? 'no file differs from what is active' : diff;
+  return [...before, ...(before.length === 0 ? [] : ['']), code].join('\n');
+}
+
+/** What an activated extension is held to on this machine, in one line. */
+export function enforcedText({ asks }: ActivationSummary, isConfined: boolean): string {
+  if (!isConfined || asks['isolation'] === 'in_process') return 'not sandboxed: sees what you see';
+  const writes = listOf(asks['write']);
+  return `sandboxed: ${asks['network'] === true ? 'the whole network' : 'no network'}, reads the project, writes only its own data${writes.length === 0 ? '' : ` and ${writes.join(', ')}`}`;
+}
+
+function listOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function isShown(name: string, value: JsonValue): boolean {
+  if (name === 'new') return false; // the line above says it
+  if (name === 'isolation') return value !== 'process';
+  return Array.isArray(value) ? value.length > 0 : value === true;
 }
 
 /** As an answer of a tool has it: a long diff is cut, and says so. */

@@ -11,7 +11,16 @@ export async function extensionTemplate(shipped: string, kind: ExtensionKind, id
   const manifest = await template(shipped, `manifest-${kind}-provider.yaml`);
   const main = await template(shipped, `main-${kind}-provider.ts`);
   const className = /export default class (\w+)/.exec(main)?.[1] ?? '';
-  return [source('main.ts', main.replaceAll(className, words(id).map(capital).join(''))), source('manifest.yaml', named(manifest, id))];
+  const renamed = main.replaceAll(className, words(id).map(capital).join('')).replaceAll(GREET, greetTool(id));
+  return [source('main.ts', renamed), source('manifest.yaml', named(manifest, id))];
+}
+
+/** The tool of the template. */
+const GREET = 'greet_person';
+
+/** What the tool of a new extension is called: two extensions with a tool of one name would both be renamed. */
+export function greetTool(id: string): string {
+  return `${id}_greet`;
 }
 
 export async function agentTemplate(shipped: string, id: string): Promise<readonly Source[]> {

@@ -157,7 +157,7 @@ export class Connection {
       });
     }
     const { StdioClientTransport, getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
-    const { command, args, env, cwd = this.#context.use(Places).sandbox } = this.config;
+    const { command, args, env, cwd = workingFolder(this.#context.use(Places)) } = this.config;
     const inherited = getDefaultEnvironment();
     const searchPath = inherited['PATH'] ?? '/usr/bin:/bin';
     const program = await contained({ command, args }, await this.#containment.container(searchPath), { cwd, searchPath });
@@ -170,6 +170,11 @@ export class Connection {
       maxBufferSize: MOST_BYTES,
     });
   }
+}
+
+/** A server works on the project; where there is none, on the sandbox. */
+function workingFolder({ project, sandbox }: Places): string {
+  return project ?? sandbox;
 }
 
 function reasonOf(error: unknown): string {

@@ -13,7 +13,8 @@ export default class Mcp implements ToolProvider, ServiceProvider, CommandProvid
   }
 
   secretUses() {
-    return secretUsesOf(this.context.config.servers);
+    const ofProject = this.servers.ofProject().servers.map(({ name, config }) => [name, config] as const);
+    return secretUsesOf({ ...Object.fromEntries(ofProject), ...this.context.config.servers });
   }
 
   getTools() {

@@ -1,13 +1,21 @@
-import { type ExtensionContext, PithError } from 'pith';
+import { codeOf, type ExtensionContext, PithError } from 'pith';
 import type { ServerConfig } from './config.ts';
 
-const NAMED = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/gu;
+const NAMED = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/gu;
 
-/** The values with each `${NAME}` replaced by the secret of that name. Throws when one is not set, not granted or not given for this server. */
+/** The values with each `${NAME}` replaced by the secret of that name; `${NAME:-text}` is the text where it is not declared or not set. Throws when one is not set, not granted or not given for this server. */
 export function filled(values: Readonly<Record<string, string>>, getSecret: (name: string) => string | null): Record<string, string> {
+  const secretOr = (name: string, otherwise: string | undefined): string | null => {
+    try {
+      return getSecret(name) ?? otherwise ?? null;
+    } catch (error) {
+      if (otherwise !== undefined && codeOf(error, '') === 'not_declared') return otherwise;
+      throw error;
+    }
+  };
   const fill = (text: string): string =>
-    text.replace(NAMED, (_, name: string) => {
-      const value = getSecret(name);
+    text.replace(NAMED, (_, name: string, otherwise?: string) => {
+      const value = secretOr(name, otherwise);
       if (value !== null) return value;
       throw new PithError('config_invalid', `the secret '${name}' is not set`, { cure: `run: pith secrets set ${name}` });
     });

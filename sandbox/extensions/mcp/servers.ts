@@ -1,25 +1,51 @@
-import type { Diagnostic, ExtensionContext, Tool } from 'pith';
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { Places, type Diagnostic, type ExtensionContext, type Tool } from 'pith';
 import { within } from '@pith/promises';
-import type { Config } from './config.ts';
+import type { Config, ServerConfig } from './config.ts';
 import { Connection } from './connection.ts';
 import { Containment } from './contained.ts';
+import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
 import { toolsOf } from './server-tools.ts';
 
 /** How long the first question for tools waits for servers that start. */
 const FIRST_MS = 5000;
+/** How soon an edit of `.mcp.json`, or an agreement that another process records, is noticed. */
+const LOOK_MS = 5000;
+const IDLE_MS = 3_600_000;
 
-/** All servers of the settings. They are connected when something first needs them. */
+/** A connection, and what it is for: another entry of the same name is another server. */
+interface Kept {
+  readonly digest: string;
+  readonly connection: Connection;
+  end(): void;
+}
+
+/** All servers of the settings, and those of the project that a person agreed to. They are connected when something first needs them. */
 export class Servers {
   readonly #context: ExtensionContext<Config>;
-  #connections: readonly Connection[] | null = null;
+  readonly #kept = new Map<string, Kept>();
+  readonly #containment = new Containment();
+  readonly #closing = new Set<Promise<void>>();
+  #hasEnded = false;
+  #isUsed = false;
+  #following: Promise<void> = Promise.resolve();
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
+    context.own(async () => {
+      this.#hasEnded = true;
+      await this.#following;
+      for (const [name] of this.#kept) this.#end(name);
+      await Promise.allSettled(this.#closing);
+      this.#containment.end();
+    });
   }
 
   /** Connects them; each has ended its first attempt, or had five seconds for it, when this resolves. */
   async connected(): Promise<readonly Connection[]> {
-    const connections = (this.#connections ??= this.#connect());
+    await this.#follow();
+    const connections = [...this.#kept.values()].map(({ connection }) => connection);
     await within(this.#context.clock, FIRST_MS, Promise.all(connections.map(({ first }) => first)));
     return connections;
   }
@@ -30,46 +56,137 @@ export class Servers {
     return (await this.connected()).flatMap(toolsOf).filter(({ name }) => !names.has(name) && names.add(name));
   }
 
-  /** Tools that servers offer and that cannot be offered here. */
-  findings(): readonly Diagnostic[] {
-    return (this.#connections ?? []).flatMap(({ name, refused }) =>
-      [...refused].map(([tool, reason]) => ({
+  /** What the project's file names, without the names that the settings have. */
+  ofProject(): ProjectServers {
+    const { servers, unusable } = projectServers(this.#context.use(Places));
+    const hidden = servers.filter(({ name }) => Object.hasOwn(this.#context.config.servers, name));
+    return {
+      servers: servers.filter((server) => !hidden.includes(server)),
+      unusable: new Map([...unusable, ...hidden.map(({ name }) => [name, 'the settings have a server of that name'] as const)]),
+    };
+  }
+
+  /** Servers of the project that wait for a person to agree. */
+  async untrusted(): Promise<readonly ProjectServer[]> {
+    const found = await Promise.all(
+      this.ofProject()
+        .servers.filter(({ config }) => config.enabled)
+        .map(async (server) => ((await this.#isAgreed(server)) ? [] : [server])),
+    );
+    return found.flat();
+  }
+
+  /** Records that a person agreed to a server of the project as it is, or, null, to none of that name; then connects or ends it. */
+  async agree(name: string, server: ProjectServer | null): Promise<void> {
+    const { kv } = this.#context;
+    if (server === null) await kv.delete(keyOf(this.#project, name));
+    else await kv.set(keyOf(this.#project, name), server.digest);
+    if (this.#isUsed) await this.connected();
+    this.#changed();
+  }
+
+  /** Tools that servers offer and that cannot be offered here, and servers that wait for a person. */
+  async findings(): Promise<readonly Diagnostic[]> {
+    const names = (await this.untrusted()).map(({ name }) => name);
+    const waiting: Diagnostic = {
+      severity: 'warning',
+      code: 'not_agreed',
+      message: `.mcp.json names ${names.length === 1 ? 'an MCP server' : 'MCP servers'} to which you have not agreed: ${names.join(', ')}`,
+      cure: `to look at one and agree, run: pith mcp trust ${names[0] ?? 'NAME'}`,
+    };
+    const unusable = [...this.ofProject().unusable].map(([name, why]): Diagnostic => ({
+      severity: 'info',
+      code: 'config_invalid',
+      message: name === '.mcp.json' ? `.mcp.json is not used: ${why}` : `.mcp.json: the server '${name}' is not used: ${why}`,
+      cure: 'correct the file',
+    }));
+    const refused = [...this.#kept.values()].flatMap(({ connection }) =>
+      [...connection.refused].map(([tool, reason]): Diagnostic => ({
         severity: 'warning',
         code: 'tool_input_invalid',
-        message: `the tool '${tool}' of the MCP server '${name}' is left out: ${reason}`,
+        message: `the tool '${tool}' of the MCP server '${connection.name}' is left out: ${reason}`,
         cure: 'have the server corrected',
       })),
     );
+    return [...(names.length > 0 ? [waiting] : []), ...unusable, ...refused];
   }
 
   /** Servers that are named but switched off. */
   get off(): readonly string[] {
-    return Object.entries(this.#context.config.servers).flatMap(([name, { enabled }]) => (enabled ? [] : [name]));
+    const ofSettings = Object.entries(this.#context.config.servers).map(([name, config]) => ({ name, config }));
+    return [...ofSettings, ...this.ofProject().servers].flatMap(({ name, config }) => (config.enabled ? [] : [name]));
   }
 
   async keep(signal: AbortSignal): Promise<void> {
-    if (Object.values(this.#context.config.servers).every(({ enabled }) => !enabled)) return;
+    const { projectFiles } = this.#context.use(Places);
+    const mayCome = projectFiles.some((file) => path.basename(file) === '.mcp.json');
+    if (!mayCome && Object.values(this.#context.config.servers).every(({ enabled }) => !enabled)) return;
     await this.connected();
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    while (!signal.aborted) {
+      await this.#context.clock.sleep(mayCome ? LOOK_MS : IDLE_MS, signal).catch(() => undefined); // ended: the loop sees it
+      if (mayCome && !signal.aborted) await this.#follow();
+    }
   }
 
-  #connect(): readonly Connection[] {
-    const { config, events, id, own } = this.#context;
-    const controller = new AbortController();
-    const containment = new Containment();
-    const changed = (): void => void events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
-    const ports = { context: this.#context as unknown as ExtensionContext, containment, changed };
-    const connections = Object.entries(config.servers)
-      .filter(([, { enabled }]) => enabled)
-      .map(([name, server]) => new Connection({ name, config: server }, ports, controller.signal));
-    own(async () => {
-      controller.abort();
-      await Promise.allSettled(connections.map(({ closed }) => closed));
-      containment.end();
+  /** Connects what is wanted now, and ends what is wanted no more or is not what a person agreed to. One after another. */
+  #follow(): Promise<void> {
+    this.#isUsed = true;
+    const next = this.#following.then(async () => {
+      const wanted = await this.#wanted();
+      if (this.#hasEnded) return;
+      const gone = [...this.#kept].filter(([name, { digest }]) => wanted.get(name)?.digest !== digest);
+      for (const [name] of gone) this.#end(name);
+      if (gone.length > 0) this.#changed();
+      for (const [name, { config, digest }] of wanted) if (!this.#kept.has(name)) this.#open(name, config, digest);
     });
-    return connections;
+    this.#following = next.catch(() => undefined);
+    return next;
   }
+
+  async #wanted(): Promise<ReadonlyMap<string, Pick<ProjectServer, 'config' | 'digest'>>> {
+    const wanted = new Map<string, Pick<ProjectServer, 'config' | 'digest'>>();
+    for (const [name, config] of Object.entries(this.#context.config.servers))
+      if (config.enabled) wanted.set(name, { config, digest: 'settings' }); // they change with the extension only
+    for (const server of this.ofProject().servers)
+      if (server.config.enabled && (await this.#isAgreed(server))) wanted.set(server.name, server);
+    return wanted;
+  }
+
+  #open(name: string, config: ServerConfig, digest: string): void {
+    const controller = new AbortController();
+    const ports = {
+      context: this.#context as unknown as ExtensionContext,
+      containment: this.#containment,
+      changed: () => this.#changed(),
+    };
+    const connection = new Connection({ name, config }, ports, controller.signal);
+    this.#kept.set(name, { digest, connection, end: () => controller.abort() });
+  }
+
+  #end(name: string): void {
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return;
+    this.#kept.delete(name);
+    kept.end();
+    const closed = kept.connection.closed.finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
+  }
+
+  async #isAgreed({ name, digest }: ProjectServer): Promise<boolean> {
+    return (await this.#context.kv.get(keyOf(this.#project, name))) === digest;
+  }
+
+  get #project(): string {
+    return this.#context.use(Places).project ?? '';
+  }
+
+  #changed(): void {
+    const { events, id } = this.#context;
+    events.publish('provider.changed', { extensionId: id, protocol: 'tool' });
+  }
+}
+
+/** An agreement is for one project, also where state is kept for several. */
+function keyOf(project: string, name: string): string {
+  return `agreed/${name}/${createHash('sha256').update(project).digest('hex').slice(0, 32)}`; // a key is short
 }

@@ -3,10 +3,9 @@ import { fittingPassages, sectionsOf, type Passage } from './passages.ts';
 import type { ListedSkill } from './skill-list.ts';
 import type { SkillText } from './skill-text.ts';
 
-/** Stands at the end of every answer. */
+/** Stands at the end of the first answer of a conversation. */
 export const CONNECT =
-  'I am the offline librarian: I find a skill and quote it, and cannot reason or act. To connect a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY, ' +
-  'start Ollama, or name one with PITH_MODEL=provider/model.';
+  'I am the offline librarian: I find a skill and quote it, and cannot reason or act. To connect a model, type /setup in a chat, or run: pith setup';
 
 const MAX_NAMED = 8;
 const MAX_DESCRIPTION = 120;
@@ -24,7 +23,7 @@ export function answerFrom(id: string, text: SkillText, question: string): strin
 export function answerFromNothing(ids: readonly string[], found: readonly string[]): string {
   const near = found.length > 0 && found.length <= MAX_NAMED ? found : ids;
   const known = ids.length === 0 ? 'There are no skills yet.' : `Some that exist: ${names(near)}.`;
-  return finish(['No skill fits this question, and without a model I know nothing else.', known, ADD]);
+  return finish(['Nothing fits: no skill is about this, and without a model I know nothing else.', known, ADD]);
 }
 
 export function answerGreeting(skills: readonly ListedSkill[]): string {
@@ -107,5 +106,5 @@ function shorten(text: string, limit = MAX_DESCRIPTION): string {
 }
 
 function finish(paragraphs: readonly string[]): string {
-  return [...paragraphs, CONNECT].join('\n\n');
+  return paragraphs.join('\n\n');
 }

@@ -24,6 +24,8 @@ export interface Conversation {
   readonly beside: readonly string[];
   /** The same of earlier questions, oldest first. */
   readonly besideEarlier: readonly string[];
+  /** It has answered here before. */
+  readonly hasAnswered: boolean;
 }
 
 export function readConversation(prompt: readonly Message[], tools: NonNullable<ModelCallOptions['tools']>): Conversation {
@@ -35,6 +37,7 @@ export function readConversation(prompt: readonly Message[], tools: NonNullable<
     tools: new Map(tools.map((tool) => [plainName(tool.name), tool.name])),
     descriptions: new Map(tools.map((tool) => [plainName(tool.name), 'description' in tool ? (tool.description ?? '') : ''])),
     beside: lastUser < 0 ? [] : partsBeside(prompt[lastUser]),
+    hasAnswered: prompt.some((message) => message.role === 'assistant' && message.content.some(({ type }) => type === 'text')),
     besideEarlier: prompt.slice(0, Math.max(0, lastUser)).flatMap(partsBeside),
   };
 }

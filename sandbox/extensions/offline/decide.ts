@@ -7,6 +7,7 @@ import {
   answerWithoutSkills,
   answerWithoutTools,
   answerWithoutTrigger,
+  CONNECT,
 } from './answer.ts';
 import type { Conversation, PastCall } from './conversation.ts';
 import { fittingPassages } from './passages.ts';
@@ -24,8 +25,14 @@ const READ = 'read_skill';
 const SKILL = 'skill';
 const MAX_QUERY = 400;
 
-/** The next step of the librarian: find the skill that fits, in whichever way this agent meets skills; read it; answer from its text. */
+/** The next step of the librarian; the first answer of a conversation ends with what it cannot do. */
 export function decide(conversation: Conversation): Decision {
+  const decision = nextStep(conversation);
+  return decision.kind === 'call' || conversation.hasAnswered ? decision : answer(`${decision.text}\n\n${CONNECT}`);
+}
+
+/** Finds the skill that fits, in whichever way this agent meets skills; reads it; answers from its text. */
+function nextStep(conversation: Conversation): Decision {
   const { question, tools } = conversation;
   const given = givenSkill(conversation);
   if (given !== null) return answer(answerFrom(given.id, given.text, question));

@@ -1,21 +1,39 @@
-import { messageOf, z, type Logger } from 'pith';
+import { messageOf, PithError, z, type Logger } from 'pith';
 import { guardedFetch } from '@pith/guarded-fetch';
 import type { Endpoint } from './endpoint.ts';
 
 const TIMEOUT_MS = 3_000;
 const response = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
 
-/** Names that `GET <base>/models` lists, in the server's order; empty, with a log line, when it cannot be asked. */
-export async function listModels(endpoint: Endpoint, logger: Logger, signal?: AbortSignal): Promise<readonly string[]> {
-  const headers = { ...(endpoint.apiKey === null ? {} : { authorization: `Bearer ${endpoint.apiKey}` }), ...endpoint.headers };
-  const ask = guardedFetch({ allow: [endpoint.baseUrl], elsewhere: 'refused', timeoutMs: TIMEOUT_MS });
+/** Names that `GET <base>/models` lists, in the server's order. Rejects `model_auth` for a refused key, `model_unreachable` for anything else. */
+export async function askModels({ apiKey, baseUrl, host, headers: own }: Endpoint, signal?: AbortSignal): Promise<readonly string[]> {
+  const headers = { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...own };
+  const ask = guardedFetch({ allow: [baseUrl], elsewhere: 'refused', timeoutMs: TIMEOUT_MS });
   try {
-    const answer = await ask(`${endpoint.baseUrl}/models`, { headers, signal });
+    const answer = await ask(`${baseUrl}/models`, { headers, signal });
     if (!answer.ok) {
       await answer.body?.cancel();
+      if (answer.status === 401 || answer.status === 403)
+        throw new PithError('model_auth', `${host} ${apiKey === null ? 'wants a key' : 'refused the key'} (status ${answer.status})`, {
+          cure: 'check the key',
+        });
       throw new Error(`status ${answer.status}`);
     }
     return response.parse(JSON.parse(await answer.text())).data.map((model) => model.id);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof PithError) throw error;
+    throw new PithError('model_unreachable', `${host} does not say which models it has: ${messageOf(error)}`, {
+      cause: error,
+      cure: 'check the address, and that the server runs',
+    });
+  }
+}
+
+/** As `askModels`; empty, with a log line, when it cannot be asked. */
+export async function listModels(endpoint: Endpoint, logger: Logger, signal?: AbortSignal): Promise<readonly string[]> {
+  try {
+    return await askModels(endpoint, signal);
   } catch (error) {
     signal?.throwIfAborted();
     logger.info('models could not be listed', { prefix: endpoint.prefix, reason: messageOf(error) });

@@ -4,8 +4,11 @@ import { chatModel } from './chat-model.ts';
 import { config, type Config } from './config.ts';
 import { contextWindowOf } from './context-windows.ts';
 import { endpointOf, secretUsesOf } from './endpoint.ts';
-import { listModels } from './listing.ts';
-import { openAiSetup } from './setup.ts';
+import { askModels, listModels } from './listing.ts';
+import { MODEL_SERVERS, openAiSetup } from './setup.ts';
+
+type AskedModels = Parameters<NonNullable<SetupProvider['askModels']>>[0];
+type ModelServer = (typeof MODEL_SERVERS)[number];
 
 export default class OpenAiCompatible implements ModelProvider, SetupProvider {
   static readonly config = config;
@@ -44,6 +47,20 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
 
   onSetupComplete() {
     return this.setup().onSetupComplete();
+  }
+
+  getModelServers(): readonly ModelServer[] {
+    return MODEL_SERVERS;
+  }
+
+  async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
+    const { config: set } = this.context;
+    const own = { headers: {}, ...set.providers[prefix], ...(address === null ? {} : { base_url: address }) };
+    const asked = { ...set, providers: { ...set.providers, [prefix]: own } };
+    return askModels(
+      endpointOf(prefix, asked, (name, use) => (key === null || use === undefined ? this.context.getSecret(name, use) : key)),
+      signal,
+    );
   }
 
   private setup() {

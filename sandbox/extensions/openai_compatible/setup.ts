@@ -1,6 +1,21 @@
 import { PithError, type JsonValue, type ModelInfo, type SettingsChange, type SetupProvider, type SetupSchema } from 'pith';
 import type { Config } from './config.ts';
 
+type ModelServers = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>;
+
+/** What a person chooses from. */
+export const MODEL_SERVERS: ModelServers = [
+  { title: 'OpenAI', prefix: 'openai', secret: 'OPENAI_API_KEY', asksAddress: false, isLocal: false },
+  { title: 'Ollama on this machine', prefix: 'ollama', secret: null, asksAddress: false, isLocal: true },
+  {
+    title: 'Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …)',
+    prefix: 'openai',
+    secret: 'OPENAI_API_KEY',
+    asksAddress: true,
+    isLocal: false,
+  },
+];
+
 /** Sets up the prefix `openai`: OpenAI itself, or any server that speaks its language. */
 export function openAiSetup(config: Config, models: () => Promise<readonly ModelInfo[]>): SetupProvider {
   const own = config.providers['openai'];

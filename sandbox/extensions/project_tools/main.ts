@@ -1,5 +1,7 @@
 import { dirname } from 'node:path';
 import { Places, type Command, type CommandProvider, type ExtensionContext, type ToolProvider } from 'pith';
+import { WorkProvider, type RunningWork } from 'pith/task_engine';
+import { printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 import { changeTools } from './changes/change-tools.ts';
 import { undoCommand } from './changes/undo-command.ts';
@@ -7,12 +9,13 @@ import { UndoLog } from './changes/undo-log.ts';
 import { config, type Config } from './config.ts';
 import { readingTools } from './files/reading-tools.ts';
 import { openProject, type Project } from './files/project.ts';
-import { CommandRuns } from './shell/command-runs.ts';
+import { CommandRuns, type BackgroundCommand } from './shell/command-runs.ts';
 import { shellTools } from './shell/shell-tools.ts';
 
 /** Offers nothing where there is no project that the person trusts. */
-export default class ProjectTools implements ToolProvider, CommandProvider {
+export default class ProjectTools implements ToolProvider, CommandProvider, WorkProvider {
   static readonly config = config;
+  static readonly protocols = [WorkProvider];
   readonly #project: Project | null;
   readonly #undo: UndoLog;
   #runs: CommandRuns | null = null;
@@ -29,7 +32,21 @@ export default class ProjectTools implements ToolProvider, CommandProvider {
     return [...readingTools(project), ...changeTools(project, this.#undo), ...shellTools(this.#runs, this.#undo)];
   }
 
+  async listWork(): Promise<readonly RunningWork[]> {
+    return this.#runs?.list().map(workOf) ?? [];
+  }
+
+  async endWork(id: string): Promise<RunningWork | null> {
+    const ended = await this.#runs?.stop(id);
+    return ended ? workOf(ended) : null;
+  }
+
   getCommands(): readonly Command[] {
     return [undoCommand(this.#project, this.#undo)];
   }
+}
+
+function workOf({ id, command, startedAt, ended, output }: BackgroundCommand): RunningWork {
+  const how = ended === null ? null : ended.why === null ? `ended (exit code ${ended.exit})` : `ended (${ended.why})`;
+  return { id, title: printableLine(command, 200), startedAt, ended: how, output };
 }

@@ -1,4 +1,14 @@
-import { CommandProvider, messageOf, PithError, type Command, type Diagnostic, type ExtensionContext, type JsonValue } from 'pith';
+import {
+  CommandProvider,
+  messageOf,
+  PithError,
+  type Command,
+  type CommandInput,
+  type CommandIO,
+  type Diagnostic,
+  type ExtensionContext,
+  type JsonValue,
+} from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { fill, usageOf } from './fill.ts';
 import type { RecipeFolders } from './recipe-folders.ts';
@@ -7,7 +17,7 @@ import { isBroken, type Recipe } from './recipe.ts';
 import { brokenError } from './recipe-command.ts';
 
 /** What the terminal's conversation takes for itself. */
-export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help', 'model', 'new', 'quit', 'thread'];
+export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help', 'model', 'new', 'plan', 'quit', 'thread'];
 
 export function listRecipes(folders: RecipeFolders, context: Pick<ExtensionContext, 'id' | 'find' | 'logger'>): Command {
   return {
@@ -82,13 +92,18 @@ async function takenWords(context: Pick<ExtensionContext, 'id' | 'find' | 'logge
   return taken;
 }
 
+/** What a recipe is; with values, or `--message`, the message that it makes, as `pith chat -r` says it. */
 export function showRecipe(folders: RecipeFolders): Command {
   return {
     path: 'recipes show',
-    description: 'Show what a recipe takes and its text',
-    arguments: [{ name: 'name', description: 'The recipe', required: true }],
+    description: 'Show what a recipe takes and its text; with values, the message that it makes',
+    arguments: [{ name: 'name', description: 'The recipe', required: true }, VALUES],
+    options: [TEXT, { name: 'message', type: 'boolean', description: 'Print the message also when no values are given' }],
     async run(input, io) {
       const recipe = await foundRecipe(folders, String(input.arguments['name']));
+      const { text } = input.options;
+      if (input.arguments['value'] !== undefined || text !== undefined || input.options['message'] === true)
+        return printMessage(recipe, input, io);
       const { name, source, file, description, arguments: args, freeText, body, findings } = recipe;
       io.json({
         name,
@@ -115,23 +130,25 @@ export function showRecipe(folders: RecipeFolders): Command {
   };
 }
 
-/** What `pith chat -r` says. */
+/** The former name of `recipes show` with values. */
 export function renderRecipe(folders: RecipeFolders): Command {
   return {
     path: 'recipes render',
+    renamed: 'recipes show',
     description: 'Print the message that a recipe makes, without saying it',
-    arguments: [
-      { name: 'name', description: 'The recipe', required: true },
-      { name: 'value', description: 'name=value, then free text', variadic: true },
-    ],
-    options: [{ name: 'text', type: 'string', description: 'The free text' }],
-    async run(input, io) {
-      const recipe = await foundRecipe(folders, String(input.arguments['name']));
-      const text = fill(recipe, givenWords([input.arguments['value'] ?? []].flat(), String(input.options['text'] ?? '')));
-      io.json({ name: recipe.name, text });
-      io.print(text);
-    },
+    arguments: [{ name: 'name', description: 'The recipe', required: true }, VALUES],
+    options: [TEXT],
+    run: async (input, io) => printMessage(await foundRecipe(folders, String(input.arguments['name'])), input, io),
   };
+}
+
+const VALUES = { name: 'value', description: 'name=value, then free text', variadic: true } as const;
+const TEXT = { name: 'text', type: 'string', description: 'The free text' } as const;
+
+function printMessage(recipe: Recipe, input: CommandInput, io: CommandIO): void {
+  const text = fill(recipe, givenWords([input.arguments['value'] ?? []].flat(), String(input.options['text'] ?? '')));
+  io.json({ name: recipe.name, text });
+  io.print(text);
 }
 
 /** Throws `usage` with the nearest names, or with why that recipe is broken. */

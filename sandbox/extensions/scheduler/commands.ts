@@ -3,11 +3,11 @@ import { localTime } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { scheduleView, type Schedule } from './schedule.ts';
 
-/** `pith schedules …` and `/schedules …`. */
+/** `pith tasks schedules …` and `/tasks schedules …`, also under their former names. */
 export function scheduleCommands(desk: Desk): readonly Command[] {
-  return [
+  const commands: readonly Command[] = [
     {
-      path: 'schedules list',
+      path: 'tasks schedules list',
       description: 'List what agents are to do later',
       async run(_input, io) {
         const schedules = await desk.list(null);
@@ -16,7 +16,7 @@ export function scheduleCommands(desk: Desk): readonly Command[] {
       },
     },
     {
-      path: 'schedules cancel',
+      path: 'tasks schedules cancel',
       description: 'Cancel one of them',
       arguments: [{ name: 'id', description: 'The schedule', required: true }],
       async run({ arguments: { id } }, io) {
@@ -26,6 +26,7 @@ export function scheduleCommands(desk: Desk): readonly Command[] {
       },
     },
   ];
+  return [...commands, ...commands.map((command) => ({ ...command, path: command.path.replace('tasks ', ''), renamed: command.path }))];
 }
 
 function lineOf({ id, agentId, message, cron, timeZone, nextAt, last }: Schedule): string {

@@ -102,7 +102,7 @@ export class Runner {
     const what = `${agentId} (schedule ${id})`;
     const said = {
       done: `${what}: ${text}`,
-      awaiting_approval: `${what} waits for an answer: see pith approvals list`,
+      awaiting_approval: `${what} waits for an answer: see pith approvals`,
       limit: `${what} stopped at a limit: ${error?.message ?? ''}${text === '' ? '' : `; so far: ${text}`}`,
       aborted: `${what} was stopped`,
       error: `${what} failed: ${error?.message ?? 'it gave no reason'}`,

@@ -108,7 +108,7 @@ function list(extensions: Extensions, io: CommandIO): number {
   ];
   if (found.length === 0) io.print(colour.dim('Nothing asks to be set up'));
   else io.print(renderTable(found, columns, io.colour || io.interactive ? io.columns : 0, colour.dim));
-  if (found.length > 0 && !io.quiet) io.print('\nSet one up: pith setup <extension>');
+  if (found.length > 0 && !io.quiet) io.print('\nSet one up: pith setup <extension>. Connect a model, on a terminal: pith setup');
   return 0;
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
+import { WorkProvider, type RunningWork } from './contract.ts';
 import { captureCommand, localTime, renderTable, widthOf } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
@@ -30,6 +31,15 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
     io.json(taskJson(task));
     io.print(text);
   };
+  /** As `command`, but for an id of what runs in this process. */
+  const orWork = (run: (work: RunningWork, io: CommandIO) => Promise<void>, command: Command): Command => ({
+    ...command,
+    async run(input, io, signal) {
+      const work = (await works()).find(({ id }) => id === input.arguments['id']);
+      return work === undefined ? command.run(input, io, signal) : run(work, io);
+    },
+  });
+  const works = async () => (await Promise.all(ports.find(WorkProvider).map((provider) => provider.listWork().catch(() => [])))).flat();
   return [
     {
       path: 'tasks list',
@@ -40,16 +50,23 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
       ],
       async run({ options }, io) {
         const tasks = await desk.list(Math.max(1, Number(options['limit'])), stateOf(options['state']), null);
-        io.json(tasks.map(taskJson));
-        io.print(listText(tasks, ports.clock.now(), io));
+        const running = options['state'] === undefined ? await works() : [];
+        io.json([...tasks.map(taskJson), ...running.map(workJson)]);
+        io.print(listText(tasks, running, ports.clock.now(), io));
       },
     },
-    one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
-      const changes = await desk.store.changes(task.id);
-      const subtasks = await desk.store.subtasks(task.id);
-      io.json({ ...taskJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
-      io.print(taskText(task, subtasks, changes));
-    }),
+    orWork(
+      async (work, io) => {
+        io.json(workJson(work));
+        io.print(workText(work));
+      },
+      one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
+        const changes = await desk.store.changes(task.id);
+        const subtasks = await desk.store.subtasks(task.id);
+        io.json({ ...taskJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
+        io.print(taskText(task, subtasks, changes));
+      }),
+    ),
     {
       path: 'tasks submit',
       description: 'Submit a task; it is worked on while a chat or `pith serve` runs',
@@ -87,9 +104,18 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
         tell(io, task, `Task ${task.id} is ${task.state}.${where} See: pith tasks show ${task.id}`);
       },
     },
-    one('tasks cancel', 'Cancel a task and its subtasks', async (task, _input, io) => {
-      tell(io, await desk.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
-    }),
+    orWork(
+      async (work, io) => {
+        const ended = (await Promise.all(ports.find(WorkProvider).map((provider) => provider.endWork(work.id)))).find(
+          (each) => each !== null,
+        );
+        io.json(workJson(ended ?? work));
+        io.print(`${work.id} is ended.`);
+      },
+      one('tasks cancel', 'Cancel a task and its subtasks', async (task, _input, io) => {
+        tell(io, await desk.cancel(task, 'cancelled by a person'), `Task ${task.id} is cancelled.`);
+      }),
+    ),
     one('tasks retry', 'Try a failed or cancelled task again', async (task, _input, io) => {
       const again = await desk.retry(task);
       tell(io, again, `Task ${task.id} is ${again.state}.`);
@@ -143,17 +169,34 @@ async function defaultAgent(ports: Ports, signal: AbortSignal): Promise<string> 
 }
 
 /** One line a task, in columns. */
-function listText(tasks: readonly Task[], now: number, io: Pick<CommandIO, 'interactive' | 'columns'>): string {
-  if (tasks.length === 0) return 'There are no tasks. Submit one with: pith tasks submit "<goal>"';
-  const columns = [
-    { title: 'ID', value: ({ id }: Task) => id },
-    { title: 'STATE', value: ({ state }: Task) => state },
-    { title: 'AGENT', value: ({ agent }: Task) => agent },
-    { title: 'STEPS', value: ({ steps }: Task) => String(steps) },
-    { title: 'CHANGED', value: ({ updatedAt }: Task) => `${ago(now - updatedAt)} ago` },
-    { title: 'GOAL', value: ({ goal }: Task) => goal },
+function listText(
+  tasks: readonly Task[],
+  works: readonly RunningWork[],
+  now: number,
+  io: Pick<CommandIO, 'interactive' | 'columns'>,
+): string {
+  if (tasks.length + works.length === 0) return 'There are no tasks. Submit one with: pith tasks submit "<goal>"';
+  const rows = [
+    ...works.map(({ id, title, startedAt, ended }) => [id, ended ?? 'running', 'command', '', startedAt, title] as const),
+    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }) => [id, state, agent, String(steps), updatedAt, goal] as const),
   ];
-  return renderTable(tasks, columns, widthOf(io));
+  const columns = [
+    { title: 'ID', value: (row: (typeof rows)[number]) => row[0] },
+    { title: 'STATE', value: (row: (typeof rows)[number]) => row[1] },
+    { title: 'AGENT', value: (row: (typeof rows)[number]) => row[2] },
+    { title: 'STEPS', value: (row: (typeof rows)[number]) => row[3] },
+    { title: 'CHANGED', value: (row: (typeof rows)[number]) => `${ago(now - row[4])} ago` },
+    { title: 'GOAL', value: (row: (typeof rows)[number]) => row[5] },
+  ];
+  return renderTable(rows, columns, widthOf(io));
+}
+
+function workJson({ id, title, startedAt, ended, output }: RunningWork) {
+  return { id, state: ended === null ? 'running' : 'ended', goal: title, startedAt, ended, output };
+}
+
+function workText({ id, title, ended, output }: RunningWork): string {
+  return `${id} is ${ended === null ? 'running' : ended}: ${title}\n\n${output.trim() === '' ? '(no output)' : output.trimEnd()}`;
 }
 
 /** All that a person wants to know of one task. */

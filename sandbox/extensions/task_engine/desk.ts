@@ -77,7 +77,7 @@ export class Desk {
   /** A person's answer to what the worker asked. */
   async review(task: Task, answer: string): Promise<Task> {
     if (task.state !== 'human_review') throw refused(task, `it is ${task.state} and asks nothing`, 'see: pith tasks list');
-    if (awaitsApproval(task)) throw refused(task, 'a tool call waits for approval, not for an answer', 'see: pith approvals list');
+    if (awaitsApproval(task)) throw refused(task, 'a tool call waits for approval, not for an answer', 'see: pith approvals');
     return this.change(task, { type: 'reviewed', answer });
   }
 

@@ -101,7 +101,7 @@ function turnEnded(task: Task, { outcome, openSubtasks, endedSubtasks }: Extract
   const { reason, text, error } = outcome;
   if (reason === 'awaiting_approval') {
     if (task.approvalAnswered) return to(task, 'pending');
-    return to(task, 'human_review', { waitMs: APPROVAL_WAIT_MS, note: 'a tool call waits for approval: see pith approvals list' });
+    return to(task, 'human_review', { waitMs: APPROVAL_WAIT_MS, note: 'a tool call waits for approval: see pith approvals' });
   }
   if (task.completed !== null) return to(task, 'done', { result: task.completed });
   if (task.question !== null) return to(task, 'human_review', { note: task.question });

@@ -48,7 +48,18 @@ describe('a call that needs approval', () => {
     });
     expect(open!.expiresAt - open!.createdAt).toBe(24 * 60 * 60 * 1000);
     expect(questions(events)).toEqual([
-      { type: 'approval-request', id: open!.id, tool: 'ext/risky', input, digest: open!.digest, agents: ['main'], thread: 'thread' },
+      {
+        type: 'approval-request',
+        id: open!.id,
+        tool: 'ext/risky',
+        input,
+        digest: open!.digest,
+        agents: ['main'],
+        thread: 'thread',
+        summary: 'run risky of ext',
+        enforced: 'not sandboxed: sees what you see',
+        covers: 'every call of risky',
+      },
     ]);
     expect(events.at(-2)?.type).toBe('approval-request');
     expect((await world.threads.unfinished('thread'))?.turn.state).toBe('awaiting_approval');

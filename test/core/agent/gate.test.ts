@@ -21,7 +21,13 @@ describe('the gate', () => {
     });
     expect(world.calls).toHaveLength(0);
     expect(await world.kernel.agents.callTool(person(true), 'always', { a: 1 }, never)).toMatchObject({ ok: true });
-    expect(asked[1]).toEqual({ tool: 'ext/always', input: { a: 1 }, digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(asked[1]).toEqual({
+      tool: 'ext/always',
+      summary: 'run always of ext',
+      input: { a: 1 },
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      enforced: 'not sandboxed: sees what you see',
+    });
   });
 
   it('K50 a policy takes tools away from the model and refuses them when they are called all the same', async () => {

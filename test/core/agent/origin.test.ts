@@ -1,3 +1,4 @@
+import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agent, createWorld as worldOf, type FakeTool, type WorldOptions } from './world.ts';
@@ -34,8 +35,8 @@ describe('turns of extensions outside the kernel', () => {
     const world = await createWorld({ agents, extensions, script: [call('burn')] });
     const { events } = await world.run('hi', { origin: { extensionId: 'deputy', agents: ['main'] }, threadId: 'deputy:1' });
     expect(events).toContainEqual(expect.objectContaining({ type: 'approval-request', agents: ['main'], startedBy: ['deputy'] }));
-    const [title] = questionLines((await world.approvals.list())[0]!, false);
-    expect(title).toBe("shelf/burn needs your approval (asked by main, started by extension 'deputy')");
+    const [title, asker] = questionLines((await world.approvals.list())[0]!, { most: 40, wholeBy: 'v', colour: pc.createColors(false) });
+    expect([title, asker]).toEqual(['run burn of shelf', "  asked by main, started by extension 'deputy'"]);
   });
 
   it('T14 F6: what a turn comes from is never loosened by a turn below it', async () => {

@@ -66,6 +66,8 @@ export interface WorldOptions {
   readonly clock?: Clock;
   /** Null: no extension shortens conversations. Default: all before the last question is summarised. */
   readonly compact?: CompactionProvider['compact'] | null;
+  /** The home folder; default none. */
+  readonly home?: string;
   /** Another world's: the same disk, a new process. */
   readonly sandbox?: string;
 }
@@ -129,6 +131,7 @@ export async function createWorld(options: WorldOptions = {}) {
   const model = scriptedModel(script, { contextWindow });
   const { kernel } = await kernelOf({
     sandbox,
+    home: options.home ?? null,
     clock,
     shipped: false,
     model: { ...model, expectFinished: () => undefined },

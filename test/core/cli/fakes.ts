@@ -81,7 +81,16 @@ export function fakeOpen({ declared = [], commands = [], kernel = {}, log = [], 
 }
 
 export function declare(path: string, needs: DeclaredCommand['needs'], extensionId = 'sample'): DeclaredCommand {
-  return { extensionId, path, declared: path, needs, entry: needs === 'index' ? 'commands.ts' : undefined, description: `Does ${path}` };
+  return {
+    extensionId,
+    path,
+    declared: path,
+    needs,
+    entry: needs === 'index' ? 'commands.ts' : undefined,
+    description: `Does ${path}`,
+    first: null,
+    hidden: false,
+  };
 }
 
 /** What the commands need that are run on it; the others are run on the real kernel. */

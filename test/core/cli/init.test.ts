@@ -14,6 +14,7 @@ const read = (file: string) => readFile(path.join(folder, file), 'utf8');
 
 describe('pith init', () => {
   it('K7 makes settings, one agent, one skill and one extension, and says what to do next', async () => {
+    expect((await cli(['init', 'an other'], { cwd: folder })).out).toContain("\n  cd 'an other'\n"); // use.md LOW
     const ran = await cli(['init', 'mine'], { cwd: folder });
     expect(ran).toMatchObject({ code: 0, err: '' });
     for (const text of ['Made a sandbox in mine/sandbox', 'cd mine', 'pith chat', 'pith doctor']) expect(ran.out).toContain(text);

@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { shippedSandbox } from '../../../core/declarations/index.ts';
@@ -19,7 +19,12 @@ describe('a new sandbox with the real kernel', () => {
     const agents = await run('agents', 'list', '--json');
     expect(agents).toMatchObject({ code: 0, err: '' });
     expect(JSON.parse(agents.out)).toContainEqual(expect.objectContaining({ id: 'assistant', state: 'active', default: true }));
-    expect((await run('--help')).out).toMatch(/^ {2}chat {2,}Talk to an agent/mu);
+    const { out } = await run('--help');
+    expect(out).toMatch(/^ {2}chat {2,}Talk to an agent/mu);
+    // U31
+    expect(out.trimEnd().split('\n').length).toBeLessThanOrEqual(24);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(out.slice(out.indexOf('Commands:')).match(/^ {2}\S/gmu)).toHaveLength(12);
   });
 
   it('calls the tool of its own extension as its agent would', async () => {
@@ -49,8 +54,92 @@ describe('a new sandbox with the real kernel', () => {
     },
   );
 
-  it('says what is missing where a switch of an extension stands alone', async () => {
-    expect(await run('--no-skills')).toEqual({ code: 2, out: '', err: 'pith: the command line names no command; see: pith --help\n' });
+  it('U30 says what is missing where there is neither a command nor a message', async () => {
+    const err = 'pith: there is no message: standard input is empty; write: pith "your message", or see: pith --help\n';
+    for (const argv of [[], ['--no-skills'], ['--json']]) expect(await run(...argv)).toEqual({ code: 2, out: '', err });
+  });
+
+  it('U30 answers a message without a command, with what is piped in', async () => {
+    const ran = await cli(['--json', 'brainstorming ideas please'], { cwd: folder, openKernel, input: 'names of boats\n' });
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    expect(
+      ran.out
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { type: string }).type),
+    ).toContain('turn-end');
+    const id = (JSON.parse(ran.out.split('\n', 1)[0] ?? '') as { thread: string }).thread;
+    const shown = JSON.parse((await run('threads', 'show', id, '--json')).out) as { messages: { text: string }[] };
+    expect(shown.messages[0]?.text).toContain('<attachment name="stdin">\nnames of boats\n\n</attachment>');
+  });
+
+  it('use.md LOW: a secret that is not stored is not said to be removed', async () => {
+    expect(await run('secrets', 'remove', 'OPENAI_API_KEY')).toEqual({
+      code: 1,
+      out: '',
+      err: "pith: no secret 'OPENAI_API_KEY' is stored: there is nothing to remove; see: pith secrets list\n",
+    });
+  });
+
+  it('use.md 3: one wrong setting is said on the error stream, also under --json and for what the setting does not concern', async () => {
+    await writeFile(path.join(folder, 'sandbox/pith.yaml'), 'default_agent: assistant\nskills:\n  max_skills: many\n');
+    for (const argv of [['-p', 'hi'], ['--json', '-p', 'hi'], ['hello there']]) {
+      const { code, err } = await run(...argv);
+      expect({ code, err: err.split('\n')[0] }).toEqual({
+        code: 0,
+        err: "pith: sandbox/pith.yaml:3: 'skills.max_skills' must be a number, not a string (ignored); correct the setting",
+      });
+    }
+  });
+
+  it('U30 renames, exports and deletes a conversation', async () => {
+    await run('chat', '-p', 'brainstorming for boats', '--thread', 't1');
+    await run('chat', '-p', 'hello', '--thread', 't2');
+    expect(await run('threads', 'rename', 't1', 'Names', 'of boats')).toEqual({
+      code: 0,
+      out: 'Renamed t1: Names of boats\n',
+      err: '',
+    });
+    await run('chat', '-p', 'more brainstorming', '--thread', 't1');
+    const listed = JSON.parse((await run('threads', '--json')).out) as { id: string; title: string }[];
+    expect(listed.map(({ id, title }) => [id, title])).toEqual([
+      ['t1', 'Names of boats'],
+      ['t2', 'hello'],
+    ]);
+
+    const { out } = await cli(['threads', 'export', 't1'], { cwd: folder, openKernel, input: 'x' });
+    expect(out).toMatch(
+      /^# Names of boats\n\nConversation t1 with assistant, \d{4}-\d\d-\d\d\n\n## User\n\nbrainstorming for boats\n\n## Assistant\n/u,
+    );
+    expect(out).toContain('called `list_skills`');
+    const json = JSON.parse((await run('threads', 'export', 't1', '--json')).out) as { title: string; messages: { role: string }[] };
+    expect(json).toMatchObject({ id: 't1', title: 'Names of boats' });
+    expect(new Set(json.messages.map(({ role }) => role))).toEqual(new Set(['user', 'assistant', 'tool']));
+    expect(await run('threads', 'export', 't1', '-o', 'talk.json')).toMatchObject({
+      code: 0,
+      out: `Wrote ${path.join(folder, 'talk.json')}\n`,
+    });
+    expect(JSON.parse(await readFile(path.join(folder, 'talk.json'), 'utf8'))).toEqual(json);
+    expect((await stat(path.join(folder, 'talk.json'))).mode & 0o777).toBe(0o600);
+    await run('threads', 'export', 't1', '-o', 'talk.md');
+    expect(await readFile(path.join(folder, 'talk.md'), 'utf8')).toBe(out);
+    expect(await run('threads', 'export', 't1', '-o', 'no/where.md')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('name another file with -o'),
+    });
+
+    expect(await run('threads', 'delete', 't1')).toMatchObject({ code: 2, err: expect.stringContaining('pith threads delete t1 --yes') });
+    expect(await run('threads', 'delete', 't1', '--yes')).toEqual({ code: 0, out: 'Deleted t1\n', err: '' });
+    expect((await run('threads', 'delete', 't1', '--yes')).err).toContain("no thread 't1'");
+    expect((JSON.parse((await run('threads', '--json')).out) as { id: string }[]).map(({ id }) => id)).toEqual(['t2']);
+  });
+
+  it.each([
+    [['schedules'], ['tasks', 'schedules'], "'schedules list' is now 'tasks schedules list'"],
+    [['mcp', 'list'], ['mcp'], "'mcp list' is now 'mcp'"],
+  ])('U31 pith %s still works, as %s', async (former, now, said) => {
+    const { out } = await run(...now);
+    expect(await run(...former)).toEqual({ code: 0, out, err: `pith: ${said}\n` });
   });
 
   it('names the nearest extension where a secret is to be given to one that is not there', async () => {

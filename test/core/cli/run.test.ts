@@ -28,6 +28,19 @@ const COMMANDS: readonly Command[] = [
     run: async () => 130,
   },
   {
+    path: 'chat',
+    description: 'Chats',
+    arguments: [{ name: 'text', description: 'One message', variadic: true }],
+    options: [
+      { name: 'prompt', short: 'p', type: 'string', description: 'One message' },
+      { name: 'continue', short: 'c', type: 'boolean', description: 'Go on' },
+    ],
+    run: async (input, io) => void ((ran.input = input), (ran.io = io)),
+  },
+  { path: 'things sum', description: 'Count things', run: async (_, io) => io.print('1') },
+  { path: 'numbers', description: 'Count things', renamed: 'things sum', run: async (_, io) => io.print('1') },
+  { path: 'things probe', description: 'For programs', hidden: true, run: async (_, io) => io.print('probed') },
+  {
     path: 'fail',
     description: 'Fails',
     run: async () => Promise.reject(new PithError('not_found', 'thing x: it is gone', { where: 'things.yaml:3', cure: 'make it anew' })),
@@ -39,7 +52,14 @@ beforeEach(() => void (folder = folderWith()));
 
 const openKernel = (log: string[] = [], targets: Target[] = []) =>
   fakeOpen({
-    declared: [declare('things', 'index'), declare('talk', 'started'), declare('fail', 'initialized')],
+    declared: [
+      { ...declare('things', 'index'), first: 5 },
+      declare('talk', 'started'),
+      declare('fail', 'initialized'),
+      { ...declare('chat', 'initialized'), first: 1 },
+      declare('bundles make', 'initialized'),
+      { ...declare('numbers', 'initialized'), hidden: true },
+    ],
     commands: COMMANDS,
     log,
     targets,
@@ -202,12 +222,16 @@ describe('running a command line', () => {
     [['agnts'], "pith: unknown command 'agnts' (did you mean 'agents'?)\n"],
     [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
-    [['agents'], "pith: choose a subcommand of 'agents': list, show, prompt; see: pith agents --help\n"],
+    [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?)\n"],
+    [['bundles'], "pith: choose a subcommand of 'bundles': make; see: pith bundles --help\n"],
     [
       ['agents', 'list', '--jsn'],
       "pith: wrong use of 'agents list': unknown option '--jsn' (did you mean '--json'?); write: agents list\n",
     ],
-    [['--versoin'], "pith: unknown option '--versoin': not a global option; did you mean '--version'?\n"],
+    [
+      ['--versoin'],
+      "pith: wrong use of 'chat': unknown option '--versoin' (did you mean '--version' or '--json'?); write: chat [text…] [--prompt <prompt>] [--continue]\n",
+    ],
     [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: agents show <id>\n"],
     [['agents', 'list', '--sandbox'], 'pith: wrong use of --sandbox: it needs a folder; write: --sandbox <folder>\n'],
     [['agents', 'list', '--sandbox', 'nowhere'], "pith: the sandbox 'nowhere' is not a folder; make one with: pith init nowhere\n"],
@@ -223,6 +247,45 @@ describe('running a command line', () => {
     for (const name of ['around/sandbox/agents', 'other/src']) await mkdir(path.join(folder, name), { recursive: true });
     expect(await cli(argv, { openKernel: openKernel(), cwd: folder })).toEqual({ code: 2, out: '', err });
   });
+
+  it('U31 takes a group alone for its list, of the kernel and of an extension, with options', async () => {
+    for (const words of [['things'], ['things', '--all']])
+      expect(await cli(words, { openKernel: openKernel() })).toMatchObject({ code: 0, out: 'a thing\n', err: '' });
+    expect(ran.input?.options).toEqual({ all: true });
+    expect((await cli(['agents'], { openKernel: openKernel() })).out).toMatch(/^AGENT/u);
+  });
+
+  it('U31 runs a former name, and says the new one in a line on the error stream', async () => {
+    const said = "pith: 'numbers' is now 'things sum'\n";
+    expect(await cli(['numbers'], { openKernel: openKernel() })).toEqual({ code: 0, out: '1\n', err: said });
+    expect((await cli(['numbers', '--quiet'], { openKernel: openKernel() })).err).toBe('');
+    expect(await cli(['things', 'probe'], { openKernel: openKernel() })).toEqual({ code: 0, out: 'probed\n', err: '' });
+  });
+
+  it.each([
+    [[], {}, {}],
+    [['fix the tests'], { text: ['fix the tests'] }, {}],
+    [['plugh'], { text: ['plugh'] }, {}],
+    [['plugh', 'xyzzy'], { text: ['plugh', 'xyzzy'] }, {}],
+    [['agents are what?'], { text: ['agents are what?'] }, {}],
+    [['-p', 'agents'], {}, { prompt: 'agents' }],
+    [['--prompt', 'hello there'], {}, { prompt: 'hello there' }],
+    [['-c'], {}, { continue: true }],
+    [['--continue', '-p', 'x'], {}, { prompt: 'x', continue: true }],
+    [['fix the tests', '-c'], { text: ['fix the tests'] }, { continue: true }],
+    [['--', '-1 is what?'], { text: ['-1 is what?'] }, {}],
+  ] as const)('U30 talks where no command is named: pith %j', async (argv, given, options) => {
+    expect(await cli([...argv], { openKernel: openKernel() })).toMatchObject({ code: 0, err: '' });
+    expect(ran.input).toEqual({ arguments: given, options });
+  });
+
+  it.each([['agnts'], ['thing'], ['agents', 'are'], ['secret', 'of', 'life'], ['hlep']])(
+    'U30 takes what is near a command for a slip: pith %s %s %s',
+    async (...argv) => {
+      const { code, err } = await cli(argv, { openKernel: openKernel() });
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^pith: unknown command '/u) });
+    },
+  );
 
   it('says why a command that is declared is not there', async () => {
     const withheld = [
@@ -246,14 +309,6 @@ describe('running a command line', () => {
     expect(await cli(['things', 'list'], { openKernel })).toMatchObject({ code: 0 });
   });
 
-  it('says in a terminal, and before a conversation, that the sandbox is not one of this folder', async () => {
-    const said = `sandbox: ${path.resolve('sandbox')} (there is none here)\n`;
-    expect((await cli(['things', 'list'], { openKernel: openKernel(), cwd: folder, terminal: true })).err).toBe(said);
-    expect((await cli(['talk'], { openKernel: openKernel(), cwd: folder })).err).toBe(said);
-    expect((await cli(['talk'], { openKernel: openKernel(), cwd: path.resolve('core'), terminal: true })).err).toBe('');
-    expect((await cli(['things', 'list'], { openKernel: openKernel(), cwd: folder })).err).toBe('');
-  });
-
   it('finds the nearest sandbox upwards, or takes the named one', async () => {
     await mkdir(path.join(folder, 'project/sandbox/agents'), { recursive: true });
     await mkdir(path.join(folder, 'project/src/sandbox/castle'), { recursive: true }); // somebody else's
@@ -274,8 +329,9 @@ describe('running a command line', () => {
     expect(targets.map(({ sandbox }) => sandbox)).toEqual([
       path.join(folder, 'empty'),
       path.join(folder, 'empty'),
-      path.resolve('sandbox'),
+      expect.stringMatching(/[/]\.pith[/]projects[/][0-9a-f]{32}[/]sandbox$/),
     ]);
+    expect(targets.at(-1)?.trust).toMatchObject({ isBare: true, project: folder });
   });
 
   it('S15 hands every word with dashes to the kernel, where an extension may declare it as a switch', async () => {
@@ -319,8 +375,39 @@ describe('running a command line', () => {
 });
 
 describe('help', () => {
+  it('U31 lists at most twelve commands on one screen, and with --all every one', async () => {
+    const declared = Array.from({ length: 20 }, (_, at) => ({ ...declare(`more${at}`, 'index'), first: 20 + at }));
+    const first = await cli(['--help'], { openKernel: fakeOpen({ declared: [{ ...declare('chat', 'started'), first: 1 }, ...declared] }) });
+    const lines = first.out.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    const listed = lines.slice(lines.indexOf('Commands:') + 1, lines.indexOf('', lines.indexOf('Commands:')));
+    expect(listed.map((line) => line.trim().split(' ')[0])).toEqual(
+      'chat doctor init agents threads approvals extensions trust more0 more1 more2 more3'.split(' '),
+    );
+    for (const words of [['help'], ['-h'], ['--help']])
+      expect((await cli(words, { openKernel: openKernel() })).out).toBe((await cli(['--help'], { openKernel: openKernel() })).out);
+    expect((await cli(['--help', '--all'], { openKernel: openKernel() })).out).toBe(
+      (await cli(['help', '--all'], { openKernel: openKernel() })).out,
+    );
+  });
+
+  it('U31 says of a command what it takes also as help COMMAND, and the version with -v', async () => {
+    const asOption = await cli(['things', 'list', '--help'], { openKernel: openKernel() });
+    expect(await cli(['help', 'things', 'list'], { openKernel: openKernel() })).toEqual(asOption);
+    for (const word of ['-v', '-V', '--version']) expect((await cli([word])).out).toMatch(/^\d+\.\d+\.\d+\n$/u);
+  });
+
+  it('U31 leaves former names and what is for programs out', async () => {
+    const { out } = await cli(['help', '--all'], { openKernel: openKernel() });
+    expect(out).not.toContain('numbers');
+    const below = await cli(['help', 'things'], { openKernel: openKernel() });
+    expect(below.out).toContain('things sum');
+    expect(below.out).not.toContain('probe');
+  });
+
   it('comes from the definitions: all, a group, a command of the kernel, one of an extension', async () => {
-    const all = await cli([], { openKernel: openKernel() });
+    const all = await cli(['help', '--all'], { openKernel: openKernel() });
     expect(all.code).toBe(0);
     for (const line of [
       /^ {2}agents list +List the agents$/mu,
@@ -329,8 +416,6 @@ describe('help', () => {
       /--sandbox <sandbox>/u,
     ])
       expect(all.out).toMatch(line);
-    expect((await cli(['--help'], { openKernel: openKernel() })).out).toBe(all.out);
-
     expect((await cli(['agents', '--help'], { openKernel: openKernel() })).out).toMatch(/^ {2}agents prompt <id>/mu);
     const prompt = await cli(['agents', 'prompt', '-h'], { openKernel: openKernel() });
     expect(prompt.out).toContain('Usage: pith agents prompt <id> [--text <text>]');
@@ -351,7 +436,7 @@ describe('help', () => {
   });
 
   it('helps also where the sandbox is broken', async () => {
-    const help = await cli([], { openKernel: () => Promise.reject(new Error('the index is torn')) });
+    const help = await cli(['help', '--all'], { openKernel: () => Promise.reject(new Error('the index is torn')) });
     expect(help).toMatchObject({ code: 0, err: 'pith: the index is torn\n' });
     expect(help.out).toContain('agents list');
   });

@@ -195,3 +195,33 @@ it.each(['in_process', 'process'] as const)(
     );
   },
 );
+
+it.each([
+  ['skills:\n  max_skills: many\n', 'skill_triggers', /^sandbox\/pith\.yaml:2: 'skills\.max_skills' must be a number/u],
+  [
+    'extensions:\n  core_tools:\n    new_skils: auto\n',
+    'core_tools',
+    /^sandbox\/pith\.yaml:3: unknown key 'new_skils'.*did you mean 'new_skills'/u,
+  ],
+  ['extensions:\n  task_engine:\n    max_open: 0\n', 'task_engine', /^sandbox\/pith\.yaml:3: 'extensions\.task_engine\.max_open'/u],
+])(
+  'U32 a wrong setting of an extension that nothing needs is said at the start, with its line, and degrades it: %j',
+  async (text, id, message) => {
+    await using first = await testKernel({ files: { 'pith.yaml': text } });
+    await first.kernel.problems();
+    await first.restart(); // what the index knows by now needs no code
+    expect(await first.kernel.problems()).toContainEqual(expect.objectContaining({ message: expect.stringMatching(message) }));
+    const { ok, extensions } = await first.kernel.doctor();
+    expect(ok).toBe(false);
+    expect(extensions.filter(({ degraded }) => degraded === true)).toMatchObject([{ id, state: 'active' }]);
+  },
+);
+
+it.each([
+  ['approvals:\n  tool: [kv]\n', 'every tool asks'],
+  ['aprovals:\n  tools: [kv]\n', 'every tool asks'],
+])('U32 T4 a misspelt approval fails closed: %j', async (text, said) => {
+  await using pith = await testKernel({ files: { 'pith.yaml': text } });
+  expect(await pith.kernel.problems()).toContainEqual(expect.objectContaining({ cure: expect.stringContaining(said) }));
+  expect(pith.kernel.settings.approvals.tools).toEqual(['*']);
+});

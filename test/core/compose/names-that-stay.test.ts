@@ -42,7 +42,7 @@ describe('commands', () => {
     expect((await run('mine')).out).toContain('stranger ran mine');
     expect((await run('cmd:skills', 'list')).out).toContain('stranger ran skills list');
     expect((await run('cmd:doctor', 'deep')).out).toContain('stranger ran doctor deep');
-    const help = (await run('--help')).out;
+    const help = (await run('help', '--all')).out;
     expect(help).toMatch(/^ {2}cmd:skills list +of cmd/mu);
     expect(help).toMatch(/^ {2}mine +of cmd/mu);
     expect(help).not.toMatch(/^ {2}skills list +of cmd/mu);

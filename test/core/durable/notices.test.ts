@@ -84,7 +84,7 @@ const GATES = {
   'extensions/gated/main.ts': GATED,
 };
 
-it('K50 a question is shown by channels while it is open and nobody is about to answer it, and not afterwards', async () => {
+it('K50 U13 a question is shown by channels while it is open and nobody is about to answer it, and not afterwards', async () => {
   const clock = fakeClock();
   const model = scriptedModel([
     { calls: [{ name: 'wipe', input: {} }] },
@@ -117,13 +117,18 @@ it('K50 a question is shown by channels while it is open and nobody is about to 
   stop.abort(); // whoever was there has left without an answer
   await attending;
   await seconds(10);
-  const line = (id: string) => `approval pigeon main asks to run gated/wipe; answer with: pith approvals approve ${id}, or reject it`;
-  await until(() => expect(sent()).toEqual([line(second!.id)]));
+  const lines = (number: number, given: string) => [
+    `approval pigeon Question ${number}: run wipe of gated`,
+    'asked by main',
+    given,
+    'not sandboxed: sees what you see',
+    `Answer: pith approvals ${number}, pith approvals approve ${number} or pith approvals reject ${number}`,
+  ];
+  await until(() => expect(sent()).toEqual(lines(2, 'again: true')));
 
   await pith.run('wipe', { threadId: 'nobody' });
-  const third = (await kernel.approvals.list()).find(({ id }) => id !== second!.id);
   await seconds(10);
-  await until(() => expect(sent()).toEqual([line(second!.id), line(third!.id)]));
+  await until(() => expect(sent()).toEqual([...lines(2, 'again: true'), ...lines(3, 'more: true')]));
 });
 
 it('K31 two processes show each notice once, whoever published it', async () => {

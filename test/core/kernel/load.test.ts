@@ -340,7 +340,16 @@ describe('what keeps an extension from loading', () => {
     );
     const host = await sandbox.host();
     expect(host.providers.commands.declared()).toEqual([
-      { extensionId: 'talker', path: 'hello', declared: 'hello', needs: 'index', entry: 'commands.ts', description: 'Greets' },
+      {
+        extensionId: 'talker',
+        path: 'hello',
+        declared: 'hello',
+        needs: 'index',
+        entry: 'commands.ts',
+        description: 'Greets',
+        first: null,
+        hidden: false,
+      },
     ]);
     const [command] = await (
       await host.providers.commands.importEntry('talker', 'commands.ts')

@@ -1,18 +1,21 @@
-import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import pc from 'picocolors';
+import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
 import { kernelChat, person, pipe } from './chats.ts';
-import { kernelOf } from '../../places.ts';
+import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
 const RISKY = extensionFiles('risky', {
   provides: ['tool'],
   main: `
 import { defineTool, z } from 'pith';
+const lines = (sign, word) => Array.from({ length: 60 }, (_, index) => sign + word + ' ' + index).join('\\n');
+const DIFF = '--- a/a.ts\\n+++ b/a.ts\\n@@ -1,60 +1,60 @@\\n' + lines('+', 'new') + '\\n' + lines('-', 'old') + '\\n';
 export default class {
   getTools() {
-    return [defineTool({ name: 'arm', description: 'Arms.', input: z.object({ long: z.string() }), needsApproval: () => ({ text: 'arms it\\nfor \u202egood', once: true }), execute: async () => 'armed' }), defineTool({ name: 'launch', description: 'Launches.', input: z.object({ what: z.string() }), needsApproval: true, execute: async ({ what }) => 'launched ' + what })];
+    return [defineTool({ name: 'arm', description: 'Arms.', input: z.object({ long: z.string() }), needsApproval: () => ({ text: 'arms it\\nfor \u202egood', once: true }), execute: async () => 'armed' }), defineTool({ name: 'launch', description: 'Launches.', input: z.object({ what: z.string() }), needsApproval: true, execute: async ({ what }) => 'launched ' + what }), defineTool({ name: 'edit', description: 'Edits.', input: z.object({}), needsApproval: () => ({ summary: 'change 60 lines in a.ts', text: DIFF, once: true }), execute: async () => 'edited' }), defineTool({ name: 'shell', description: 'Runs.', input: z.object({ command: z.string() }), needsApproval: ({ command }) => ({ text: command, always: { key: 'command:' + command.split(' ').slice(0, 2).join(' '), covers: 'such commands' } }), execute: async ({ command }) => 'ran ' + command }), defineTool({ name: 'write', description: 'Writes.', input: z.object({ path: z.string() }), needsApproval: ({ path }) => ({ text: path, always: { key: 'write:' + path.split('/').slice(0, -1).join('/'), covers: 'the folder' } }), execute: async ({ path }) => 'wrote ' + path })];
   }
 }
 `,
@@ -20,47 +23,128 @@ export default class {
 const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['risky'] }), 'pith.yaml': 'default_agent: main\n' };
 const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
 
-async function chatting(script: readonly ScriptedStep[]) {
+const ALLOW = 'Allow? [y]es, [a]lways in this chat (every call of launch), [n]o, [e]xplain no, [v]iew all, [?]';
+const ALLOW_ONCE = 'Allow? [y]es, [n]o, [e]xplain no, [v]iew all, [?]';
+
+async function chatting(script: readonly ScriptedStep[], options: TestKernelOptions = {}) {
   const model = scriptedModel(script);
-  const chat = await kernelChat({ files: FILES, shipped: false, model });
+  const chat = await kernelChat({ files: FILES, shipped: false, model, ...options });
   const lastTool = () => JSON.stringify(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
   return { pith: chat.pith, chat, lastTool };
 }
 
 describe('a tool asks the person at the terminal', () => {
-  it('K50 shows tool, agents and exact arguments; once runs it and the turn goes on', async () => {
+  it('U10 U11 K50 shows what it does, the exact arguments and what is enforced; one key runs it and the turn goes on', async () => {
     const { chat, lastTool } = await chatting([launch('it \u001b[2J\u202egnp'), { text: 'It flies.' }]);
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
-    await user.sees('risky/launch needs your approval (asked by main)');
+    await user.sees('run launch of risky');
     await user.sees('what: "it \\u001b[2J\\u{202e}gnp"');
-    await user.sees('Run it? [once/always/no]');
-    user.type('yes\n');
-    await user.sees('Write once for this call, or always');
-    await user.sees('Run it? [once/always/no]');
-    user.type('once\n');
+    await user.sees('not sandboxed: sees what you see');
+    await user.sees(ALLOW);
+    expect(user.screen()).not.toContain('asked by'); // it is the agent that one talks with
+    user.type('y');
     await user.sees('It flies.');
     expect(lastTool()).toContain('launched it');
     user.end();
     expect(await user.done).toBe(0);
   });
 
-  it.each([
-    ['please launch the small one', 'please launch the small one'],
-    ['no, too much', 'too much'],
-  ])('K50 another message is a no with that reason: %s', async (typed, reason) => {
-    const { chat, lastTool } = await chatting([launch('it'), { text: 'I see.' }]);
+  it.each(['yes', 'Y', 'ok', 'once'])(
+    'U10 the word %s is a yes as well, whether it comes at once or after its first letter',
+    async (word) => {
+      const { chat, lastTool } = await chatting([launch('it'), { text: 'It flies.' }]);
+      const user = person(chat);
+      await user.sees('› ');
+      user.type('go\n');
+      await user.sees(ALLOW);
+      user.type(word[0]!);
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+      user.type(`${word.slice(1)}\n`);
+      await user.sees('It flies.');
+      expect(lastTool()).toContain('launched it');
+      await user.sees('› ');
+      user.type('/quit\n');
+      expect(await user.done).toBe(0);
+      expect(chat.requests).toHaveLength(2); // no message of the rest of the word
+    },
+  );
+
+  it('U10 anything else asks again and says so; a slash command is one, and the question stays; no with a reason is one', async () => {
+    const { chat, lastTool, pith } = await chatting([launch('it'), { text: 'I see.' }]);
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
-    await user.sees('Run it? [once/always/no]');
-    user.type(`${typed}\n`);
+    await user.sees(ALLOW);
+    user.type('please launch the small one\n');
+    await user.sees('That is no answer, and nothing was decided');
+    await user.sees(ALLOW);
+    user.type('/approvals\n');
+    await user.sees('ASKED BY');
+    await user.sees(ALLOW);
+    user.type('?');
+    await user.sees('refuse and say why');
+    await user.sees(ALLOW);
+    user.type('/nonsense\n');
+    await user.sees('unknown command /nonsense');
+    await user.sees(ALLOW);
+    expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
+    user.type('no, too much\n');
     await user.sees('I see.');
-    expect(lastTool()).toContain(reason);
+    expect(lastTool()).toContain('too much');
     expect(lastTool()).not.toContain('launched');
     user.end();
     expect(await user.done).toBe(0);
+  });
+
+  it('U10 p allows it in every chat of the project; /permissions lists both scopes and takes back', async () => {
+    const home = folderWith();
+    const { chat, pith } = await chatting([launch('a'), { text: 'One.' }, launch('b'), { text: 'Two.' }, launch('c')], { home });
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('[a]lways in this chat (every call of launch), always in this [p]roject, [n]o');
+    user.type('p');
+    await user.sees('Run launch of risky: allowed always in this project');
+    await user.sees('One.');
+    user.type('/new\n');
+    await user.sees('New conversation');
+    user.type('again\n');
+    await user.sees('Two.');
+    user.type('/permissions\n');
+    await user.sees('every call of launch');
+    await user.sees('this project');
+    user.type('/permissions remove 1\n');
+    await user.sees('Taken back: every call of launch (risky/launch)');
+    expect(await pith.kernel.approvals.permissions()).toEqual([]);
+    user.type('again\n');
+    await user.sees('Allow? [y]es');
+    user.end();
+    await user.done;
+  });
+
+  it('U11 a diff is shown with a bar before each line, whole up to a screen, and v shows all of it; typing its command does too', async () => {
+    const { chat, lastTool } = await chatting([{ calls: [{ name: 'edit', input: {} }] }, { text: 'Edited.' }]);
+    const user = person(chat);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees('run edit of risky (it says: change 60 lines in a.ts)');
+    await user.sees('│ +new 0');
+    await user.sees('more lines; v shows all 123 lines');
+    await user.sees('no arguments'); // what a stranger shows may leave out what it was given
+    await user.sees(ALLOW_ONCE);
+    user.type('v');
+    await user.sees('│ +new 59');
+    await user.sees(ALLOW_ONCE);
+    user.type('/approvals 1 --all\n');
+    await user.sees('│ +new 59');
+    await user.sees(ALLOW_ONCE);
+    user.type('y');
+    await user.sees('Edited.');
+    expect(lastTool()).toContain('edited');
+    user.end();
+    await user.done;
   });
 
   it('K50 no takes a reason, which the model sees; what was typed before the question is no answer', async () => {
@@ -76,9 +160,9 @@ describe('a tool asks the person at the terminal', () => {
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
-    await user.sees('Run it? [once/always/no]');
+    await user.sees(ALLOW);
     expect(await pith.kernel.approvals.list()).toHaveLength(1);
-    user.type('n\n');
+    user.type('e');
     await user.sees('Why not?');
     user.type('wrong day\n');
     await user.sees('As you wish.');
@@ -94,7 +178,7 @@ describe('a tool asks the person at the terminal', () => {
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
-    await user.sees('Run it? [once/always/no]');
+    await user.sees(ALLOW);
     const [open] = await other.kernel.approvals.list();
     await expect.poll(async () => await other.kernel.approvals.isAwaited(open!.rootThreadId)).toBe(true);
     await other.kernel.approvals.answer(open!.id, { answer: 'once', by: 'ann' });
@@ -110,12 +194,14 @@ describe('a tool asks the person at the terminal', () => {
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
-    await user.sees('Run it? [once/always/no]');
+    await user.sees(ALLOW);
     user.type('\u0003');
-    await user.sees('It stays open: answer with /approvals approve');
+    await user.sees('The question stays open: answer it with /approvals 1');
     const [open] = await pith.kernel.approvals.list();
-    user.type(`/approvals approve ${open!.id}\n`);
-    await user.sees('approved once by local');
+    user.type('/approvals 1\n');
+    await user.sees('Allow? [y]es');
+    user.type('y');
+    await user.sees('Run launch of risky: allowed once');
     await user.sees('It flies.');
     expect(await pith.kernel.approvals.get(open!.id)).toMatchObject({ answer: 'once', by: 'local' });
     user.end();
@@ -126,7 +212,7 @@ describe('a tool asks the person at the terminal', () => {
     const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
     await pith.run('go', { threadId: 'talk' });
     const user = person(chat, ['--thread', 'talk']);
-    await user.sees('Run it? [once/always/no]');
+    await user.sees(ALLOW);
     user.type('always\n');
     await user.sees('It flies.');
     expect(await pith.kernel.approvals.list()).toEqual([]);
@@ -139,12 +225,11 @@ describe('a tool asks the person at the terminal', () => {
     const user = person(chat);
     await user.sees('› ');
     user.type('go\n');
-    await user.sees('always is not offered');
-    await user.sees('Run it? [once/no]');
+    await user.sees(ALLOW_ONCE);
     user.type('always\n');
-    await user.sees('Always is not offered here');
+    await user.sees('Always is not offered for this call');
     expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
-    await user.sees('Run it? [once/no]');
+    await user.sees(ALLOW_ONCE);
     user.type('once\n');
     await user.sees('Armed.');
     expect(lastTool()).toContain('armed');
@@ -157,12 +242,13 @@ describe('a tool asks the person at the terminal', () => {
     const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long } }] }]);
     await pith.run('go');
     const [open] = await pith.kernel.approvals.list();
-    const lines = questionLines(open!, false);
+    const look = { most: 40, wholeBy: 'pith approvals 1 --all', colour: pc.createColors(false) };
+    const lines = questionLines(open!, look);
     expect(lines).toContain(
-      `  … not shown: 22 more lines and 604 characters at the end of 1 line; all of it: pith approvals show ${open!.id} --all`,
+      '  … not shown: 22 more lines and 604 characters at the end of 1 line; pith approvals 1 --all shows all 62 lines',
     );
     expect(lines.join('\n')).toContain('│ for \\u{202e}good');
-    expect(questionLines(open!, true).join('\n')).not.toContain('not shown');
+    expect(questionLines(open!, { ...look, most: Infinity }).join('\n')).not.toContain('not shown');
   });
 
   it('K50 a pipe cannot be asked: the line says how to answer, and the exit code is 1', async () => {
@@ -170,7 +256,9 @@ describe('a tool asks the person at the terminal', () => {
     const { code, err } = await pipe(chat, ['-p', 'go', '--thread', 'one']);
     const [open] = await pith.kernel.approvals.list();
     expect(code).toBe(1);
-    expect(err).toContain(`risky/launch needs your approval: see pith approvals show ${open!.id}`);
+    expect(err).toContain(`Needs your approval: run launch of risky; see: pith approvals ${open!.id}`);
+    expect(err).toContain('Paused: waiting for your approval');
+    expect(err).toContain('No --allow covers this: run launch of risky');
     const json = await pipe(chat, ['-p', 'go', '--thread', 'two'], { json: true });
     const lines = json.out
       .trim()
@@ -185,6 +273,68 @@ describe('a tool asks the person at the terminal', () => {
     });
     expect(lines.at(-1)).toMatchObject({ type: 'turn-end', reason: 'awaiting_approval' });
     expect(json.code).toBe(1);
+  });
+
+  it('U14 --allow answers what its rules name in the tool’s own words, and nothing else', async () => {
+    const step = (name: string, input: Record<string, string>): ScriptedStep => ({ calls: [{ name, input }] });
+    const script = [
+      step('shell', { command: 'npm test -- a' }),
+      step('write', { path: 'src/deep/a.ts' }),
+      { text: 'Done.' },
+      step('shell', { command: 'npm publish' }),
+    ];
+    const { chat, pith, lastTool } = await chatting(script);
+    const rules = ['--allow', 'risky/shell:npm test', '--allow=risky/write:src/', '--yes'];
+    const first = await pipe(chat, ['-p', 'go', '--thread', 'one', ...rules], { json: true });
+    expect(first.code, first.err).toBe(0);
+    expect(lastTool()).toContain('wrote src/deep/a.ts');
+    const lines = first.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(lines.filter(({ type }) => type === 'turn-start' || type === 'turn-end' || type === 'approval-request')).toMatchObject([
+      { type: 'turn-start' },
+      { type: 'turn-end', reason: 'done' },
+    ]);
+    expect(first.err).toContain('Allowed by --allow: run shell of risky');
+    expect(await pith.kernel.approvals.permissions()).toEqual([]); // once each
+    const second = await pipe(chat, ['-p', 'go', '--thread', 'two', ...rules]);
+    expect(second.code).toBe(1);
+    expect(second.err).toContain('Allow it in a script with: --allow "risky/shell:npm publish"');
+    expect(lastTool()).toBeUndefined();
+  });
+
+  it('U14 --yes without --allow is refused, and so is a rule that names no calls', async () => {
+    const { chat } = await chatting([]);
+    for (const words of [['--yes'], ['--allow', 'shell'], ['--allow', 'shell:']])
+      await expect(pipe(chat, ['-p', 'go', ...words])).rejects.toMatchObject({ code: 'usage' });
+    await expect(pipe(chat, ['-p', 'go', '--yes'])).rejects.toMatchObject({
+      message: expect.stringContaining('--yes alone allows nothing'),
+    });
+    expect(chat.requests).toEqual([]);
+  });
+
+  it('U14 plan mode: the prompt says so, nothing changes and nobody is asked; go ends it after a question', async () => {
+    const script = [launch('x'), { text: 'First this, then that.' }, launch('x'), { text: 'It flies.' }];
+    const { chat, lastTool } = await chatting(script);
+    const user = person(chat, ['--plan']);
+    await user.sees('plan › ');
+    user.type('launch it\n');
+    await user.sees('First this, then that.');
+    expect(lastTool()).toContain('plan_mode');
+    await user.sees('plan › ');
+    user.type('go\n');
+    await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
+    user.type('y');
+    await user.sees(ALLOW);
+    user.type('y');
+    await user.sees('It flies.');
+    user.type('/plan\n');
+    await user.sees('Plan mode: only reading tools run');
+    user.type('/plan off\n');
+    await user.sees('Plan mode is off');
+    user.end();
+    await user.done;
   });
 
   it.each([

@@ -100,16 +100,23 @@ export interface PipeRun {
   readonly err: string;
 }
 
+export interface PipeOptions {
+  /** Piped in, with --lines. */
+  readonly lines?: Iterable<string> | AsyncIterable<string>;
+  /** Piped in; null: it stays open, and nothing comes. */
+  readonly stdin?: string | Buffer | null;
+  readonly json?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 /** Runs `pith chat` with streams that are no terminal. */
 export async function pipe(
   chat: Chat,
   words: readonly string[],
-  {
-    lines = [],
-    json = false,
-    signal = new AbortController().signal,
-  }: { readonly lines?: Iterable<string> | AsyncIterable<string>; readonly json?: boolean; readonly signal?: AbortSignal } = {},
+  { lines, stdin = '', json = false, signal = new AbortController().signal }: PipeOptions = {},
 ): Promise<PipeRun> {
+  const input = new PassThrough();
+  if (stdin !== null) input.end(stdin);
   let out = '';
   let err = '';
   const end = (text: string) => (text.endsWith('\n') ? text : `${text}\n`);
@@ -120,9 +127,10 @@ export async function pipe(
     ask: async () => null,
     input: {
       async *[Symbol.asyncIterator]() {
-        yield* lines;
+        yield* lines ?? [];
       },
     },
+    piped: { bytes: input, mayStaySilent: stdin === null },
     interactive: false,
     wantsJson: json,
     quiet: false,
@@ -130,8 +138,9 @@ export async function pipe(
     columns: 80,
     workingDirectory: '/',
   };
-  const command = chatCommand(chat.context, chat.terminals, () => ({ input: new PassThrough(), output: new PassThrough() }));
-  const code = (await command.run(parseCommandInput(command, words), io, signal)) ?? 0;
+  const command = chatCommand(chat.context, chat.terminals, () => ({ input, output: new PassThrough() }));
+  const all = lines === undefined ? words : [...words, '--lines'];
+  const code = (await command.run(parseCommandInput(command, all), io, signal)) ?? 0;
   return { code, out, err };
 }
 

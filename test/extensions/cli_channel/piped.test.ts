@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { TurnEvent } from 'pith';
 import { describeChannel } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { typedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
-import { scriptedChat, fails, hangs, pipe, says, USAGE, type Chat } from './chats.ts';
+import { fakeClock, scriptedModel } from 'pith/testing';
+import { passed } from '../../waiting.ts';
+import { kernelChat, scriptedChat, fails, hangs, pipe, says, USAGE, type Chat } from './chats.ts';
 
 let chat: Chat;
 
@@ -133,8 +135,98 @@ describe('pith chat -p', () => {
   });
 });
 
+describe('standard input', () => {
+  const stdin = (text: string) => [{ name: 'stdin', text }];
+
+  it.each([[['-p', 'why?']], [['why?']], [['-p', 'why?', '--lines']]])('U30 goes with the message of %j as a document', async (words) => {
+    chat = await scriptedChat([says('ok')]);
+    expect(await pipe(chat, words, { stdin: 'line 1\nline 2\n' })).toEqual({ code: 0, out: 'ok\n', err: '' });
+    expect(chat.requests).toMatchObject([{ input: 'why?', attachments: stdin('line 1\nline 2\n') }]);
+  });
+
+  it('U30 is one message where there is none on the line, a slash in it too', async () => {
+    chat = await scriptedChat([says('ok')]);
+    expect(await pipe(chat, [], { stdin: '/skills\nand more\n' })).toMatchObject({ code: 0, out: 'ok\n' });
+    expect(chat.requests.map(({ input, attachments }) => ({ input, attachments }))).toEqual([
+      { input: '/skills\nand more', attachments: undefined },
+    ]);
+    await expect(pipe(chat, [], { stdin: ' \n' })).rejects.toMatchObject({
+      code: 'usage',
+      message: 'there is no message: standard input is empty',
+    });
+  });
+
+  it('U30 adds nothing where it is empty', async () => {
+    chat = await scriptedChat([says('ok')]);
+    await pipe(chat, ['-p', 'hi'], { stdin: '' });
+    expect(chat.requests[0]).not.toHaveProperty('attachments');
+  });
+
+  it('U30 is read to 1 MB, at the end of a character, and what is left out is said', async () => {
+    chat = await scriptedChat([says('ok')]);
+    const { err } = await pipe(chat, ['-p', 'hi'], { stdin: `a${'é'.repeat(700_000)}` });
+    expect(err).toBe('standard input is longer than 1 MB: its beginning is sent, and the rest is left out\n');
+    const [sent] = chat.requests[0]?.attachments as unknown as { text: string }[];
+    expect(sent?.text).toBe(`a${'é'.repeat(524_287)}\n[The rest of standard input was left out: it is longer than 1 MB.]`);
+    await pipe(chat, ['-p', 'hi'], { stdin: 'a'.repeat(1024 * 1024) });
+    expect((chat.requests[1]?.attachments as unknown as { text: string }[])[0]?.text).toHaveLength(1024 * 1024);
+  });
+
+  it.each([Buffer.from([0x61, 0xe9, 0x62]), Buffer.from('PK\u0003\u0004\0\0'), Buffer.from([0xff, 0xfe, 0x00, 0xd8])])(
+    'U30 is refused where it is no text: %j',
+    async (bytes) => {
+      chat = await scriptedChat([says('ok')]);
+      for (const words of [[], ['-p', 'hi']])
+        await expect(pipe(chat, words, { stdin: bytes })).rejects.toMatchObject({ code: 'usage', cure: expect.stringContaining('iconv') });
+      expect(chat.requests).toEqual([]);
+    },
+  );
+
+  it('U30 may be UTF-16 with its mark, as some shells pipe it', async () => {
+    chat = await scriptedChat([says('ok')]);
+    await pipe(chat, ['-p', 'hi'], { stdin: Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('größer', 'utf16le')]) });
+    expect(chat.requests[0]?.attachments).toEqual(stdin('größer'));
+  });
+
+  it('U30 is not waited for where programs left it open: after three silent seconds the message goes alone', async () => {
+    const clock = fakeClock();
+    chat = await scriptedChat([says('ok')], [], { clock });
+    const running = pipe(chat, ['-p', 'hi'], { stdin: null });
+    expect(await passed(clock, running)).toEqual({
+      code: 0,
+      out: 'ok\n',
+      err: 'nothing came on standard input: only the message is sent\n',
+    });
+    expect(chat.requests[0]).not.toHaveProperty('attachments');
+  });
+
+  it('U30 goes with a recipe too', async () => {
+    const files = { 'recipes/look.md': '---\ndescription: d\n---\nLook at it.' };
+    chat = await scriptedChat([says('ok')], [], { files });
+    await pipe(chat, ['-r', 'look'], { stdin: 'a log\n' });
+    expect(chat.requests).toMatchObject([{ input: 'Look at it.', attachments: stdin('a log\n') }]);
+  });
+});
+
+describe('the last conversation', () => {
+  it('U30 goes on with -c, and says which it is', async () => {
+    chat = await scriptedChat([says('ok')]);
+    expect(await pipe(chat, ['-c', 'and then?'])).toEqual({ code: 0, out: 'ok\n', err: 'continuing conversation old-1\n' });
+    expect(chat.requests).toMatchObject([{ agent: 'other', threadId: 'old-1', input: 'and then?' }]);
+    await expect(pipe(chat, ['-c', '-t', 'old-1', 'x'])).rejects.toMatchObject({ code: 'usage' });
+  });
+
+  it('U30 is missed where there is none', async () => {
+    const pith = await kernelChat({ model: scriptedModel([]), files: { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n' } });
+    await expect(pipe(pith, ['-c', 'hi'])).rejects.toMatchObject({
+      code: 'thread_unknown',
+      message: 'nothing to continue: there is no conversation yet',
+    });
+  });
+});
+
 describe('a pipe', () => {
-  it('is one message a line until it ends, all in one thread', async () => {
+  it('U30 is with --lines one message a line until it ends, all in one thread', async () => {
     chat = await scriptedChat([says('one'), says('two')]);
     expect(await pipe(chat, [], { lines: ['first', '', 'second'] })).toEqual({ code: 0, out: 'one\ntwo\n', err: '' });
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
@@ -182,7 +274,9 @@ describe('slash commands', () => {
       'new',
       'threads list',
       'thread [id]',
-      'approvals list',
+      'approvals [question]',
+      'permissions',
+      'plan [state]',
       'doctor',
       'model [ref]',
       'quit',

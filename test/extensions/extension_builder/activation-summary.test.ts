@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { activationSummary, answered, summaryText } from '../../../sandbox/extensions/extension_builder/activation-summary.ts';
+import {
+  activationSummary,
+  answered,
+  enforcedText,
+  summaryText,
+} from '../../../sandbox/extensions/extension_builder/activation-summary.ts';
 
 const MANIFEST = `id: it
 entrypoint: entry.ts
@@ -31,8 +36,24 @@ describe('what a person reads before an activation', () => {
   it('T17 says what network means', () => {
     const manifest = (network: boolean) => `id: it\nentrypoint: main.ts\npermissions: { network: ${network} }\n`;
     const text = (network: boolean) => summaryText(activationSummary(null, sources({ 'manifest.yaml': manifest(network) })), []);
-    expect(text(true)).toContain('\nnetwork: everything this machine can reach, local services and metadata addresses too\n');
-    expect(text(false)).toContain('\nnetwork: false\n');
+    expect(text(true)).toContain('network: everything this machine can reach, local services and metadata addresses too\n');
+    expect(text(false)).not.toMatch(/^network/mu);
+  });
+
+  it('U11 the code comes before settings of "none", and what nothing enforces is not shown as if it held', () => {
+    const manifest = 'id: it\nentrypoint: main.ts\nsecrets: [KEY]\npermissions: { network: false, read: [notes], write: [] }\n';
+    const summary = activationSummary(null, sources({ 'manifest.yaml': manifest, 'main.ts': 'go();\n' }));
+    expect(summaryText(summary, ['main'], true)).toMatch(
+      /^secrets: KEY\nreads: notes\nagents whose uses_tools will name it: main\n\n(?:=+\n)?--- \/dev\/null\n\+\+\+ b\/manifest.yaml/u,
+    );
+    const open = summaryText(summary, [], false);
+    expect(open).toMatch(/^network and files: not limited here, whatever its manifest says\nsecrets: KEY\n\n/u);
+    expect(open).not.toMatch(/^(?:reads|network|writes): (?!not)/mu);
+    expect(open).not.toContain('none');
+    expect([enforcedText(summary, true), enforcedText(summary, false)]).toEqual([
+      'sandboxed: no network, reads the project, writes only its own data',
+      'not sandboxed: sees what you see',
+    ]);
   });
 
   it('T18 F13: what is no text is refused with its place; an old file that is none is said to be taken out', () => {

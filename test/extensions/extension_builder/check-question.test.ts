@@ -15,7 +15,7 @@ describe('check_extension where nothing confines', () => {
   it('T13 F3: asks before it runs anything, once for each conversation and extension', async () => {
     made = await bench({ files: { 'pith.yaml': 'extensions_sandbox: off\n' } });
     for (const id of ['first', 'second']) await made.stage(id, { 'manifest.yaml': `id: ${id}\n`, 'main.ts': CITY_TIME['main.ts'] });
-    expect(await question('first', 'a')).toMatch(/runs the code and the tests in .*first as you, .*because nothing holds it here/);
+    expect(await question('first', 'a')).toMatch(/runs the code and the tests in .*first as you, .*because nothing confines it here/);
     expect(await question('first', 'a')).toMatch(/as you/); // a question is no answer
     expect(await check('first', 'a')).toMatchObject({ ok: true });
     expect(await question('first', 'a')).toBe(false);

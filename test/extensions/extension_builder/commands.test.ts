@@ -26,7 +26,7 @@ describe('new from templates', () => {
     const { agents, ...found } = await pith.kernel.doctor();
     expect([...found.extensions, ...agents].filter(({ state }) => state !== 'active')).toEqual([]);
     expect(agents.map(({ id }) => id)).toContain('travel_agent');
-    expect(await pith.kernel.agents.callTool('orchestrator', 'greet_person', { name: 'Ada' })).toMatchObject({
+    expect(await pith.kernel.agents.callTool('orchestrator', 'my_tool_one_greet', { name: 'Ada' })).toMatchObject({
       ok: true,
       output: { text: 'Hello, Ada!' },
     });
@@ -47,6 +47,24 @@ describe('new from templates', () => {
       process.chdir(from);
     }
   });
+
+  it('use.md 16: what ships is not replaced without a word, and two new extensions have tools of two names', async () => {
+    for (const id of ['one', 'two']) await pith.command(`extensions new ${id}`);
+    await pith.restart();
+    for (const name of ['one_greet', 'two_greet'])
+      expect(await pith.kernel.agents.callTool('orchestrator', name, { name: 'Ada' })).toMatchObject({ ok: true });
+    for (const [what, id] of [
+      ['extensions', 'kv'],
+      ['agents', 'orchestrator'],
+    ] as const) {
+      await expect(pith.command(`${what} new ${id}`)).rejects.toMatchObject({
+        code: 'usage',
+        message: `nothing was made: '${id}' ships with Pith, and yours would replace it`,
+        cure: 'choose another id, or add --replace',
+      });
+      expect((await pith.command(`${what} new ${id} --replace`)).code).toBe(0);
+    }
+  }, 60_000);
 
   it('K72 without a former version rollback says so', async () => {
     await pith.write('extensions/only_one/manifest.yaml', 'id: only_one\n');

@@ -30,7 +30,7 @@ describe('the tools of the builder', () => {
     expect(await made.read('.staging/extensions/my_dice/main.ts')).toContain('class MyDice');
     expect(await made.call('check_extension', { id: 'my_dice' })).toMatchObject({
       ok: true,
-      output: { ok: true, tools: [{ name: 'greet_person' }] },
+      output: { ok: true, tools: [{ name: 'my_dice_greet' }] },
     });
   }, 60_000);
 
@@ -63,9 +63,8 @@ describe('the tools of the builder', () => {
     const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
     expect(question).toMatchObject({
       once: true,
-      text: expect.stringMatching(
-        /isolation: process\nsecrets: none\nnetwork: false[\s\S]*uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/,
-      ),
+      summary: 'activate the new extension city_time',
+      text: expect.stringMatching(/uses_tools will name it: traveller[\s\S]*\+\+\+ b\/main\.ts[\s\S]*\+export default class CityTime/),
     });
     await made.stage('city_time', { 'main.ts': toolSource("return 'other';") });
     expect(await asks({ id: 'city_time', digest })).toMatchObject({

@@ -18,7 +18,7 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     expect(turn.results.map((result) => result.ok)).toEqual([true, true]);
     expect(turn.text).toContain('code-review › Best practices');
     expect(turn.text).toContain('code-review');
-    expect(turn.text).toMatch(/PITH_MODEL/);
+    expect(turn.text).toMatch(/type \/setup in a chat, or run: pith setup$/u);
   });
 
   it('answers a follow-up in the same thread, although the skill is not sent twice', async () => {
@@ -35,10 +35,10 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     kernel = await kernelOf({ wire, files: { 'skills/sourdough/SKILL.md': skill } });
     expect((await kernel.run('how long should sourdough dough rest?')).text).toContain('Let the dough rest for twelve hours.');
     const turn = await kernel.run('zebra xylophone quantum', { threadId: 'other' });
-    expect(turn.text).toContain('No skill fits');
+    expect(turn.text).toContain('Nothing fits');
     expect(turn.text).toContain('`code-review`');
     for (const [at, small] of ['thanks, that was great', 'what time is it in Tokyo', 'lovely weather today'].entries())
-      expect((await kernel.run(small, { threadId: `small-${at}` })).text, small).toContain('No skill fits');
+      expect((await kernel.run(small, { threadId: `small-${at}` })).text, small).toContain('Nothing fits');
   });
 });
 

@@ -7,6 +7,10 @@ import { until } from '../../waiting.ts';
 import { projectWith } from './project.ts';
 
 const { available } = await probeSandboxing();
+/** What is enforced on this machine, and the kind of the key. */
+const SANDBOXED = available ? 'sandboxed: no network, writes the project only' : expect.stringMatching(/^not sandboxed: /u);
+const NETWORK = available ? expect.stringContaining('all that this machine can reach by network') : expect.any(String);
+const KIND = available ? 'command' : 'unsandboxed';
 const out = (result: unknown) => (result as { readonly output: string }).output;
 
 describe('U12 what always covers of a command', () => {
@@ -52,11 +56,11 @@ describe('U3 shell', () => {
     expect(question).toMatchObject({
       summary: 'run `npm test`',
       text: 'In the folder src.\nIt runs the code of this project.',
-      enforced: available ? 'sandboxed: no network, writes the project only' : expect.stringMatching(/^not sandboxed: /u),
-      always: { key: `${available ? 'command' : 'unsandboxed'}:npm test`, covers: 'commands that begin with `npm test`' },
+      enforced: SANDBOXED,
+      always: { key: `${KIND}:npm test`, covers: 'commands that begin with `npm test`' },
     });
     expect(await project.question('shell', { command: 'npm ci', access: ['network'] })).toMatchObject({
-      ...(available ? { enforced: expect.stringContaining('all that this machine can reach by network') } : {}),
+      enforced: NETWORK,
       always: { key: expect.stringMatching(/:npm ci \+network$/u), covers: 'commands that begin with `npm ci` with network' },
     });
     expect(await project.question('shell', { command: 'npm test; id' })).toMatchObject({ once: true });
@@ -113,6 +117,11 @@ describe('U3 shell', () => {
       error: { message: expect.stringContaining('there are bg-1') },
     });
     await project.call('shell', { command: 'sleep 601; touch late', background: true });
+    expect((await project.test.command('tasks list')).text).toMatch(
+      /bg-1 +ended \(it was stopped\)[^]*bg-2 +running +command .*sleep 601; touch late/u,
+    );
+    expect((await project.test.command('tasks show bg-1')).text).toContain('up');
+    expect((await project.test.command('tasks cancel bg-2')).text).toBe('bg-2 is ended.');
   });
 });
 

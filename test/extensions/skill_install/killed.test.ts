@@ -114,7 +114,7 @@ describe('a command that is killed (S83)', () => {
     const [kept] = readdirSync(path.join(skills, '.kept'));
     expect(kept).toMatch(/^letters-/);
     expect(bodyOf(path.join(skills, '.kept', kept!, 'SKILL.md'))).toBe('Old.\n');
-    expect((await box.run('list', '', { all: true })).text).toContain('holds earlier versions of skills');
+    expect((await box.run('list', '', { all: true })).text).toContain('contains earlier versions of skills');
   });
 
   it('S83 the lock file goes back too, and a copy that a person made of the new one stays', async () => {

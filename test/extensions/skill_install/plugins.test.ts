@@ -249,7 +249,7 @@ describe('plugins and marketplaces (S83)', () => {
     expect(text).toContain(
       "pith: plugin empty was not installed: its plugin 'empty' has no skill, command or agent; ask its author to fix it",
     );
-    expect((await box.run('install', from, { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' holds no skill/);
+    expect((await box.run('install', from, { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' has no skill/);
     expect((await box.run('install', from, { plugin: ['absolute'] })).error).toMatch(
       /^plugin_invalid: .*its path "\/etc\/passwd" leads out/,
     );

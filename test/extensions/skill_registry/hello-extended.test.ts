@@ -15,6 +15,23 @@ it('S2 S15 hello-extended is off by default, and says how to switch it on', asyn
   expect(requests[0]?.tools.map(({ name }) => name)).not.toContain('greet');
 });
 
+it('use.md 19: named alone under skills.allowed it takes all others away, which is said with what to write', async () => {
+  const files = (settings: string) => ({ 'agents/main/manifest.yaml': AGENT, 'pith.yaml': `${SETTINGS}skills: { ${settings} }\n` });
+  const said = async (settings: string) => {
+    await using pith = await testKernel({ model: scriptedModel([]), files: files(settings) });
+    return (await pith.kernel.problems()).filter(({ code }) => code === 'skills_only_allowed');
+  };
+  expect(await said('allowed: [hello-extended]')).toMatchObject([
+    {
+      severity: 'warning',
+      message: expect.stringMatching(/^skills\.allowed offers only "hello-extended" and disables \d+ other skills$/u),
+      cure: 'to offer it beside them, write instead: skills: { allowed: ["*", "hello-extended"] }',
+    },
+  ]);
+  for (const settings of ['allowed: ["*", hello-extended]', 'allowed: [debugging]', 'enable: [hello-extended]'])
+    expect(await said(settings)).toEqual([]);
+});
+
 it('S63 S70 switched on, a message brings its text and its tools', async () => {
   const model = scriptedModel([
     { calls: [{ name: 'greet', input: { name: 'Ada', language: 'french' } }] },

@@ -36,7 +36,7 @@ describe('tasks whose tools need approval', () => {
     await using kernel = await taskKernel(pilot, { files: LAUNCHER });
     const { task_id } = await kernel.tool('submit_task', { goal: 'fly' }, 'pilot');
     const id = String(task_id);
-    expect(await kernel.until(id, 'human_review')).toMatchObject({ note: expect.stringContaining('pith approvals list') });
+    expect(await kernel.until(id, 'human_review')).toMatchObject({ note: expect.stringContaining('pith approvals') });
     const [question] = await kernel.test.kernel.approvals.list();
     expect(question).toMatchObject({ tool: 'launcher/launch', rootThreadId: `tasks/${id}` });
     await kernel.test.kernel.approvals.answer(question!.id, { answer: 'once', by: 'local' });

@@ -183,6 +183,17 @@ describe('questions', () => {
     expect(await editor.choose('Allow? ', 'yn', signal)).toBeNull();
   });
 
+  it('U10 who types the whole word has answered with its first letter: the rest is no message', async () => {
+    const { editor, type } = typist({ isAnswer: (word) => word === 'yes' });
+    const asked = editor.choose('Allow? ', 'yn', signal);
+    await type('yes\r');
+    expect(await asked).toBe('y');
+    const next = editor.next('› ');
+    await type('es\r');
+    expect(await next).toBe('es');
+    editor.close();
+  });
+
   it('U20 a question waits for the message that is being typed, so that no letter of it is an answer', async () => {
     const { editor, type, screen } = typist();
     void editor.next('› ');

@@ -4,9 +4,11 @@ import { PithError, Places, type Command, type CommandContext, type CommandIO } 
 import { didYouMean } from '@pith/plain-text';
 import { activeFolder, requireId, type Kind } from '../places.ts';
 import { writeSources, type Source } from '../sources.ts';
-import { agentTemplate, extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
+import { agentTemplate, extensionTemplate, greetTool, KINDS, type ExtensionKind } from '../templates.ts';
 
 const ID = (description: string) => [{ name: 'id', description, required: true }];
+
+const REPLACE = { name: 'replace', type: 'boolean', description: 'Also where that replaces one that ships with Pith' } as const;
 
 type Kernel = Pick<CommandContext, 'use'>;
 type Sandboxes = Pick<Places, 'sandbox' | 'shippedSandbox'>;
@@ -17,15 +19,16 @@ export function newExtension(context: Kernel): Command {
     needsTrust: true,
     description: 'Make an extension from a template',
     arguments: ID('Its id, in snake_case'),
-    options: [{ name: 'kind', short: 'k', type: 'string', description: `What it gives: ${KINDS.join(', ')}`, default: 'tool' }],
+    options: [REPLACE, { name: 'kind', short: 'k', type: 'string', description: `What it gives: ${KINDS.join(', ')}`, default: 'tool' }],
     async run({ arguments: given, options }, io) {
       const kind = kindOf(String(options['kind']));
       const id = String(given['id']);
       const places = context.use(Places);
-      await make(places, io, { kind: 'extensions', id, template: (checked) => extensionTemplate(places.shippedSandbox, kind, checked) }, [
+      const template = (checked: string) => extensionTemplate(places.shippedSandbox, kind, checked);
+      await make(places, io, { kind: 'extensions', id, replaces: options['replace'] === true, template }, [
         [`pith extensions validate ${id}`, 'check it: manifest, types, imports, loading, a call of each tool'],
         ...(kind === 'tool'
-          ? ([[`pith tools call greet_person --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
+          ? ([[`pith tools call ${greetTool(id)} --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
           : []),
         ['pith chat', 'a chat that runs has it within seconds; saving a file reloads it'],
       ]);
@@ -39,10 +42,12 @@ export function newAgent(context: Kernel): Command {
     needsTrust: true,
     description: 'Make an agent from a template',
     arguments: ID('Its id, in snake_case'),
-    async run({ arguments: given }, io) {
+    options: [REPLACE],
+    async run({ arguments: given, options }, io) {
       const id = String(given['id']);
       const places = context.use(Places);
-      await make(places, io, { kind: 'agents', id, template: (checked) => agentTemplate(places.shippedSandbox, checked) }, [
+      const template = (checked: string) => agentTemplate(places.shippedSandbox, checked);
+      await make(places, io, { kind: 'agents', id, replaces: options['replace'] === true, template }, [
         [`pith agents prompt ${id}`, 'see what a model would be sent'],
         [`pith chat -a ${id}`, 'talk to it'],
       ]);
@@ -55,6 +60,8 @@ type Step = readonly [command: string, why: string];
 interface Made {
   readonly kind: Kind | 'agents';
   readonly id: string;
+  /** It may take the place of one that ships. */
+  readonly replaces: boolean;
   template(id: string): Promise<readonly Source[]>;
 }
 
@@ -64,6 +71,10 @@ async function make(places: Sandboxes, io: CommandIO, made: Made, steps: readonl
   requireOwn(places, io);
   const folder = activeFolder(places.sandbox, kind, id);
   if (existsSync(folder)) throw new PithError('usage', `nothing was made: ${folder} exists already`, { cure: 'choose another id' });
+  if (!made.replaces && places.sandbox !== places.shippedSandbox && existsSync(activeFolder(places.shippedSandbox, kind, id)))
+    throw new PithError('usage', `nothing was made: '${id}' ships with Pith, and yours would replace it`, {
+      cure: 'choose another id, or add --replace',
+    });
   const sources = await made.template(id);
   await writeSources(folder, sources);
   io.json({ ok: true, id, folder, files: sources.map(({ path }) => path) });

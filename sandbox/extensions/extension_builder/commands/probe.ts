@@ -9,6 +9,7 @@ import { tryExtension } from '../trial/trial.ts';
 export function probeCommand(builder: Builder): Command {
   return {
     path: 'extensions probe',
+    hidden: true,
     needsTrust: true,
     description: 'Test-load an extension in isolation',
     arguments: [{ name: 'dir', description: 'Its folder, in the sandbox or elsewhere', required: true }],

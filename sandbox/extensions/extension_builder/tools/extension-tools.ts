@@ -7,7 +7,7 @@ import { readSources, type Source } from '../sources.ts';
 import { extensionTemplate, KINDS, type ExtensionKind } from '../templates.ts';
 import { Place } from '../versions/place.ts';
 import { WATCH_MS } from '../versions/watch.ts';
-import { activationSummary, answered, subjectOf, summaryText } from '../activation-summary.ts';
+import { activationSummary, answered, enforcedText, subjectOf, summaryText } from '../activation-summary.ts';
 import { guarded, questionOf, unlessAgreed, type Agreed } from './guarded.ts';
 
 const id = z.string().min(1).describe('The extension, in snake_case, such as city_time.');
@@ -135,10 +135,14 @@ function activate(builder: Builder): Tool {
         const { sources, why } = await staging.passed('extensions', input.id, input.digest);
         if (why !== null) return { why };
         const before = await new Place(activeFolder(sandbox, 'extensions', input.id)).sources();
-        const text = summaryText(activationSummary(before, sources), input.give_to);
-        const held = await builder.unconfined().catch(messageOf);
+        const summary = activationSummary(before, sources);
+        const missing = await builder.unconfined().catch(messageOf);
+        const text = summaryText(summary, input.give_to, missing === null);
         return {
-          text: held === null ? text : `It will run not sandboxed on this system, as you, with your files and network: ${held}\n${text}`,
+          summary: `${before === null ? 'activate the new extension' : 'replace the extension'} ${input.id}`,
+          text:
+            missing === null ? text : `It will run not sandboxed on this system, as you, with your files and network: ${missing}\n${text}`,
+          enforced: enforcedText(summary, missing === null),
           subject: subjectOf(before, sources, input.give_to),
         };
       }),
@@ -202,6 +206,12 @@ function rollBack(builder: Builder): Tool {
 async function rollbackOf(builder: Builder, extension: string, version: number): Promise<Agreed> {
   const active = await new Place(activeFolder(builder.sandbox, 'extensions', extension)).sources();
   const wanted = await builder.versions.read(extension, version);
-  const text = `back to version ${version}\n${summaryText(activationSummary(active, wanted), [])}`;
-  return { text, subject: subjectOf(active, wanted, version) };
+  const summary = activationSummary(active, wanted);
+  const isConfined = (await builder.unconfined().catch(messageOf)) === null;
+  return {
+    summary: `go back to version ${version} of the extension ${extension}`,
+    text: summaryText(summary, [], isConfined),
+    enforced: enforcedText(summary, isConfined),
+    subject: subjectOf(active, wanted, version),
+  };
 }

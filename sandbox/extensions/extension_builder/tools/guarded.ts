@@ -12,7 +12,11 @@ export async function guarded(run: () => Promise<ToolResult>): Promise<ToolResul
 
 /** What a person agrees to before files become active: what they read, and what names exactly those files. */
 export interface Agreed {
+  /** In one line. */
+  readonly summary: string;
   readonly text: string;
+  /** What the code is held to once it is active; absent: it is no code. */
+  readonly enforced?: string;
   readonly subject: string;
 }
 

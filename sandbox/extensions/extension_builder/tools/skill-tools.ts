@@ -70,7 +70,9 @@ function activate({ staging, sandbox }: Builder): Tool {
     needsApproval: (input) =>
       questionOf(async () => {
         const { sources, why } = await passed(input.id, input.digest);
-        return why === null ? { text: diffOf([], sources), subject: subjectOf(null, sources, null) } : { why };
+        return why === null
+          ? { summary: `offer the new skill ${input.id}`, text: diffOf([], sources), subject: subjectOf(null, sources, null) }
+          : { why };
       }),
     execute: (input, { approved }) =>
       guarded(async () => {

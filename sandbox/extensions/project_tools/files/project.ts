@@ -22,10 +22,9 @@ export interface Project {
 }
 
 /** null: there is no project that may be used. */
-export function openProject(places: Pick<Places, 'sandbox' | 'untrustedSandbox' | 'home'>, data: () => string): Project | null {
-  const root = rootOf(places);
-  if (root === null) return null;
-  const jail = new Jail(root);
+export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>, data: () => string): Project | null {
+  if (places.project === null) return null;
+  const jail = new Jail(places.project);
   const sandbox = realOf(places.sandbox);
   const below = (names: readonly string[], folder: string): boolean => {
     const at = path.join(jail.root, ...names);
@@ -71,10 +70,6 @@ export function openProject(places: Pick<Places, 'sandbox' | 'untrustedSandbox' 
 
 /** Folders of other tools that hold skills. */
 export const SKILL_SOURCES: readonly string[] = ['.agent', '.agents', '.claude', '.codex', '.cursor', '.kodelet'];
-
-function rootOf({ sandbox, untrustedSandbox }: Pick<Places, 'sandbox' | 'untrustedSandbox'>): string | null {
-  return untrustedSandbox === null ? path.dirname(sandbox) : null;
-}
 
 function realOf(folder: string): string {
   try {

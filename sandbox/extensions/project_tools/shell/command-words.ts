@@ -12,30 +12,12 @@ export function plainWords(command: string): readonly string[] | null {
 }
 
 /** Programs whose first argument says what they do. */
-const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set([
-  ...[
-    'npm',
-    'pnpm',
-    'yarn',
-    'bun',
-    'deno',
-    'npx',
-    'pnpx',
-    'bunx',
-    'git',
-    'gh',
-    'cargo',
-    'go',
-    'make',
-    'just',
-    'task',
-    'pip',
-    'pip3',
-    'uv',
-    'poetry',
-  ],
-  ...['docker', 'kubectl', 'gradle', './gradlew', 'mvn', 'dotnet', 'bundle', 'rake', 'mix', 'composer', 'swift', 'terraform'],
-]);
+const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set(
+  (
+    'npm pnpm yarn bun deno npx pnpx bunx git gh cargo go make just task pip pip3 uv poetry ' +
+    'docker kubectl gradle ./gradlew mvn dotnet bundle rake mix composer swift terraform'
+  ).split(' '),
+);
 /** Words after which the next one says what is done. */
 const RUNNERS: ReadonlySet<string> = new Set(['run', 'exec', 'x', 'dlx', 'compose']);
 

@@ -12,7 +12,7 @@ import type { RegistryConfig } from '../scan/sources.ts';
 export function registryOptions(context: CommandContext): RegistryOptions {
   const { dataDirectory, clock, logger } = context;
   // What ships is not beside this extension, which may stand in the user's sandbox.
-  const { sandbox, untrustedSandbox, projectFiles, shippedSandbox: shipped, home } = context.use(Places);
+  const { sandbox, project, untrustedSandbox, projectFiles, shippedSandbox: shipped, home } = context.use(Places);
   return {
     sandbox,
     untrustedSandbox,
@@ -22,7 +22,7 @@ export function registryOptions(context: CommandContext): RegistryOptions {
     clock,
     logger,
     config: context.config as RegistryConfig, // checked by who starts it
-    project: path.dirname(sandbox),
+    project: project ?? path.dirname(sandbox),
     bundled: shipped === sandbox ? null : path.join(shipped, 'skills'),
     carried: carriedSkills(path.join(shipped, 'extensions')),
   };

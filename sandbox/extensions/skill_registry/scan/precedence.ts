@@ -37,7 +37,8 @@ export function filtersOf(
   { enabled, allowed = [], disabled = [], enable = [] }: RegistryConfig,
   candidates: Iterable<readonly Candidate[]>,
 ): Filters {
-  const skills = allowed.length + disabled.length + enable.length === 0 ? [] : [...candidates].flat().map(namedOf);
+  const named = allowed.length + disabled.length + enable.length === 0 ? [] : [...candidates].flat();
+  const skills = named.map(namedOf);
   const { has, unknown } = keptBack(disabled, skills);
   const warning = (setting: string, entry: string, meant: readonly string[] = []): Diagnostic => ({
     severity: 'warning',
@@ -55,8 +56,27 @@ export function filtersOf(
       ...unknownIn(allowed, skills).map((entry) => warning('allowed', entry)),
       ...unknownIn(enable, skills).map((entry) => warning('enable', entry)),
       ...[...unknown].map(([entry, meant]) => warning('disabled', entry, meant)),
+      ...onlyOffered(allowed, named),
     ],
   };
+}
+
+/** A list of nothing but skills that are off by default was probably meant to add them: it takes all others away. */
+function onlyOffered(allowed: readonly string[], candidates: readonly Candidate[]): readonly Diagnostic[] {
+  if (allowed.length === 0 || allowed.includes('*')) return [];
+  const isListed = matcher(allowed);
+  const listed = candidates.filter((each) => isListed(namedOf(each)));
+  const others = new Set(candidates.filter((each) => !isListed(namedOf(each))).map(({ found }) => found.id));
+  if (listed.length === 0 || others.size === 0 || !listed.every(({ fields }) => offByItself(fields) !== null)) return [];
+  const ids = allowed.map((entry) => JSON.stringify(entry)).join(', ');
+  return [
+    {
+      severity: 'warning',
+      code: 'skills_only_allowed',
+      message: `skills.allowed offers only ${ids} and disables ${others.size} other ${others.size === 1 ? 'skill' : 'skills'}`,
+      cure: `to offer it beside them, write instead: skills: { allowed: ["*", ${ids}] }`,
+    },
+  ];
 }
 
 function namedOf({ source, found, fields }: Candidate): Named {

@@ -98,6 +98,14 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
       const written = replacement.map((each, place) => ({ ...each, turnId: '', seq: throughSeq - replacement.length + 1 + place }));
       messages.set(threadId, [...written, ...left]);
     },
+    rename: (threadId, title) => void touch(threadId, { title }),
+    remove(threadId) {
+      found(threads.get(threadId), threadId);
+      const isBelow = (id: string) => id === threadId || id.startsWith(`${threadId}/`);
+      const ended = [...turns.values()].filter((turn) => isBelow(turn.threadId)).map(({ id }) => id);
+      for (const id of ended) for (const each of [turns, calls, delegated]) each.delete(id);
+      for (const each of [threads, messages]) for (const id of [...each.keys()].filter(isBelow)) each.delete(id);
+    },
   };
 
   function writer(fence: Fence): ThreadWriter {
@@ -136,9 +144,13 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
 export const noApprovals: ApprovalStore = {
   list: async () => [],
   get: async () => null,
-  answersFor: async () => ({ always: [], asked: [] }),
+  answersFor: async () => ({ inProject: false, always: [], asked: [] }),
+  offered: () => ['once', 'no'],
+  permissions: async () => [],
+  takeBack: async () => false,
   askedFor: async () => [],
   ask: () => Promise.reject(new Error('nobody can be asked')),
   reject: async () => undefined,
+  forget: async () => undefined,
   answer: () => Promise.reject(new Error('nothing is asked')),
 };

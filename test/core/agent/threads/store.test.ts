@@ -187,6 +187,28 @@ describe.each(KINDS)('Threads %s', (_, kind) => {
     expect((await threads.unfinished('t'))?.calls).toEqual([]);
   });
 
+  it('U30 renames a thread, and deletes it with the threads that it called, and no other', async () => {
+    const { threads, writer, begin } = await setup(kind);
+    for (const [thread, turn] of [
+      ['t', 'turn-1'],
+      ['t/turn-1-0', 'turn-2'],
+      ['t0', 'turn-3'],
+      ['t-2', 'turn-4'],
+    ] as const)
+      await begin(thread, turn, thread);
+    await writer.recordStep('turn-1', stepOf(0, 'x', [callOf('turn-1', 0, 0)]));
+    await writer.rename('t', 'another');
+    expect((await threads.load('t'))?.thread.title).toBe('another');
+    await writer.remove('t');
+    expect((await threads.list(10)).map(({ id }) => id).sort()).toEqual(['t-2', 't0']);
+    expect([await threads.load('t'), await threads.unfinished('t'), await threads.last('t')]).toEqual([null, null, null]);
+    await begin('t', 'turn-1', 'begun again');
+    expect((await threads.load('t'))?.messages).toHaveLength(1);
+    expect((await threads.unfinished('t'))?.calls).toEqual([]);
+    for (const change of [writer.rename('nope', 'x'), writer.remove('nope')])
+      await expect(change).rejects.toMatchObject({ code: 'thread_unknown' });
+  });
+
   it('ends a turn with its last step, and charges those that called it, in one commit', async () => {
     const { threads, writer, begin, fence } = await setup(kind);
     await begin('parent', 'turn-1', 'one');

@@ -1,0 +1,62 @@
+import path from 'node:path';
+import { printable } from '@pith/plain-text';
+import { stateFolder } from '@pith/safe-files';
+
+/** The `.env` of a project that a person trusts: values of secrets, and nothing else. */
+export interface EnvironmentFile {
+  /** null when it is not there, empty, or the address of a server: where a secret goes is never read from a project. */
+  get(name: string): string | null;
+}
+
+const MOST_BYTES = 64 * 1024;
+
+/** Read again when it has changed. A link, a special file, somebody else's or a longer one is as good as none. */
+export function openEnvironmentFile(file: string): EnvironmentFile {
+  const folder = stateFolder(path.dirname(file));
+  const name = path.basename(file);
+  let known: { readonly stamp: string; readonly values: ReadonlyMap<string, string> } = { stamp: '', values: new Map() };
+  const values = (): ReadonlyMap<string, string> => {
+    try {
+      const stamp = folder.stamp(name);
+      if (stamp !== known.stamp) known = { stamp, values: parse(folder.read(name, MOST_BYTES)) };
+      return known.values;
+    } catch {
+      return new Map(); // it cannot be read safely, so nothing is read from it
+    }
+  };
+  return {
+    get(asked) {
+      const value = values().get(asked) ?? '';
+      return value === '' || isAddress(asked, value) ? null : value;
+    },
+  };
+}
+
+const NAME = /^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)$/u;
+
+/** One `NAME=value` a line, the value as it is or in quotes. Nothing is put in for `$NAME`, and a line of another kind says nothing. */
+function parse(bytes: Uint8Array | null): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const text = new TextDecoder().decode(bytes ?? new Uint8Array()); // without a mark of its byte order
+  for (const line of text.split(/\r\n|\n|\r/u)) {
+    const [, name, given = ''] = NAME.exec(line.trim()) ?? [];
+    if (name === undefined) continue;
+    const value = valueOf(given);
+    if (value !== null && printable(value) === value) found.set(name, value); // what nobody sees is no key
+  }
+  return found;
+}
+
+/** null: a quote that is not closed on its line. */
+function valueOf(given: string): string | null {
+  const quote = given[0];
+  if (quote !== '"' && quote !== "'" && quote !== '`') return given.replace(/(?:^|[ \t]+)#.*$/u, '').trim();
+  const end = given.indexOf(quote, 1);
+  if (end < 0 || !/^[ \t]*(?:#.*)?$/u.test(given.slice(end + 1))) return null;
+  const inside = given.slice(1, end);
+  return quote === '"' ? inside.replaceAll(/\\([nt])/gu, (_, letter: string) => (letter === 'n' ? '\n' : '\t')) : inside;
+}
+
+function isAddress(name: string, value: string): boolean {
+  return /_(?:URL|URI|BASE|ENDPOINT|HOST|HOSTNAME|ORIGIN|ADDRESS|PROXY)$/iu.test(name) || /^[a-z][a-z0-9+.-]*:\/\//iu.test(value);
+}

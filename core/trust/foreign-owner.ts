@@ -1,0 +1,29 @@
+import { statSync } from 'node:fs';
+import { codeOf } from '../contract/index.ts';
+
+/**
+ * Why one of these folders may be somebody else's work: it belongs to another user than this one and root, or everybody can write it.
+ * null: nothing speaks against them, or the system has no such owners.
+ */
+export function foreignOwner(folders: readonly string[], user: number | undefined = process.getuid?.()): string | null {
+  if (user === undefined) return null;
+  for (const folder of folders) {
+    const why = whyForeign(folder, user);
+    if (why !== null) return why;
+  }
+  return null;
+}
+
+const EVERYBODY_WRITES = 0o002;
+const STICKY = 0o1000;
+
+export function whyForeign(folder: string, user: number): string | null {
+  try {
+    const { uid, mode } = statSync(folder);
+    if (uid !== user && uid !== 0) return `${folder} belongs to another user (${uid})`;
+    if ((mode & EVERYBODY_WRITES) !== 0 && (mode & STICKY) === 0) return `everybody can write ${folder}`;
+    return null;
+  } catch (error) {
+    return codeOf(error, '') === 'ENOENT' ? null : `${folder} cannot be looked at`;
+  }
+}

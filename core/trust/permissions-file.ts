@@ -1,0 +1,83 @@
+import { isPlainMap } from '@pith/plain-data';
+import { openRecordFile } from './record-file.ts';
+import { pithFolder } from './trust-file.ts';
+
+/** What a person allowed always in a project. */
+interface Permission {
+  /** `extension/tool`. */
+  readonly tool: string;
+  /** What names the calls. */
+  readonly always: string;
+  /** Digest of the extension's sources. */
+  readonly source: string | null;
+  /** The calls, in words. */
+  readonly covers: string;
+  readonly at: number;
+}
+
+/** What a person allowed always in one project. */
+interface PermissionsFile {
+  /** Oldest first; none while the file cannot be read. */
+  list(): readonly Permission[];
+  /** Durable when it returns. Throws `trust_failed`. */
+  add(permission: Permission): void;
+  /** False: there is none like it. Throws `trust_failed`. */
+  remove(permission: Permission): boolean;
+  /** All of them. Throws `trust_failed`. */
+  clear(): void;
+}
+
+const VERSION = 1;
+/** What is beyond is not added: nobody reads so long a list. */
+const MOST = 1000;
+
+type Projects = Readonly<Record<string, readonly Permission[]>>;
+
+/** `~/.pith/permissions.json`, outside of every project: nothing in a project gives permissions. `project`: its real path. */
+export function openPermissionsFile(home: string, project: string): PermissionsFile {
+  const file = openRecordFile<{ readonly version: number; readonly projects: Projects }>(pithFolder(home), {
+    name: 'permissions.json',
+    nothing: { version: VERSION, projects: {} },
+    parse,
+  });
+  const list = (projects: Projects = file.read().projects) => (Object.hasOwn(projects, project) ? (projects[project] ?? []) : []);
+  const write = (change: (former: readonly Permission[]) => readonly Permission[]): void =>
+    file.change(({ projects }) => {
+      const { [project]: _, ...others } = projects;
+      const left = change(list(projects));
+      return { version: VERSION, projects: left.length === 0 ? others : { ...others, [project]: left } };
+    });
+  return {
+    list: () => list(),
+    add: (permission) => write((former) => [...former.filter((each) => !isSame(each, permission)), permission].slice(-MOST)),
+    clear() {
+      if (list().length > 0) write(() => []);
+    },
+    remove(permission) {
+      const isThere = list().some((each) => isSame(each, permission));
+      if (isThere) write((former) => former.filter((each) => !isSame(each, permission)));
+      return isThere;
+    },
+  };
+}
+
+function isSame(one: Permission, other: Permission): boolean {
+  return one.tool === other.tool && one.always === other.always && one.source === other.source;
+}
+
+function parse(read: unknown): { readonly version: number; readonly projects: Projects } {
+  if (!isPlainMap(read)) throw new Error('it is not a map');
+  const { version, projects } = read;
+  if (version !== VERSION) throw new Error(`its format is version ${JSON.stringify(version)}, and this Pith reads version ${VERSION}`);
+  if (!isPlainMap(projects)) throw new Error("'projects' is not a map");
+  const entries = Object.entries(projects).map(([project, list]) => [project, Array.isArray(list) ? list.flatMap(permissionOf) : []]);
+  return { version: VERSION, projects: Object.fromEntries(entries) as Projects };
+}
+
+/** What is no permission gives none. */
+function permissionOf(value: unknown): readonly Permission[] {
+  if (!isPlainMap(value)) return [];
+  const { tool, always, source, covers, at } = value;
+  const isWhole = typeof tool === 'string' && typeof always === 'string' && typeof covers === 'string' && typeof at === 'number';
+  return isWhole && (source === null || typeof source === 'string') ? [{ tool, always, source, covers, at }] : [];
+}

@@ -1,0 +1,72 @@
+import { messageOf, PithError } from '../contract/index.ts';
+import path from 'node:path';
+import type { StateFolder } from '@pith/safe-files';
+import { alone } from './alone.ts';
+
+/** A JSON file of what a person decided, which only its owner may read. */
+export interface RecordFile<T> {
+  /** Absolute; null where there is no home folder. */
+  readonly file: string | null;
+  /** As it is now; `nothing` while it cannot be read. */
+  read(): T;
+  /** Why it cannot be read; null when it can, or is not there. */
+  problem(): string | null;
+  /** Durable when it returns, and alone. Throws `trust_failed` where it cannot be read or written: what stands in it is not lost. */
+  change(change: (record: T) => T): void;
+}
+
+const MOST_BYTES = 4 * 1024 * 1024;
+
+interface RecordFileOptions<T> {
+  readonly name: string;
+  /** What stands in a file that is not there, or cannot be read. */
+  readonly nothing: T;
+  /** Throws where it is damaged. */
+  parse(value: unknown): T;
+}
+
+/** `folder` null: nothing can be recorded. */
+export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, parse }: RecordFileOptions<T>): RecordFile<T> {
+  if (folder === null) return { file: null, read: () => nothing, problem: () => null, change: refuse };
+  const file = path.join(folder.path, name);
+  let known: { readonly stamp: string; readonly record: T; readonly problem: string | null } | null = null;
+  const look = () => {
+    try {
+      const stamp = folder.stamp(name);
+      if (known?.stamp !== stamp) {
+        const bytes = folder.read(name, MOST_BYTES);
+        known = { stamp, record: bytes === null ? nothing : parse(JSON.parse(bytes.toString('utf8'))), problem: null };
+      }
+      return known;
+    } catch (error) {
+      return { stamp: '', record: nothing, problem: `${file} cannot be read: ${messageOf(error)}` };
+    }
+  };
+  return {
+    file,
+    read: () => look().record,
+    problem: () => look().problem,
+    change(change) {
+      try {
+        folder.make();
+        alone(`${file}.lock`, () => {
+          const { record, problem } = look();
+          if (problem !== null) throw new Error(problem);
+          folder.writeNow(name, `${JSON.stringify(change(record), null, 2)}\n`);
+        });
+      } catch (error) {
+        const { cure: said, where = file } = error instanceof PithError ? error : ({} as Partial<PithError>);
+        const cure =
+          said ?? (look().problem === null ? `make ${folder.path} writable` : 'make the file readable or correct it, or move it away');
+        throw new PithError('trust_failed', `nothing was recorded: ${messageOf(error)}`, { where, cure, cause: error });
+      }
+      known = null;
+    },
+  };
+}
+
+function refuse(): never {
+  throw new PithError('trust_failed', 'nothing was recorded: there is no home folder', {
+    cure: 'set HOME, or use --trust for one process',
+  });
+}

@@ -1,0 +1,127 @@
+import { PithError, type Command, type CommandIO, type TurnEvent } from 'pith';
+import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { printableLine } from '@pith/plain-text';
+import type { Conversation, Sent } from './conversation.ts';
+import { fields, list, query, text } from './query.ts';
+
+/** One `--allow`: the tool, and which of its calls. */
+interface AllowRule {
+  /** The tool's name, or `extension/tool`. */
+  readonly tool: string;
+  readonly calls: string;
+}
+
+/** What of an open question an allow list looks at. */
+interface AskedQuestion {
+  readonly id: string;
+  /** `extension/tool`. */
+  readonly tool: string;
+  readonly summary: string;
+  /** How the tool names what an `always` would cover: `command:npm test`; undefined: it is never allowed in advance. */
+  readonly key: string | undefined;
+  /** The tool came with Pith. */
+  readonly ships: boolean;
+}
+
+/** Reads `--allow` and `--yes`. Throws `usage`. */
+export function readAllowList({ options }: { readonly options: Readonly<Record<string, unknown>> }): readonly AllowRule[] {
+  const said = [options['allow'] ?? []].flat().map(String);
+  if (options['yes'] === true && said.length === 0)
+    throw new PithError('usage', '--yes alone allows nothing: say what may run', { cure: 'add, for example: --allow "shell:npm test"' });
+  return said.map((rule) => {
+    const [, tool = '', calls = ''] = /^([^\s:]+):(.+)$/su.exec(rule.trim()) ?? [];
+    if (tool !== '' && calls.trim() !== '') return { tool, calls: calls.trim() };
+    throw new PithError('usage', `wrong use of --allow: '${printableLine(rule, 80)}' names no tool and what it may do`, {
+      cure: 'write: --allow "shell:npm test" or --allow "edit_file:src/"',
+    });
+  });
+}
+
+/** Whether a rule names this call, in the tool's own words for it. The bare name of a tool is that of one that came with Pith. */
+export function isAllowed(rules: readonly AllowRule[], { tool, key, ships }: AskedQuestion): boolean {
+  if (key === undefined) return false;
+  const { kind, rest } = partsOf(key);
+  const names = ships ? [tool, nameOf(tool)] : [tool];
+  return rules.some((rule) => names.includes(rule.tool) && (rule.calls === rest || (FOLDERS.has(kind) && isBelow(rest, rule.calls))));
+}
+
+/** The `--allow` that would allow this call and no more than its `always`; null: nothing does. */
+export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
+  return key === undefined ? null : `${ships ? nameOf(tool) : tool}:${partsOf(key).rest}`;
+}
+
+/** Kinds of keys that name a place, which a folder above it names too. */
+const FOLDERS: ReadonlySet<string> = new Set(['write', 'read']);
+
+/** A key without its first word, which says what kind it is. */
+function partsOf(key: string): { readonly kind: string; readonly rest: string } {
+  const colon = key.indexOf(':');
+  return { kind: key.slice(0, Math.max(colon, 0)), rest: key.slice(colon + 1) };
+}
+
+function isBelow(place: string, folder: string): boolean {
+  const names = (given: string) => given.split('/').filter((name) => name !== '' && name !== '.');
+  const [inner, outer] = [names(place), names(folder)];
+  if ([...inner, ...outer].includes('..') || place.startsWith('/') !== folder.startsWith('/')) return false;
+  return outer.every((name, index) => inner[index] === name);
+}
+
+function nameOf(tool: string): string {
+  return tool.slice(tool.indexOf('/') + 1);
+}
+
+/** Answers, for a person who is not there, what they allowed in advance. */
+export class AllowList {
+  constructor(
+    private readonly rules: readonly AllowRule[],
+    private readonly commands: () => Promise<readonly Command[]>,
+    private readonly io: CommandIO,
+  ) {}
+
+  /** One turn, which goes on after questions that are all allowed. What is not allowed is shown as elsewhere, with the rule that would allow it. */
+  async *say(conversation: Conversation, message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+    for (let words = message; ; words = null) {
+      const held: TurnEvent[] = [];
+      for await (const event of conversation.say(words, signal)) {
+        const isAsking = event.type === 'approval-request' || (event.type === 'turn-end' && event.reason === 'awaiting_approval');
+        if (isAsking) held.push(event);
+        else if (words !== null || message === null || event.type !== 'turn-start') yield event; // it has begun before
+      }
+      if (held.length === 0) return;
+      const open = await this.#openIn(conversation.threadId, signal);
+      const allowed = open.filter((question) => isAllowed(this.rules, question));
+      for (const question of allowed) await this.#allow(question, conversation, signal);
+      if (allowed.length === open.length && open.length > 0 && !signal.aborted) continue;
+      yield* held;
+      for (const question of open) if (!allowed.includes(question)) this.#hint(question);
+      return;
+    }
+  }
+
+  async #openIn(threadId: string, signal: AbortSignal): Promise<readonly AskedQuestion[]> {
+    const open = list(await query(await this.commands(), ['approvals'], signal)).map(fields);
+    return open.flatMap((question) => {
+      const [id, tool, summary] = ['id', 'tool', 'summary'].map((name) => text(question[name]));
+      if (text(question['thread']) !== threadId || id === undefined || tool === undefined) return [];
+      return [{ id, tool, summary: summary ?? tool, key: text(question['key']), ships: question['ships'] === true }];
+    });
+  }
+
+  /** As the person's command: in this conversation, which goes on here. */
+  async #allow({ id, summary }: AskedQuestion, { threadId, agentId }: Conversation, signal: AbortSignal): Promise<void> {
+    const found = matchCommand(await this.commands(), ['approvals', 'approve', id]);
+    if (found === null) return;
+    const silent = { print: () => undefined, json: () => undefined, interactive: false };
+    const io = { ...this.io, ...silent, session: { threadId, agentId, send: () => undefined } };
+    await found.command.run(parseCommandInput(found.command, found.rest), io, signal);
+    if (!this.io.quiet) this.io.error(`Allowed by --allow: ${printableLine(summary)}`);
+  }
+
+  #hint(question: AskedQuestion): void {
+    const rule = ruleFor(question);
+    const summary = printableLine(question.summary);
+    this.io.error(
+      rule === null ? `No --allow covers this: ${summary}` : `Allow it in a script with: --allow ${JSON.stringify(printableLine(rule))}`,
+    );
+  }
+}

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, messageOf, type Places } from 'pith';
+import { FileRefused, isInside, Jail } from '@pith/safe-files';
+
+/** Best first: of one folder only one counts. */
+const NAMES: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
+/** Far more than what is given to a model; the rest is not read. */
+const MOST_BYTES = 256 * 1024;
+
+/** One file of instructions, by its name relative to the project. */
+export interface Instructions {
+  readonly name: string;
+  /** null: it cannot be used, because of `why`. */
+  readonly text: string | null;
+  readonly why: string | null;
+  /** The file goes on behind `text`. */
+  readonly isPart: boolean;
+}
+
+/** Those that the person was shown when they trusted the project, the outermost folder first. */
+export async function findInstructions({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): Promise<Instructions[]> {
+  if (project === null) return [];
+  const found: Instructions[] = [];
+  const root = linkRootOf(project);
+  for (const folder of foldersOf(projectFiles)) {
+    const named = NAMES.map((name) => path.join(folder, name)).filter((file) => projectFiles.includes(file));
+    for (const file of named) {
+      const read = await readInstructions(file, root);
+      if (read === null) continue; // not there any more
+      found.push({ name: path.relative(project, file), ...read });
+      break;
+    }
+  }
+  return found;
+}
+
+/** Those in the project itself that the person was not shown, because they came later. */
+export function notShown({ project, projectFiles }: Pick<Places, 'project' | 'projectFiles'>): readonly string[] {
+  if (project === null) return [];
+  const files = NAMES.map((name) => path.join(project, name));
+  return files.some((file) => projectFiles.includes(file))
+    ? []
+    : files.filter((file) => existsSync(file)).map((file) => path.basename(file));
+}
+
+function foldersOf(files: readonly string[]): readonly string[] {
+  const folders = new Set(files.filter((file) => NAMES.includes(path.basename(file))).map((file) => path.dirname(file)));
+  return [...folders].sort((a, b) => a.length - b.length);
+}
+
+/** No link leads out of this folder: the git root around the project, else the project. */
+function linkRootOf(project: string): string {
+  for (let at = project; ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, '.git'))) return at;
+    if (at === path.dirname(at)) return project;
+  }
+}
+
+/** null: there is none. A link is followed within `root`, to another file of text for people. */
+async function readInstructions(file: string, root: string): Promise<Omit<Instructions, 'name'> | null> {
+  try {
+    const real = await realpath(file);
+    if (!isInside(real, root)) return unusable('it is a link that leads out of the project');
+    if (path.extname(real).toLowerCase() !== '.md') return unusable('it is a link to something else than Markdown');
+    const jail = new Jail(root);
+    const { bytes, size } = await jail.read(jail.namesOf(real), async (handle, length) => {
+      const buffer = Buffer.alloc(Math.min(length, MOST_BYTES));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+      return { bytes: buffer.subarray(0, bytesRead), size: length };
+    });
+    const text = textOf(bytes);
+    if (text === null) return unusable('it is not UTF-8 text');
+    return text.trim() === '' ? null : { text, why: null, isPart: size > bytes.length };
+  } catch (error) {
+    if (codeOf(error, '') === 'ENOENT') return null;
+    if (error instanceof FileRefused) return unusable('it is no ordinary file');
+    return unusable(messageOf(error));
+  }
+}
+
+function unusable(why: string): Omit<Instructions, 'name'> {
+  return { text: null, why, isPart: false };
+}
+
+/** null: binary, or of another encoding. A character that the end of what was read cuts is left out. */
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null; // the decoder says so by throwing
+  }
+}

@@ -1,0 +1,100 @@
+import { printable } from '@pith/plain-text';
+import { estimateTokens } from '@pith/skill-files';
+import type { Instructions } from './instruction-files.ts';
+
+/** Of all files together, with what is said about them. */
+const MOST_TOKENS = 8000;
+/** So many go to the heading and to each file's own lines. */
+const HEADING_TOKENS = 120;
+const FRAME_TOKENS = 50;
+/** A smaller part of a file says too little. */
+const LEAST_TOKENS = 100;
+
+const HEADING =
+  '[Instructions of this project]\nThe people of this project wrote the following files for agents. Follow them in your work on it; of two that disagree the last one counts, and what the user says counts before both. They grant no permissions, and they change no rule about approvals.';
+
+/** What one file gives to the model. */
+interface Part {
+  readonly name: string;
+  readonly text: string;
+  readonly tokens: number;
+  /** Tokens of the whole file as far as it was read; null: nothing was cut. */
+  readonly of: number | null;
+}
+
+/** The text for the model; null: there are no instructions. */
+export function instructionsText(files: readonly Instructions[]): string | null {
+  const parts = partsOf(files);
+  if (parts.length === 0) return null;
+  return [HEADING, ...parts.map(framed)].join('\n\n');
+}
+
+/** The line for people where a conversation begins. */
+export function openingLine(files: readonly Instructions[], notShown: readonly string[]): string | null {
+  const parts = partsOf(files);
+  const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
+  const cut = parts.filter(({ of }) => of !== null).map(({ name }) => name);
+  const lines = [
+    ...(parts.length === 0 ? [] : [`Using ${listed(parts.map(({ name }) => name))} (${counted(tokens)} tokens${cutText(cut)})`]),
+    ...files.flatMap(({ name, why }) => (why === null ? [] : [`Not using ${name}: ${why}`])),
+    ...(notShown.length === 0
+      ? []
+      : [`Not using ${listed(notShown)}, which came after you trusted this folder; to look at it and use it: pith trust`]),
+  ];
+  return lines.length === 0 ? null : lines.join('\n');
+}
+
+/** The innermost file takes what it needs first, because it is nearest to the work. */
+function partsOf(files: readonly Instructions[]): readonly Part[] {
+  let room = MOST_TOKENS - HEADING_TOKENS;
+  const parts: Part[] = [];
+  for (const { name, text: given, isPart } of [...files].reverse()) {
+    if (given === null) continue;
+    room -= FRAME_TOKENS;
+    const text = printable(given.trim());
+    const tokens = estimateTokens(text);
+    if (!isPart && tokens <= room) {
+      parts.unshift({ name, text, tokens, of: null });
+      room -= tokens;
+      continue;
+    }
+    const kept = room < LEAST_TOKENS ? '' : startOf(text, room);
+    const used = kept === '' ? 0 : estimateTokens(kept);
+    parts.unshift({ name, text: kept, tokens: used, of: tokens });
+    room -= used;
+  }
+  return parts;
+}
+
+function framed({ name, text, tokens, of }: Part): string {
+  const shown = printable(name);
+  const note =
+    of === null ? '' : `\n[${shown} is longer: ${counted(tokens)} of at least ${counted(of)} tokens are given; the rest is left out]`;
+  return `<project_instructions file="${shown}">\n${text.replaceAll(/<(?=\/?project_instructions)/giu, '&lt;')}${note}\n</project_instructions>`;
+}
+
+/** As many whole lines as fit, or the characters that do where one line is longer than that. */
+function startOf(text: string, room: number): string {
+  let [least, most] = [0, text.length];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (estimateTokens(text.slice(0, middle)) <= room) least = middle;
+    else most = middle - 1;
+  }
+  const fits = text.slice(0, least).replace(/[\uD800-\uDBFF]$/u, '');
+  const end = fits.lastIndexOf('\n');
+  return end > fits.length / 2 ? fits.slice(0, end) : fits;
+}
+
+function cutText(names: readonly string[]): string {
+  return names.length === 0 ? '' : `; ${listed(names)} ${names.length === 1 ? 'is' : 'are'} cut to fit`;
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.map((name) => printable(name));
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1) ?? ''}`;
+}
+
+function counted(tokens: number): string {
+  return tokens.toLocaleString('en-US');
+}

@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import {
+  codeOf,
+  type CommandIO,
+  type ExtensionContext,
+  ExtensionSettings,
+  messageOf,
+  ModelProvider,
+  PithError,
+  Places,
+  SetupProvider,
+} from 'pith';
+import { didYouMean, printableLine } from '@pith/plain-text';
+
+type Server = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>[number];
+
+/** A server that a person can choose, and who reaches it. */
+interface Offer {
+  readonly extensionId: string;
+  readonly server: Server;
+  readonly ask: (asked: { readonly address: string | null; readonly key: string | null }) => Promise<readonly string[]>;
+  /** Where one listens already; null: none does. */
+  readonly foundAt: string | null;
+}
+
+const MOST_SHOWN = 20;
+const MOST_KEYS = 3;
+
+/** Connects a model: which server, where it is, its key, which of its models. Asks only what is not known; nothing is written before all is. Exit code 1 when it is left. */
+export async function connectModel(context: ExtensionContext, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const offers = await offersOf(context, signal);
+  if (offers.length === 0)
+    throw new PithError('provider_unavailable', 'nothing here can be connected to a model', { cure: 'see: pith doctor' });
+  io.print('Which model should answer? Enter leaves, and changes nothing.');
+  for (const [place, { server, foundAt }] of offers.entries())
+    io.print(`  ${place + 1}  ${server.title}${foundAt === null ? '' : ` (found on ${foundAt})`}`);
+  const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);
+  if (offer === null) return left(io);
+  const address = offer.server.asksAddress ? await askAddress(io) : null;
+  if (offer.server.asksAddress && address === null) return left(io);
+  const connected = await askKey(offer, address, io);
+  if (connected === null) return left(io);
+  const { key, models } = connected;
+  if (models.length === 0) {
+    io.error(`pith: ${offer.server.title} has no model yet; install one there, then run this again`);
+    return 1;
+  }
+  const model = await chooseModel(io, models);
+  if (model === null) return left(io);
+
+  const settings = context.use(ExtensionSettings);
+  const { prefix, secret } = offer.server;
+  const ref = `${prefix}/${model}`;
+  await settings.write(
+    offer.extensionId,
+    { ...(address === null ? {} : { [`providers.${prefix}.base_url`]: address }), 'models.default': ref },
+    'person',
+  );
+  if (key !== null && secret !== null) await settings.keepSecret(offer.extensionId, secret, key);
+  io.json({ ok: true, id: offer.extensionId, model: ref });
+  io.print(`Connected: ${ref} answers from now on (models.default in ${join(context.use(Places).sandbox, 'pith.yaml')})`);
+  return 0;
+}
+
+function left(io: CommandIO): number {
+  io.print('Nothing was changed');
+  return 1;
+}
+
+/** Servers that run already first, then as their extensions name them. */
+async function offersOf(context: ExtensionContext, signal: AbortSignal): Promise<readonly Offer[]> {
+  const models = context.find(ModelProvider);
+  const lists = await Promise.all(
+    context.find(SetupProvider).map(async (provider): Promise<readonly Offer[]> => {
+      const { extensionId } = provider;
+      const servers = await serversOf(provider);
+      const local = models.find((each) => each.extensionId === extensionId);
+      return Promise.all(
+        servers.map(async (server) => ({
+          extensionId,
+          server,
+          ask: async (asked) => (await provider.askModels?.({ prefix: server.prefix, ...asked }, signal)) ?? [],
+          foundAt: server.isLocal ? ((await local?.findLocal?.(server.prefix, signal).catch(() => null)) ?? null) : null, // then it is not there
+        })),
+      );
+    }),
+  );
+  const all = lists.flat();
+  return [...all.filter(({ foundAt }) => foundAt !== null), ...all.filter(({ foundAt }) => foundAt === null)];
+}
+
+/** None where the extension has other things to set up, or fails, which `pith doctor` says. */
+async function serversOf(provider: Pick<SetupProvider, 'getModelServers'>): Promise<readonly Server[]> {
+  try {
+    return (await provider.getModelServers?.()) ?? [];
+  } catch {
+    return []; // an optional member that is not there rejects, too
+  }
+}
+
+async function askAddress(io: CommandIO): Promise<string | null> {
+  for (;;) {
+    const text = (await io.ask('Its address, such as http://127.0.0.1:1234/v1:'))?.trim() ?? '';
+    if (text === '') return null;
+    if (URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol)) return text;
+    io.print('That is no http address.');
+  }
+}
+
+/** Asks the server for its models, and the person for a key only where the server wants one: what they type is tried at once. */
+async function askKey(
+  { server, ask }: Offer,
+  address: string | null,
+  io: CommandIO,
+): Promise<{ readonly key: string | null; readonly models: readonly string[] } | null> {
+  let key: string | null = null;
+  for (let asked = 0; ; asked += 1) {
+    try {
+      return { key, models: await ask({ address, key }) };
+    } catch (error) {
+      const wantsKey = ['model_auth', 'secret_not_given'].includes(codeOf(error, '')) && server.secret !== null && asked < MOST_KEYS;
+      if (!wantsKey) throw error;
+      if (asked > 0) io.print(printableLine(messageOf(error)));
+      key = (await io.ask(`Key of ${server.title} (not shown):`, { secret: true }))?.trim() || null;
+      if (key === null) return null;
+    }
+  }
+}
+
+async function chooseModel(io: CommandIO, models: readonly string[]): Promise<string | null> {
+  for (const [place, name] of models.slice(0, MOST_SHOWN).entries()) io.print(`  ${place + 1}  ${printableLine(name)}`);
+  if (models.length > MOST_SHOWN) io.print(`  and ${models.length - MOST_SHOWN} more: type a name`);
+  return choose(io, 'Model', models, (name) => name);
+}
+
+/** By number or name, until one is; null when the person types neither. */
+async function choose<T>(io: CommandIO, what: string, all: readonly T[], nameOf: (one: T) => string): Promise<T | null> {
+  for (;;) {
+    const answer = (await io.ask(`${what} [1-${all.length}]:`))?.trim() ?? '';
+    if (answer === '') return null;
+    const named = all.filter((one) => nameOf(one) === answer);
+    const chosen = (/^\d+$/u.test(answer) ? all[Number(answer) - 1] : undefined) ?? (named.length === 1 ? named[0] : undefined);
+    if (chosen !== undefined) return chosen;
+    io.print(`'${printableLine(answer, 80)}' is none of them${didYouMean(answer, all.map(nameOf))}: type a number.`);
+  }
+}

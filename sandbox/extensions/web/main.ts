@@ -1,0 +1,59 @@
+import { PithError, type Diagnostic, type ExtensionContext, type JsonValue, type SetupProvider, type ToolProvider } from 'pith';
+import { config, type Config } from './config.ts';
+import { webFetchTool } from './fetch-tool.ts';
+import { searchSecrets, searchService, type SearchService } from './search-service.ts';
+import { webSearchTool } from './search-tool.ts';
+import { webSetup } from './setup.ts';
+
+export default class Web implements ToolProvider, SetupProvider {
+  static readonly config = config;
+
+  constructor(private readonly context: ExtensionContext<Config>) {}
+
+  getTools() {
+    const { clock, config: set } = this.context;
+    const service = this.#withheld() === null ? this.#service() : null;
+    return [webFetchTool(clock, set.private_origins), ...(service === null ? [] : [webSearchTool(service)])];
+  }
+
+  secretUses() {
+    return searchSecrets(this.context.config);
+  }
+
+  findings(): readonly Diagnostic[] {
+    const error = this.#withheld();
+    if (error === null) return [];
+    return [{ severity: 'warning', code: error.code, message: `web_search is off: ${error.message}`, cure: error.cure }];
+  }
+
+  getSetupSchema() {
+    return this.#setup().getSetupSchema();
+  }
+
+  applyConfig(name: string, value: JsonValue) {
+    return this.#setup().applyConfig(name, value);
+  }
+
+  onSetupComplete() {
+    return this.#setup().onSetupComplete();
+  }
+
+  #setup(): SetupProvider {
+    return webSetup(this.context.config, () => this.#service());
+  }
+
+  #service(): SearchService | null {
+    return searchService(this.context.config, (name, use) => this.context.getSecret(name, use));
+  }
+
+  /** Why the key is not given to the service that is set; null: it is, or there is none. */
+  #withheld(): PithError | null {
+    try {
+      this.#service();
+      return null;
+    } catch (error) {
+      if (error instanceof PithError && error.code === 'secret_not_given') return error;
+      throw error;
+    }
+  }
+}

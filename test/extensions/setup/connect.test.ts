@@ -1,0 +1,136 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { onTestFinished, expect, it } from 'vitest';
+import { kernelCommands } from '../../../core/cli/index.ts';
+import { folderWith, kernelOf } from '../../places.ts';
+import type { TestKernel } from 'pith/testing';
+import type { CommandIO } from 'pith';
+
+const KEY = 'sk-right';
+
+/** A server with the models API; `key`: the only one that it takes. */
+async function modelServer(models: readonly string[], key: string | null = KEY): Promise<string> {
+  const server = createServer((request, response) => {
+    const ok = key === null || request.headers.authorization === `Bearer ${key}`;
+    response.writeHead(ok ? 200 : 401, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(ok ? { data: models.map((id) => ({ id })) } : { error: { message: 'no' } }));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+const OLLAMA_OFF = 'providers: { ollama: { base_url: "http://127.0.0.1:9/v1" } }\n';
+
+/** A person who gives these answers in this order. */
+async function person(kernel: TestKernel, answers: readonly string[]) {
+  const asked: { readonly question: string; readonly hidden: boolean }[] = [];
+  const said: string[] = [];
+  const left = [...answers];
+  const io: CommandIO = {
+    print: (text) => void said.push(text),
+    error: (text) => void said.push(text),
+    json: () => undefined,
+    ask: async (question, { secret = false } = {}) => {
+      asked.push({ question, hidden: secret });
+      return left.shift() ?? null;
+    },
+    input: { async *[Symbol.asyncIterator]() {} },
+    interactive: true,
+    wantsJson: false,
+    quiet: false,
+    colour: false,
+    columns: 80,
+    workingDirectory: '/',
+  };
+  const command = (await kernel.kernel.host.providers.commands.of('setup')).find(({ path: name }) => name === 'setup');
+  const code = await command?.run({ arguments: {}, options: {} }, io, new AbortController().signal);
+  return { code, asked, said: said.join('\n') };
+}
+
+const numberOf = (said: string, title: string) => new RegExp(`^ +(\\d+) +${title}`, 'mu').exec(said)?.[1] ?? '';
+
+async function world(settings = OLLAMA_OFF) {
+  const home = folderWith();
+  const kernel = await kernelOf({ home, commands: kernelCommands, files: { 'pith.yaml': settings } });
+  const list = (await person(kernel, [])).said;
+  return {
+    home,
+    kernel,
+    place: (title: string) => numberOf(list, title),
+    settings: () => readFileSync(path.join(kernel.sandbox, 'pith.yaml'), 'utf8'),
+  };
+}
+
+it('U34 asks for provider, address, key and model, checks the key at once, and writes when all is known', async () => {
+  const url = await modelServer(['small', 'large']);
+  const { home, kernel, place, settings } = await world();
+  const { code, asked, said } = await person(kernel, [place('Another server'), url, 'sk-wrong', KEY, 'larg', 'large']);
+  expect(code).toBe(0);
+  expect(asked.map(({ question }) => question.replace(/\[.*/u, '').trim())).toEqual([
+    'Provider',
+    'Its address, such as http://127.0.0.1:1234/v1:',
+    'Key of Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …) (not shown):',
+    'Key of Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …) (not shown):',
+    'Model',
+    'Model',
+  ]);
+  expect(asked.filter(({ hidden }) => hidden)).toHaveLength(2);
+  expect(said).toContain('refused the key (status 401)');
+  expect(said).toContain("'larg' is none of them (did you mean 'large'?)");
+  expect(said).toContain('Connected: openai/large answers from now on');
+  expect(settings()).toContain(`base_url: ${url}`);
+  expect(settings()).toContain('default: openai/large');
+  expect(settings()).not.toContain(KEY);
+  expect(JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8'))).toEqual({
+    OPENAI_API_KEY: { value: KEY, for: [`provider:openai ${new URL(url).origin}`] },
+  });
+  expect((await kernel.kernel.router.choose()).ref).toBe('openai/large');
+});
+
+it('U34 asks for no key where the server wants none, and finds Ollama by itself', async () => {
+  const url = await modelServer(['qwen3'], null);
+  const { kernel, settings } = await world(`providers: { ollama: { base_url: "${url}" } }\n`);
+  const { code, asked, said } = await person(kernel, ['1', '1']);
+  expect(said).toContain(`1  Ollama on this machine (found on ${new URL(url).host})`);
+  expect({ code, questions: asked.length }).toEqual({ code: 0, questions: 2 });
+  expect(settings()).toContain('default: ollama/qwen3');
+});
+
+it('U34 asks for no key that is in the environment already', async () => {
+  const url = await modelServer(['one']);
+  const kernel = await kernelOf({
+    commands: kernelCommands,
+    env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: url },
+    files: { 'pith.yaml': OLLAMA_OFF },
+  });
+  const place = numberOf((await person(kernel, [])).said, 'OpenAI$');
+  const { code, asked } = await person(kernel, [place, 'one']);
+  expect({ code, hidden: asked.filter(({ hidden }) => hidden) }).toEqual({ code: 0, hidden: [] });
+});
+
+it.each([[['']], [['9', '']], [['Another server', 'not an address', '']], [['Another server', 'URL', '']]])(
+  'U34 changes nothing where a person leaves: %j',
+  async (answers) => {
+    const url = await modelServer(['one']);
+    const { kernel, place, settings } = await world();
+    const before = settings();
+    const typed = answers.map((each) => (each === 'URL' ? url : each === 'Another server' ? place(each) : each));
+    expect(await person(kernel, typed)).toMatchObject({ code: 1, said: expect.stringContaining('Nothing was changed') });
+    expect(settings()).toBe(before);
+  },
+);
+
+it('U34 says where a server does not answer', async () => {
+  const { kernel, place } = await world();
+  await expect(person(kernel, [place('Another server'), 'http://127.0.0.1:9/v1'])).rejects.toMatchObject({ code: 'model_unreachable' });
+});
+
+it('U34 without a terminal it lists what can be set up', async () => {
+  const { kernel } = await world();
+  const { text, code } = await kernel.command('setup');
+  expect(code).toBe(0);
+  expect(text).toMatch(/^anthropic /mu);
+});

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { linesOf, projectFolder, runPith, type Folder } from './pith-process.ts';
+
+let server: OpenAiServer;
+let folder: Folder;
+let home: string;
+
+beforeEach(async () => {
+  server = await startOpenAiServer();
+  folder = await projectFolder({});
+  home = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-home-')));
+});
+afterEach(async () => {
+  await server.close();
+  await folder.remove();
+  await rm(home, { recursive: true, force: true });
+});
+
+const pith = (...argv: string[]) =>
+  runPith(argv, {
+    cwd: folder.path,
+    env: { HOME: home, OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' },
+  });
+const write = (file: string) => ({ calls: [{ name: 'write_file', input: { path: file, content: 'one\n' } }] });
+
+describe('what a script may do', () => {
+  it('U14 --allow names a folder and all below it in the words of the tool; elsewhere a pipe is refused and says how to allow', async () => {
+    server.script(write('src/a.txt'), write('src/deep/b.txt'), { text: 'Both are there.' }, write('other/c.txt'));
+    const first = await pith('-p', 'write them', '--json', '--yes', '--allow', 'write_file:src/');
+    expect(first.code, first.err).toBe(0);
+    const ends = linesOf(first.out).filter(({ type }) => type === 'turn-end' || type === 'approval-request');
+    expect(ends).toMatchObject([{ type: 'turn-end', reason: 'done', text: expect.stringContaining('Both are there.') }]);
+    const second = await pith('-p', 'and another', '--allow', 'write_file:src/');
+    expect(second.code).toBe(1);
+    expect(second.err).toMatch(/Paused: waiting for your approval\n.*--allow "write_file:other"/su);
+    expect((await pith('-p', 'hi', '--yes')).code).toBe(2);
+  }, 60_000);
+
+  it('U10 U12 --project is kept in the home folder, covers the next conversation, and permissions takes it back', async () => {
+    server.script(write('src/a.txt'), { text: 'Done.' }, write('src/b.txt'), { text: 'Again.' }, write('src/c.txt'));
+    expect((await pith('-p', 'one')).code).toBe(1);
+    const shown = await pith('approvals', '1');
+    expect(shown.out).toMatch(/create src\/a\.txt.*always covers: files in src\//su);
+    const approved = await pith('approvals', 'approve', '1', '--project');
+    expect(approved.out).toMatch(/allowed always in this project.*Done\./su);
+    expect((await pith('-p', 'two')).out).toContain('Again.');
+    expect((await pith('permissions')).out).toMatch(/files in src\/.*this project/su);
+    expect((await pith('permissions', 'remove', '1')).out).toContain('Taken back: files in src/');
+    expect((await pith('permissions')).out).toContain('Nothing is allowed always');
+    expect((await pith('-p', 'three')).code).toBe(1);
+  }, 60_000);
+});

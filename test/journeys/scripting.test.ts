@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { until } from '../waiting.ts';
+import { projectFolder, runPith, startPith, type Ended, type Folder } from './pith-process.ts';
+
+let folder: Folder;
+let server: OpenAiServer;
+beforeEach(async () => {
+  folder = await projectFolder({
+    'pith.yaml': 'default_agent: main\n',
+    'agents/main/manifest.yaml': 'id: main\nagent: { uses_tools: [] }\n',
+  });
+  server = await startOpenAiServer();
+});
+afterEach(async () => {
+  await server.close();
+  await folder.remove();
+});
+
+const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
+const pith = (argv: readonly string[], input = '') => runPith(argv, { cwd: folder.path, env: env(), input });
+const asked = () =>
+  server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
+
+/** A line of a shell, in which `pith` is the command. */
+function shell(line: string): Promise<Ended> {
+  const script = `pith() { "$NODE" "$PITH" "$@"; }; ${line}`;
+  const paths = { PATH: process.env['PATH'], HOME: folder.path, PITH_TRUST: '1', NODE: process.execPath, PITH: path.resolve('bin/pith') };
+  const child = spawn('/bin/sh', ['-c', script], { cwd: folder.path, env: { ...paths, ...env() }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  return new Promise((resolve) => child.on('close', (code, signal) => resolve({ code, signal, out, err })));
+}
+
+describe('pith in a script', () => {
+  it.each([`printf 'a\\nb\\n' | pith "why?"`, `printf 'a\\nb\\n' > log; pith -p 'why?' < log`])(
+    'U30 %s sends the input along',
+    async (line) => {
+      server.script({ text: 'because' });
+      expect(await shell(line)).toEqual({ code: 0, signal: null, out: 'because\n', err: '' });
+      expect(asked()).toEqual([expect.stringContaining('<attachment name=\\"stdin\\">\\na\\nb\\n\\n</attachment>')]);
+      expect(asked()[0]).toContain('why?');
+    },
+  );
+
+  it('U30 a pipe is waited for to its end, however late it speaks', async () => {
+    server.script({ text: 'one' }, { text: 'two' });
+    expect(await shell(`pith "first" < /dev/null | pith "second"`)).toMatchObject({ code: 0, out: 'two\n' });
+    expect(asked()[1]).toContain('\\none\\n');
+  });
+
+  it('U30 input alone is one message; with --lines each line is one', async () => {
+    server.script({ text: 'whole' }, { text: 'first' }, { text: 'second' });
+    expect(await shell(`printf 'a\\nb\\n' | pith`)).toMatchObject({ code: 0, out: 'whole\n', err: '' });
+    expect(await shell(`printf 'a\\nb\\n' | pith --lines`)).toMatchObject({ code: 0, out: 'first\nsecond\n', err: '' });
+    expect(asked()).toEqual([expect.stringContaining('a\\nb'), expect.stringContaining('"a"'), expect.stringContaining('"b"')]);
+  });
+
+  it('U30 a program that leaves the input open is answered after three seconds, and told why', async () => {
+    server.script({ text: 'alone' });
+    const child = startPith(['why?'], { cwd: folder.path, env: env(), input: null });
+    expect(await child.ended).toMatchObject({ code: 0, out: 'alone\n', err: 'nothing came on standard input: only the message is sent\n' });
+  });
+
+  it('U30 endless input is cut, and its writer ended', async () => {
+    server.script({ text: 'much' });
+    const { code, out, err } = await shell(`yes | pith "how much?"`);
+    expect({ code, out, err }).toEqual({
+      code: 0,
+      out: 'much\n',
+      err: 'standard input is longer than 1 MB: its beginning is sent, and the rest is left out\n',
+    });
+  });
+
+  it('U30 -c goes on where the last conversation ended', async () => {
+    server.script({ text: 'one' }, { text: 'two' });
+    await pith(['first']);
+    expect(await pith(['-c', 'second'])).toMatchObject({
+      code: 0,
+      out: 'two\n',
+      err: expect.stringMatching(/^continuing conversation \S+\n$/u),
+    });
+    expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+  });
+});
+
+describe('exit codes', () => {
+  it.each([
+    [['hello there'], 0],
+    [['-p', 'hi', '--model', 'nope/x'], 1],
+    [['threads', 'show', 'nothing'], 1],
+    [['-p', ''], 2],
+    [['agnts'], 2],
+    [['agents', 'list', '--al'], 2],
+    [[], 2],
+  ])('U35 pith %j ends with %i', async (argv, code) => {
+    server.script({ text: 'ok' });
+    expect((await pith(argv)).code).toBe(code);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('U35 %s in a turn ends with %i; U30 meanwhile nobody deletes the conversation', async (signal, code) => {
+    server.script({ text: ['never', ' ends'], stallAfter: 2 });
+    const child = startPith(['wait', 'for it', '--thread', 't1'], { cwd: folder.path, env: env() });
+    await until(() => server.requests.some(({ method }) => method === 'POST'));
+    if (signal === 'SIGTERM')
+      expect(await pith(['threads', 'delete', 't1', '--yes'])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("thread 't1' is in use by another process"),
+      });
+    child.child.kill(signal);
+    expect(await child.ended).toMatchObject({ code, signal: null });
+    expect(await pith(['threads', 'delete', 't1', '--yes'])).toMatchObject({ code: 0, out: 'Deleted t1\n' });
+  });
+});
