@@ -95,6 +95,7 @@ export class KeyStream {
 
 /** A control sequence without its last character, or a string of the terminal without its end. */
 function isUnfinished(sequence: string): boolean {
+  // oxlint-disable-next-line no-control-regex
   if (sequence.startsWith('\u001b[')) return /^\u001b\[[\x20-\x3f]*$/u.test(sequence) && sequence.length > 2;
   // oxlint-disable-next-line no-control-regex
   return /^\u001b[\]P_^X]/u.test(sequence) && !/(?:\u0007|\u001b\\)$/u.test(sequence) && sequence.length < 4096;

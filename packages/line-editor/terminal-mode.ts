@@ -39,11 +39,15 @@ export class TerminalMode {
   suspend(back: () => void): void {
     if (this.terminal.input.setRawMode === undefined) return;
     this.leave();
-    process.once('SIGCONT', () => {
+    const resume = () => {
+      process.off('SIGCONT', resume);
+      if (this.#on) return;
       this.enter();
       back();
-    });
+    };
+    process.on('SIGCONT', resume);
     process.kill(process.pid, 'SIGTSTP');
+    setImmediate(resume); // where no shell waits for the process, the signal does nothing
   }
 
   readonly #exit = (): void => void this.terminal.output.write(OFF);

@@ -10,10 +10,11 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   [/^packages\/plain-text\/printable\.ts$/, 'is the one function'],
   [/^packages\/safe-files\/runs-later\.ts$/, 'compares names of files as systems do'],
   [
-    /^(?:packages\/plain-text\/terminal-text|core\/kernel\/discovery\/\w[\w-]*|sandbox\/extensions\/skill_scripts\/toolsets\/module-place)\.ts$/,
+    /^(?:core\/kernel\/discovery\/\w[\w-]*|sandbox\/extensions\/skill_scripts\/toolsets\/module-place)\.ts$/,
     'counts cells, or refuses a byte order mark or a character in a file',
   ],
-  [/^sandbox\/extensions\/cli_channel\/(?:line-editor|turn-view|inline-markdown)\.ts$/, "is the terminal's own: keys, lines, cells"],
+  [/^packages\/line-editor\/[\w-]+\.ts$/, "is the terminal's own: keys, lines, cells"],
+  [/^sandbox\/extensions\/cli_channel\/surface\.ts$/, 'takes a line away'],
   [/^sandbox\/extensions\/recipes\/recipe-file\.ts$/, 'reads a file format'],
   [/^packages\/safe-files\/jail\.ts$/, 'refuses paths'],
   [

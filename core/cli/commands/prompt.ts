@@ -28,7 +28,7 @@ export async function showContext(kernel: Kernel, input: CommandInput, io: Comma
   io.json(jsonOf(preview));
   if (input.options['full'] === true) printParts(io, preview);
   printTokens(io, preview);
-  if (input.options['full'] !== true && !io.quiet) io.print(colours(io).dim('\nThe whole text: /context --full'));
+  if (input.options['full'] !== true && io.interactive) io.print(colours(io).dim('\nThe whole text: /context --full'));
 }
 
 function printParts(io: CommandIO, preview: PromptPreview): void {

@@ -21,7 +21,7 @@ export async function firstScreen(
   return { text: model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`, model: model.text };
 }
 
-const CONNECT = 'No model is connected, so answers come straight from the skills. /setup connects one.';
+const CONNECT = 'No model is connected: answers come from the skills alone. /setup adds one.';
 
 /** What an edit broke while the conversation goes on; `what`: whose it is. */
 export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {

@@ -12,8 +12,9 @@ const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = 
 ];
 const KEYS = [
   'Enter sends · Shift-Enter or \\ at the end begins a line',
-  'Esc stops the answer · Ctrl-C clears, twice leaves · Ctrl-R searches',
-  '@file attaches a file · Tab completes · Up brings back what was sent',
+  'Esc stops the answer · Ctrl-C clears, twice leaves',
+  'Up brings back what was sent · Ctrl-R searches it',
+  '@file attaches a file · Tab completes',
 ];
 const MARGIN = 14;
 

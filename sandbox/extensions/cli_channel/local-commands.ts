@@ -15,7 +15,7 @@ export interface ChatScreen {
 
 export interface LocalScope {
   readonly conversation: Conversation;
-  readonly agents: Pick<ExtensionContext['agents'], 'find'>;
+  readonly agents: Pick<ExtensionContext['agents'], 'find' | 'check'>;
   /** null where there is none. */
   readonly screen: ChatScreen | null;
   /** Commands of the kernel and of extensions. */
@@ -72,7 +72,10 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
         const id = input.arguments['id'];
         if (typeof id === 'string') {
           await query(found, ['agents', 'show', id], signal); // throws for an unknown one, with the nearest names
-          conversation.agentId = (await agents.find(id)).id; // throws for one that cannot run, with the reason
+          const agent = await agents.find(id); // throws for one that cannot run, with the reason
+          const wrong = (await agents.check(agent)).find(({ severity }) => severity === 'error');
+          if (wrong !== undefined) throw new PithError('agent_failed', `agent '${id}' cannot run: ${wrong.message}`, { cure: wrong.cure });
+          conversation.agentId = agent.id;
         }
         io.json({ agent: conversation.agentId });
         io.print(`Talking with ${conversation.agentId}`);

@@ -54,8 +54,7 @@ export class TurnView {
         return;
       case 'text-delta':
         this.#status.stop();
-        this.#markdown.feed(event.text);
-        if (this.#markdown.isBetweenParagraphs) this.options.paused?.();
+        this.#text(event.text);
         return;
       case 'tool-call':
         this.#times.set(event.id, { at: clock.now(), input: event.input });
@@ -98,6 +97,15 @@ export class TurnView {
         if (ending !== null)
           this.#line(event.reason === 'error' ? this.#colour.red(printable(ending)) : this.#colour.yellow(printable(ending)));
       }
+    }
+  }
+
+  /** Pauses between paragraphs, also within a delta. */
+  #text(delta: string): void {
+    const end = delta.lastIndexOf('\n\n') + 2;
+    for (const part of end > 2 ? [delta.slice(0, end), delta.slice(end)] : [delta]) {
+      this.#markdown.feed(part);
+      if (this.#markdown.isBetweenParagraphs) this.options.paused?.();
     }
   }
 

@@ -17,7 +17,7 @@ import { isBroken, type Recipe } from './recipe.ts';
 import { brokenError } from './recipe-command.ts';
 
 /** What the terminal's conversation takes for itself. */
-export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help', 'model', 'new', 'quit', 'thread'];
+export const CONVERSATION_COMMANDS = ['agent', 'clear', 'exit', 'expand', 'help', 'model', 'new', 'plan', 'quit', 'thread'];
 
 export function listRecipes(folders: RecipeFolders, context: Pick<ExtensionContext, 'id' | 'find' | 'logger'>): Command {
   return {

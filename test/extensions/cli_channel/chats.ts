@@ -149,6 +149,8 @@ export interface Person {
   screen(): string;
   /** Everything that was written to the terminal, without what steers it. */
   written(): string;
+  /** The same with what steers it. */
+  raw(): string;
   type(text: string): void;
   /** Resolves when `text` is written after what was seen before. */
   sees(text: string): Promise<void>;
@@ -171,6 +173,7 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
   const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain } = options;
   const screen = new TerminalScreen(columns || 80);
   let written = '';
+  let raw = '';
   let seen = 0;
   const watchers = new Set<() => void>();
   const input = Object.assign(new PassThrough(), { isTTY: true });
@@ -178,6 +181,7 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     new Writable({
       write(chunk, _encoding, done) {
         screen.write(String(chunk));
+        raw += String(chunk);
         written += stripVTControlCharacters(String(chunk));
         for (const look of watchers) look();
         done();
@@ -204,6 +208,7 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
   return {
     screen: () => screen.text(),
     written: () => written,
+    raw: () => raw,
     type: (text) => void input.write(text),
     sees: (text) =>
       new Promise((resolve, reject) => {

@@ -250,7 +250,7 @@ describe('a pipe', () => {
   it('K47 takes slash commands, and paths as messages', async () => {
     chat = await scriptedChat([says('ok')]);
     const { out, err, code } = await pipe(chat, [], {
-      lines: ['/skills', '/agent other', '/context', '/etc/hosts is what?', '/skils', '/quit', 'never'],
+      lines: ['/skills', '/agent other', '/context --full', '/etc/hosts is what?', '/skils', '/quit', 'never'],
     });
     expect(out).toMatch(/^ID .*\n[^]*code-review[^]*\nTalking with other\n[^]*\[Channel\][^]*\ntotal +\d+\nok\n$/u);
     expect(err).toBe("pith: unknown command /skils (did you mean '/skills' or '/tools'?)\n");

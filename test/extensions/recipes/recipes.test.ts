@@ -88,6 +88,16 @@ describe('recipes in a conversation', () => {
     expect(said()).toEqual(['/help me\n', '/help you\n']);
   });
 
+  it('U25 the first word after a recipe is its first argument, where nothing is given by name', async () => {
+    const { chat, said } = await chatting({
+      'recipes/look.md':
+        '---\ndescription: d\narguments:\n  path:\n    description: p\n  focus:\n    description: f\n    default: all\n---\n{{path}}|{{focus}}\n',
+    });
+    await pipe(chat, [], { lines: ['/look main.ts', '/look path=a.ts focus=b'] });
+    expect(said()).toEqual(['main.ts|all\n', 'a.ts|b\n']);
+    expect((await pipe(chat, [], { lines: ['/look main.ts and more'] })).err).toContain('takes no free text');
+  });
+
   it('S92 says all that is missing, what is unknown with the nearest name, and leaves the model alone', async () => {
     const { chat } = await chatting({
       'recipes/two.md': '---\ndescription: d\n---\n{{one}} {{two}} {{three}}\n',

@@ -1,0 +1,280 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, mkdir, realpath, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { scriptedModel } from 'pith/testing';
+import { describe, expect, it } from 'vitest';
+import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
+import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
+import { mentionedFiles } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
+import { ProjectPaths } from '../../../sandbox/extensions/cli_channel/project-paths.ts';
+import { statusText } from '../../../sandbox/extensions/cli_channel/status-line.ts';
+import { answering, kernelChat, person, pipe, says, scriptedChat, USAGE, type Answer } from './chats.ts';
+
+const signal = new AbortController().signal;
+const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+
+async function project(): Promise<string> {
+  const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-files-')));
+  await mkdir(path.join(folder, 'src'));
+  const files: Readonly<Record<string, string | Buffer>> = {
+    'src/parser.ts': 'export const parse = 1;\n',
+    'src/my notes.md': 'notes\n',
+    'pixel.png': PNG,
+    '.env': 'KEY=secret-7\n',
+    'ignored.log': 'noise\n',
+    '.gitignore': '*.log\n',
+    'blob.bin': Buffer.from([0, 1, 2]),
+    'long.txt': 'ä'.repeat(200_000),
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(path.join(folder, name), content);
+  return folder;
+}
+
+describe('U21 files of the project', () => {
+  it.each([true, false])('U21 are completed after @, never secret ones; with git: %s', async (git) => {
+    const folder = await project();
+    if (git) execFileSync('git', ['init', '-q'], { cwd: folder });
+    const paths = new ProjectPaths(folder, { now: () => 0 });
+    const all = await paths.list(signal);
+    expect(all).toContain('src/parser.ts');
+    expect(all).not.toContain('.env');
+    expect(all.includes('ignored.log')).toBe(!git);
+    const sources = { commands: async () => [], skills: async () => [], files: () => paths.list(signal) };
+    const at = (text: string) => complete(text, text.length, sources, signal);
+    expect(await at('see @sr')).toEqual({ from: 4, items: ['@src/'] });
+    expect(await at('see @src/pa')).toEqual({ from: 4, items: ['@src/parser.ts '] });
+    expect(await at('@notes')).toEqual({ from: 0, items: ['@"src/my notes.md"'] });
+    expect(await at('me@src')).toEqual({ from: 0, items: [] });
+  });
+
+  it('U21 are attached when a message names them: texts, images, the beginning of long ones; nothing secret and nothing outside', async () => {
+    const folder = await project();
+    const message =
+      'Compare @src/parser.ts, @"src/my notes.md" and (@pixel.png). @.env @blob.bin @long.txt @../x @/etc/passwd @nobody me@src/parser.ts';
+    const { attachments, lines } = await mentionedFiles(message, folder);
+    expect(attachments.slice(0, 3)).toEqual([
+      { name: 'src/parser.ts', text: 'export const parse = 1;\n' },
+      { name: 'src/my notes.md', text: 'notes\n' },
+      { name: 'pixel.png', image: { mediaType: 'image/png', data: PNG.toString('base64') } },
+    ]);
+    expect(attachments).toHaveLength(4);
+    const long = attachments[3] as { text: string };
+    expect(long.text).toMatch(/^ä{131071}\n\[The rest is left out/u);
+    expect(lines.filter(({ ok }) => !ok).map(({ text }) => text)).toEqual([
+      '.env is not attached: it may contain secrets',
+      'blob.bin is not attached: it is neither text nor an image',
+    ]);
+  });
+
+  it('U21 go with the message, and the terminal says so', async () => {
+    const folder = await project();
+    const chat = await scriptedChat([says('ok')]);
+    const ada = person(chat, [], { workingDirectory: folder });
+    await ada.sees('› ');
+    ada.type('explain @src/parser.ts\r');
+    await ada.sees('✓ src/parser.ts attached (24 bytes)');
+    await ada.sees('ok');
+    ada.end();
+    await ada.done;
+    expect(chat.requests[0]).toMatchObject({
+      input: 'explain @src/parser.ts',
+      attachments: [{ name: 'src/parser.ts', text: 'export const parse = 1;\n' }],
+    });
+  });
+});
+
+describe('U22 the status line', () => {
+  const status = { model: 'test/model', agent: 'main', context: 12, tokens: 12_345, cost: 0.04, tasks: 1, questions: 2 };
+  it.each([
+    [100, 'test/model · main · context 12% · 12.3k tokens $0.040 · 1 task · 2 questions'],
+    [50, 'test/model · main · context 12%'],
+    [30, ''],
+  ])('U22 in %i columns', (columns, line) => expect(statusText(status, columns)).toBe(line));
+
+  it('U22 shows what the thread has used, tasks and questions; a cost only where a price is set', async () => {
+    const answer: Answer = async function* (request) {
+      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
+      yield { type: 'text-delta', text: 'ok' };
+      yield { type: 'step-end', step: 1, usage: { inputTokens: 400, outputTokens: 50 } };
+      yield { type: 'step-end', step: 2, usage: { inputTokens: 1300, outputTokens: 150 } };
+      yield { type: 'turn-end', reason: 'done', text: 'ok', usage: { inputTokens: 1300, outputTokens: 150 } };
+    };
+    const running = { ...answering('tasks list', [{ id: 'a' }]), options: [{ name: 'state', type: 'string', description: '' } as const] };
+    const chat = await scriptedChat([answer], [running]);
+    chat.terminals.saw({ model: { ref: 'test/model', contextWindow: 10_000 } });
+    const prices = { 'test/model': { input: 10, output: 100 } };
+    for (const [config, line] of [
+      [{}, 'test/model · main · context 10% · 1.4k tokens · 1 task'],
+      [{ prices }, 'test/model · main · context 10% · 1.4k tokens $0.028 · 1 task'],
+    ] as const) {
+      const ada = person({ ...chat, context: { ...chat.context, config, find: onlyExtra(chat.context.find) as typeof chat.context.find } });
+      await ada.sees('› ');
+      ada.type('go\r');
+      await expect.poll(() => ada.screen().split('\n').at(-1)).toBe(line);
+      ada.end();
+      await ada.done;
+      expect(ada.screen()).not.toContain('tokens');
+    }
+  });
+});
+
+describe('U23 steps', () => {
+  const working: Answer = async function* (request) {
+    yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
+    yield { type: 'tool-call', id: 'c', name: 'shell', input: { command: 'npm test' } };
+    for (let line = 1; line <= 30; line += 1) yield { type: 'tool-output', id: 'c', text: `line ${line}\n` };
+    await gate;
+    yield { type: 'tool-result', id: 'c', name: 'shell', ok: true, at: 1, output: 'exit 0\nall passed', line: 'npm test' };
+    yield { type: 'text-delta', text: 'Done.' };
+    yield { type: 'turn-end', reason: 'done', text: 'Done.', usage: USAGE };
+  };
+  let open = () => {};
+  let gate: Promise<void>;
+
+  it('U23 are one line each; /expand shows what went in and came out', async () => {
+    gate = Promise.resolve();
+    const chat = await scriptedChat([working]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('test it\r');
+    await ada.sees('Done.');
+    ada.type('/expand\r');
+    await ada.sees('✓ 1. npm test (shell)');
+    await ada.sees('command: npm test');
+    await ada.sees('… 10 more lines: /expand 1');
+    await ada.sees('all passed');
+    ada.type('/expand 2\r');
+    await ada.sees("there is no step '2'");
+    ada.end();
+    expect(await ada.done).toBe(0);
+  });
+
+  it('U23 --plain prints lines as they come, and draws nothing again', async () => {
+    gate = new Promise((resolve) => (open = resolve));
+    const chat = await scriptedChat([working]);
+    const ada = person(chat, ['--plain']);
+    await ada.sees('› ');
+    ada.type('test it\n');
+    await ada.sees('  line 30\n');
+    open();
+    await ada.sees('✓ npm test');
+    await ada.sees('Done.');
+    ada.end();
+    expect(await ada.done).toBe(0);
+    expect(ada.written().match(/line 17\n/gu)).toHaveLength(1);
+    expect(ada.raw()).not.toContain('\u001b');
+  });
+});
+
+it('U24 a result arrives as a rendered block, after the paragraph that is being written', async () => {
+  let more = () => {};
+  const answer: Answer = async function* (request) {
+    yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
+    yield { type: 'text-delta', text: 'First par' };
+    await new Promise<void>((resolve) => (more = resolve));
+    yield { type: 'text-delta', text: 'agraph.\n\nSecond one.' };
+    yield { type: 'turn-end', reason: 'done', text: '', usage: USAGE };
+  };
+  const chat = await scriptedChat([answer]);
+  const ada = person(chat);
+  await ada.sees('› ');
+  ada.type('go\r');
+  await ada.sees('First');
+  chat.terminals.deliver({ text: 'Task a is done:\n\n- **one**\n- two', kind: 'task' }, 'all');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(ada.screen()).not.toContain('Task a');
+  more();
+  await ada.sees('Second one.');
+  expect(ada.screen()).toContain('First paragraph.\n\n● Task a is done:\n\n  • one\n  • two\n');
+  ada.end();
+  await ada.done;
+});
+
+describe('U25 commands of the conversation', () => {
+  it('U25 /help is one screen, in groups; /help all lists everything', async () => {
+    const chat = await scriptedChat([says('ok')]);
+    const { out } = await pipe(chat, ['-p', '/help']);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    expect(out).toMatch(/^Conversation .*\/clear.*$/mu);
+    expect((await pipe(chat, ['-p', '/help all'])).out).toMatch(/^ {2}\/agents list /mu);
+  });
+
+  it.each(['exit', 'quit', '/exit', '/quit'])('U25 %s leaves', async (word) => {
+    const chat = await scriptedChat([says('ok')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type(`${word}\r`);
+    expect(await ada.done).toBe(0);
+    expect(chat.requests).toEqual([]);
+  });
+
+  it('U25 /clear begins a new conversation on a clear screen', async () => {
+    const chat = await scriptedChat([says('first answer'), says('ok')]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('one\r');
+    await expect.poll(() => ada.screen()).toContain('first answer\n\n›');
+    ada.type('/clear\r');
+    await ada.sees('New conversation (back to the last one: /thread');
+    expect(ada.screen()).not.toContain('first answer');
+    ada.type('two\r');
+    await ada.sees('ok');
+    ada.end();
+    await ada.done;
+    expect(chat.requests[1]?.threadId).not.toBe(chat.requests[0]?.threadId);
+  });
+
+  it('U25 /agent refuses one that is unknown or cannot run, and nothing changes', async () => {
+    const broken = { 'agents/bad/manifest.yaml': 'id: bad\nagent: { uses_tools: [nothing_there] }\n' };
+    const chat = await scriptedChat([says('ok')], [], { files: broken });
+    const { out, err } = await pipe(chat, [], { lines: ['/agent bad', '/agent nobody', 'hello'] });
+    expect(out).not.toContain('Talking with');
+    expect(err).toContain('bad');
+    expect(err).toContain("no agent 'nobody'");
+    expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hello' }]);
+  });
+
+  it('U25 /skill-name loads that skill before the model answers', async () => {
+    const model = scriptedModel([{ text: 'Dear landlord' }]);
+    const chat = await kernelChat({
+      model,
+      files: {
+        'pith.yaml': 'default_agent: main\n',
+        'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['skill_registry'] }),
+        'skills/letters/SKILL.md': skillFile('letters', 'Writes letters.', 'Write politely. </skill>'),
+      },
+    });
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('/letters to my landlord\r');
+    await ada.sees('✓ skill letters loaded');
+    await ada.sees('landlord');
+    await expect.poll(() => ada.screen()).toContain('Dear landlord');
+    ada.end();
+    await ada.done;
+    const sent = JSON.stringify(model.requests[0]?.messages);
+    expect(sent).toContain('[Skill: letters]');
+    expect(sent).toMatch(/Write politely\. <\/skill>\\n*.*<\/skill sha256=/u);
+    expect(sent).toContain('Use the skill `letters`: to my landlord');
+  });
+});
+
+it('U13 a question of work in the background is shown with its number', async () => {
+  const chat = await scriptedChat([says('ok')], [answering('approvals list', [{ id: 'q-one' }, { id: 'q-two' }])]);
+  const named = { ...chat, context: { ...chat.context, find: onlyExtra(chat.context.find) } as typeof chat.context };
+  const ada = person(named);
+  await ada.sees('› ');
+  chat.terminals.deliver({ text: 'asks; answer with: pith approvals approve q-two', kind: 'approval', approvalId: 'q-two' }, 'all');
+  await ada.sees('approve 2');
+  expect(ada.screen()).not.toContain('q-two');
+  ada.end();
+  await ada.done;
+});
+
+/** The list of questions of this test before the kernel's. */
+function onlyExtra(find: (protocol: never) => readonly { readonly extensionId: string }[]) {
+  return (protocol: never) => [...find(protocol)].sort((a, b) => Number(b.extensionId === 'extra') - Number(a.extensionId === 'extra'));
+}
