@@ -76,7 +76,7 @@ describe('a tool asks the person at the terminal', () => {
     },
   );
 
-  it('U10 anything else asks again and says so; a slash command is one, and the question stays; no with a reason is one', async () => {
+  it('U10 anything else asks again and says so; a slash command is one, and the question stays; e takes a reason', async () => {
     const { chat, lastTool, pith } = await chatting([launch('it'), { text: 'I see.' }]);
     const user = person(chat);
     await user.sees('› ');
@@ -95,7 +95,9 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('unknown command /nonsense');
     await user.sees(ALLOW);
     expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
-    user.type('no, too much\n');
+    user.type('e');
+    await user.sees('Why not?');
+    user.type('too much\n');
     await user.sees('I see.');
     expect(lastTool()).toContain('too much');
     expect(lastTool()).not.toContain('launched');
