@@ -190,12 +190,18 @@ export class LineEditor implements LineSource {
 
   #typed(text: string): void {
     const asked = this.#asked;
-    if (asked?.keys?.includes(text) === true && this.#edited.text === '') {
-      this.#leaveBehind(asked.prompt, text);
-      this.#answered = text;
-      return asked.answer(text);
-    }
+    const isKey = asked?.keys?.includes(text) === true && this.#edited.text === '';
     this.#insert(text);
+    if (isKey) setImmediate(() => this.#keyed(asked, text)); // not the first of several that came at once
+  }
+
+  #keyed(asked: Question, key: string): void {
+    if (this.#asked !== asked || this.#edited.text !== key) return;
+    this.#set(EMPTY);
+    this.#leaveBehind(asked.prompt, key);
+    this.#answered = key;
+    asked.answer(key);
+    this.#area.refresh();
   }
 
   #named(name: string): void {
@@ -249,11 +255,9 @@ export class LineEditor implements LineSource {
   }
 
   #enter(): void {
-    const { text } = this.#edited;
+    const text = this.#withAnswer(this.#edited.text);
     const asked = this.#asked;
-    const answered = this.#answered;
-    this.#answered = '';
-    if (answered !== '' && text !== '' && this.options.isAnswer?.(answered + text.trim()) === true) return this.#set(EMPTY);
+    if (text === null) return this.#set(EMPTY);
     if (asked !== null) {
       if (asked.keys !== null && text.trim() === '') return;
       this.#leaveBehind(asked.prompt, asked.hidden ? '' : text);
@@ -268,6 +272,15 @@ export class LineEditor implements LineSource {
     if (waiting === null) return void this.#queue.push(text);
     this.#leaveBehind(this.#prompt ?? '', text);
     waiting(text);
+  }
+
+  /** Who types a whole word has answered with its first letter: the rest of the word alone is nothing (null), with more it is the message `no, because`. */
+  #withAnswer(text: string): string | null {
+    const answered = this.#answered;
+    this.#answered = '';
+    const word = answered + (/^\p{L}+/u.exec(text)?.[0] ?? '');
+    if (answered === '' || word === answered || this.options.isAnswer?.(word) !== true) return text;
+    return answered + text.trim() === word ? null : answered + text;
   }
 
   #up(): void {

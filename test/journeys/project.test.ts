@@ -17,6 +17,7 @@ test('adds', () => assert.equal(add(2, 3), 5));
 `;
 
 let folder: Folder;
+let home: Folder;
 let server: OpenAiServer;
 let child: ChildProcessWithoutNullStreams;
 let shown: string;
@@ -24,6 +25,7 @@ let shown: string;
 beforeEach(async () => {
   server = await startOpenAiServer();
   folder = await projectFolder({ 'pith.yaml': '# empty\n' });
+  home = await projectFolder({}); // a project that is the home folder is none
   await mkdir(path.join(folder.path, 'src'), { recursive: true });
   await writeFile(path.join(folder.path, 'src/add.mjs'), 'export function add(a, b) {\n  return a - b;\n}\n');
   await writeFile(path.join(folder.path, 'src/add.test.mjs'), TEST);
@@ -36,13 +38,14 @@ afterEach(async () => {
   if (child.exitCode === null) await ended;
   await server.close();
   await folder.remove();
+  await home.remove();
 });
 
 function chat(): void {
   const env = {
     PATH: process.env['PATH'],
     PITH_TRUST: '1',
-    HOME: folder.path,
+    HOME: home.path,
     OPENAI_BASE_URL: server.url,
     OPENAI_API_KEY: 'sk-x',
     PITH_MODEL: 'openai/test',

@@ -49,6 +49,6 @@ export function keyHelp(question: Askable): readonly string[] {
   };
   return [
     ...keysOf(question).map((key) => `  ${key}  ${words[key]}`),
-    '  Words work too: yes, always, project, no, no <reason>. A slash command runs, and the question stays. Ctrl-C leaves it open.',
+    '  Words work too: yes, always, project, no. A slash command runs, and the question stays. Ctrl-C leaves it open.',
   ];
 }

@@ -3,7 +3,7 @@ import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/t
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
-import { kernelChat, person, pipe } from './chats.ts';
+import { kernelChat, person as personAt, pipe, type Chat, type Person, type PersonOptions } from './chats.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
@@ -20,6 +20,11 @@ export default class {
 }
 `,
 });
+/** At a terminal in which a question has one row. */
+function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
+  return personAt(chat, words, { columns: 160, ...options });
+}
+
 const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['risky'] }), 'pith.yaml': 'default_agent: main\n' };
 const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
 
@@ -73,7 +78,7 @@ describe('a tool asks the person at the terminal', () => {
     },
   );
 
-  it('U10 anything else asks again and says so; a slash command is one, and the question stays; no with a reason is one', async () => {
+  it('U10 anything else asks again and says so; a slash command is one, and the question stays; e takes a reason', async () => {
     const { chat, lastTool, pith } = await chatting([launch('it'), { text: 'I see.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
@@ -92,7 +97,9 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('unknown command /nonsense');
     await user.sees(ALLOW);
     expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
-    user.type('no, too much\n');
+    user.type('e');
+    await user.sees('Why not?');
+    user.type('too much\n');
     await user.sees('I see.');
     expect(lastTool()).toContain('too much');
     expect(lastTool()).not.toContain('launched');

@@ -186,11 +186,21 @@ describe('questions', () => {
   it('U10 who types the whole word has answered with its first letter: the rest is no message', async () => {
     const { editor, type } = typist({ isAnswer: (word) => word === 'yes' });
     const asked = editor.choose('Allow? ', 'yn', signal);
-    await type('yes\r');
+    await type('y');
     expect(await asked).toBe('y');
+    await type('es\r');
     const next = editor.next('› ');
     await type('es\r');
     expect(await next).toBe('es');
+    const more = editor.choose('Allow? ', 'yn', signal);
+    await type('y');
+    expect(await more).toBe('y');
+    const message = editor.next('› ');
+    await type('es, but why?\r');
+    expect(await message).toBe('yes, but why?');
+    const atOnce = editor.choose('Allow? ', 'yn', signal);
+    await type('no, never\r');
+    expect(await atOnce).toBe('no, never');
     editor.close();
   });
 
