@@ -29,6 +29,8 @@ const FILES = { ...RISKY, 'agents/main/manifest.yaml': agentFile('main', { uses_
 const launch = (what: string): ScriptedStep => ({ calls: [{ name: 'launch', input: { what } }] });
 
 const ALLOW = 'Allow? [y]es, [a]lways in this chat (every call of launch), [n]o, [e]xplain no, [v]iew all, [?]';
+/** So that no question is broken into rows. */
+const WIDE = { columns: 160 };
 const ALLOW_ONCE = 'Allow? [y]es, [n]o, [e]xplain no, [v]iew all, [?]';
 
 async function chatting(script: readonly ScriptedStep[], options: TestKernelOptions = {}) {
@@ -41,7 +43,7 @@ async function chatting(script: readonly ScriptedStep[], options: TestKernelOpti
 describe('a tool asks the person at the terminal', () => {
   it('U10 U11 K50 shows what it does, the exact arguments and what is enforced; one key runs it and the turn goes on', async () => {
     const { chat, lastTool } = await chatting([launch('it \u001b[2J\u202egnp'), { text: 'It flies.' }]);
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees('run launch of risky');
@@ -60,7 +62,7 @@ describe('a tool asks the person at the terminal', () => {
     'U10 the word %s is a yes as well, whether it comes at once or after its first letter',
     async (word) => {
       const { chat, lastTool } = await chatting([launch('it'), { text: 'It flies.' }]);
-      const user = person(chat);
+      const user = person(chat, [], WIDE);
       await user.sees('› ');
       user.type('go\n');
       await user.sees(ALLOW);
@@ -78,7 +80,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('U10 anything else asks again and says so; a slash command is one, and the question stays; e takes a reason', async () => {
     const { chat, lastTool, pith } = await chatting([launch('it'), { text: 'I see.' }]);
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees(ALLOW);
@@ -108,7 +110,7 @@ describe('a tool asks the person at the terminal', () => {
   it('U10 p allows it in every chat of the project; /permissions lists both scopes and takes back', async () => {
     const home = folderWith();
     const { chat, pith } = await chatting([launch('a'), { text: 'One.' }, launch('b'), { text: 'Two.' }, launch('c')], { home });
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees('[a]lways in this chat (every call of launch), always in this [p]roject, [n]o');
@@ -133,7 +135,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('U11 a diff is shown with a bar before each line, whole up to a screen, and v shows all of it; typing its command does too', async () => {
     const { chat, lastTool } = await chatting([{ calls: [{ name: 'edit', input: {} }] }, { text: 'Edited.' }]);
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees('run edit of risky (it says: change 60 lines in a.ts)');
@@ -164,7 +166,7 @@ describe('a tool asks the person at the terminal', () => {
       { text: 'As you wish.' },
       { text: 'You said once.' },
     ]);
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees(ALLOW);
@@ -182,7 +184,7 @@ describe('a tool asks the person at the terminal', () => {
   it('K50 an answer from elsewhere takes the question away within a second, says whose it was, and the turn goes on', async () => {
     const { chat, pith, lastTool } = await chatting([launch('x'), { text: 'It flies.' }]);
     const other = await kernelOf({ sandbox: pith.sandbox, shipped: false });
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees(ALLOW);
@@ -198,7 +200,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('K50 Ctrl-C leaves the question open; /approvals approve answers it, and the conversation goes on', async () => {
     const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees(ALLOW);
@@ -218,7 +220,7 @@ describe('a tool asks the person at the terminal', () => {
   it('K50 opening a conversation with an open question asks it', async () => {
     const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
     await pith.run('go', { threadId: 'talk' });
-    const user = person(chat, ['--thread', 'talk']);
+    const user = person(chat, ['--thread', 'talk'], WIDE);
     await user.sees(ALLOW);
     user.type('always\n');
     await user.sees('It flies.');
@@ -229,7 +231,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('T18 F12 where always is not offered, the terminal does not take it', async () => {
     const { chat, pith, lastTool } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
-    const user = person(chat);
+    const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
     await user.sees(ALLOW_ONCE);
@@ -324,7 +326,7 @@ describe('a tool asks the person at the terminal', () => {
   it('U14 plan mode: the prompt says so, nothing changes and nobody is asked; go ends it after a question', async () => {
     const script = [launch('x'), { text: 'First this, then that.' }, launch('x'), { text: 'It flies.' }];
     const { chat, lastTool } = await chatting(script);
-    const user = person(chat, ['--plan']);
+    const user = person(chat, ['--plan'], WIDE);
     await user.sees('plan › ');
     user.type('launch it\n');
     await user.sees('First this, then that.');
