@@ -216,6 +216,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/folder-changes/entries.ts', 'the file of their entries, such as skills.lock.json'],
   ['packages/folder-changes/folder-changes.ts', 'the folder that holds them'],
   ['core/cli/commands/init.ts', 'a new project'],
+  ['core/cli/commands/thread-export.ts', 'the file that a person names'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
   ['core/loader/ship-extensions.ts', 'the build'],
   ['packages/held-process/confined.ts', 'a folder of its own below the temporary one'],
