@@ -261,7 +261,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'trust',
     first: 12,
-    description: 'Show what a sandbox or project brings, and trust it; or list what is trusted',
+    description: 'Show what a project brings, and trust it',
     arguments: [DIR],
     options: [
       YES,

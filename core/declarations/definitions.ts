@@ -9,7 +9,7 @@ import { keepsNames, type Declaration, type Imports } from './declaration.ts';
 
 /**
  * Gives each declaration what the extensions that it depends on define, and holds what it names against that: a protocol or topic counts
- * only where its extension is named in `depends_on` or `optional_depends_on`. What ships takes what ships, whateveris in its place.
+ * only where its extension is named in `depends_on` or `optional_depends_on`. What ships takes what ships, whatever is in its place.
  */
 export function settleDefinitions(
   declarations: ReadonlyMap<string, Declaration>,

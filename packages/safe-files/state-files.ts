@@ -288,7 +288,7 @@ function keepFromOthers(descriptor: number): void {
 }
 
 function requireOwnFile(file: string, found: fs.Stats): void {
-  if (!found.isFile()) throw refused(file, `${kindOf(found)}is in its place`, CURE);
+  if (!found.isFile()) throw refused(file, `${kindOf(found)} is in its place`, CURE);
   if (found.nlink > 1) throw refused(file, 'it has several names (hard links), so it may be a file from elsewhere', CURE);
   requireOwner(file, found);
 }

@@ -88,7 +88,7 @@ describe('building in a conversation', () => {
       tool: 'extension_builder/activate_extension',
       path: [{ agentId: 'orchestrator' }, { agentId: 'builder_agent' }],
     });
-    expect(question?.details).toMatch(/isolation: process\nsecrets: none[\s\S]*\+export default class CityTime/);
+    expect(question?.details).toMatch(/^provides: tool\n[\s\S]*\+export default class CityTime/);
     expect(asked.events).toContainEqual(expect.objectContaining({ type: 'approval-request', agents: ['orchestrator', 'builder_agent'] }));
     expect(existsSync(path.join(test.sandbox, 'extensions/city_time'))).toBe(false);
 

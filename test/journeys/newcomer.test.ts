@@ -25,7 +25,7 @@ describe('a newcomer without a key or a network', () => {
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
     expect(text).toContain('code-review');
     expect(text).toMatch(/skills.code-review/u); // the place
-    expect(text).toMatch(/OPENAI_API_KEY|ANTHROPIC_API_KEY|PITH_MODEL/u);
+    expect(text).toContain('To connect a model, type /setup in a chat, or run: pith setup');
   });
 });
 

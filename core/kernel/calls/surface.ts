@@ -111,7 +111,7 @@ export const TURN_TOOLS = 'tool.getTurnTools';
 
 type Method = (...values: unknown[]) => unknown;
 
-/** The signalis in its place, whatever was left out before it. */
+/** The signal is in its place, whatever was left out before it. */
 function methodOf(instance: object, method: Method, signalAt: number | undefined): Operation {
   if (signalAt === undefined || method.length <= signalAt) return async (values) => method.call(instance, ...values.slice(0, signalAt));
   return async (values, signal) => method.call(instance, ...Array.from({ length: signalAt }, (_, at) => values[at]), signal);

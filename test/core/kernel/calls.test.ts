@@ -130,8 +130,8 @@ describe('commands', () => {
         await Promise.resolve(command.run({ arguments: {}, options: {} }, {} as CommandIO, NEVER)).catch(({ cure }) => cure as string),
       );
     expect(cures).toEqual([
-      'make room on the disk that holds /data/x',
-      'make the disk that holds /data/x writable',
+      'make room on the disk of /data/x',
+      'make the disk of /data/x writable',
       'correct the source of kv',
     ]);
   });

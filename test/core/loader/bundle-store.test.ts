@@ -20,7 +20,7 @@ beforeEach(async () => {
   );
   await source(
     'commands.ts',
-    "import { PithError } from 'pith';\nimport { didYouMean } from '@pith/plain-text';\nexport default () => [new PithError('usage', didYouMean('a', ['b']))];",
+    "import { PithError } from 'pith';\nimport { didYouMean } from '@pith/plain-text';\nexport default () => [new PithError('usage', didYouMean('ab', ['abc']))];",
   );
   for (const name of ['node_modules', 'packages']) await symlink(path.join(packageRoot(), name), path.join(root, name));
 });
@@ -69,13 +69,13 @@ describe('bundles', () => {
     expect(
       (await readFile((await store().bundle(declaration(), 'commands.ts')).file, 'utf8')).match(/^import.*@pith|dist\/packages/gm),
     ).toBeNull();
-    await source('main.ts', "import { didYouMean } from '@pith/plain-text';\nexport default class Mine { name = didYouMean('a', ['b']); }");
+    await source('main.ts', "import { didYouMean } from '@pith/plain-text';\nexport default class Mine { name = didYouMean('ab', ['abc']); }");
     await expect(store().bundle(declaration(), 'main.ts')).rejects.toThrow("main.ts:1: Pith has no package '@pith/plain-text'");
     const others = createLoader({ dataDirectory: path.join(root, 'data'), packageRoot: packageRoot() });
     const { default: Mine } = (await importBundle((await others.bundle(declaration(), 'main.ts')).file, 1)) as {
       default: new () => object;
     };
-    expect(new Mine()).toEqual({ name: " (did you mean 'b'?)" });
+    expect(new Mine()).toEqual({ name: " (did you mean 'abc'?)" });
   });
 
   it('K20 does not keep new sources under an old digest', async () => {

@@ -54,7 +54,7 @@ const go = (request: object = {}) => test.kernel.agents.callTool('asker', 'go', 
 
 const THEFT: readonly ScriptedStep[] = [
   call('file', { action: 'read', path: 'private.md' }),
-  call('kv_set', { key: 'k', value: 1 }),
+  call('write_file', { path: 'k', content: '1' }),
   call('submit_task', { goal: 'g' }),
   call('fix_echo', { text: 'x' }),
   call('own'),
@@ -72,7 +72,7 @@ describe('turns that a foreign extension begins', () => {
     });
     expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['go', 'own']);
     expect((await kernel.agents.toolsOf('orchestrator')).map(({ modelName }) => modelName)).toEqual(
-      expect.arrayContaining(['file', 'kv_set', 'submit_task', 'fix_echo']),
+      expect.arrayContaining(['file', 'write_file', 'submit_task', 'fix_echo']),
     );
     expect((await kernel.threads.last('deputy:1'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
   }, 60_000);

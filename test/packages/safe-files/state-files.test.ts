@@ -83,7 +83,7 @@ describe('state', () => {
     folder.make();
     const place = path.join(data, 'index');
     fs.symlinkSync(outside, place);
-    const why = refused(place, /there is a link in its place/);
+    const why = refused(place, /a link is in its place/);
     for (const act of [
       () => folder.read('index'),
       () => folder.append('index', 'x'),
@@ -128,8 +128,8 @@ describe('state', () => {
     const server = createServer().listen(path.join(data, 'socket'));
     await new Promise((resolve) => server.once('listening', resolve));
     for (const [name, why] of [
-      ['pipe', /a pipe stands/],
-      ['socket', /a socket stands/],
+      ['pipe', /a pipe is in/],
+      ['socket', /a socket is in/],
     ] as const)
       for (const act of [() => folder.read(name), () => folder.append(name, 'x'), () => folder.database(name), () => folder.has(name)])
         expect(act).toThrow(refused(path.join(data, name), why));

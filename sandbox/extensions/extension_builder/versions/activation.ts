@@ -159,7 +159,7 @@ export class Activation {
     });
   }
 
-  /** The version beforeis in its place again; what was new goes. */
+  /** The version before is in its place again; what was new goes. */
   async #takeBack(record: Switch, watch: FailureWatch, reason: string): Promise<void> {
     const { versions, sandbox } = this.ports;
     watch.end();

@@ -300,7 +300,7 @@ async function hiddenBy(context: InstallContext, { source: kind, label }: SkillP
   return new Map(skills.filter(({ state, source }) => state === 'offered' && loses(source)).map(({ id, source }) => [id, source]));
 }
 
-/** Says of an id whatis in its place; null where nothing does, or where it may be replaced. */
+/** Says of an id what is in its place; null where nothing does, or where it may be replaced. */
 async function takenIn(context: InstallContext, place: SkillPlace, force: boolean): Promise<(id: string) => PithError | null> {
   const installed = await installedIn(context, place);
   const names = new Map((await readdir(place.skills)).map((name) => [folded(name), name]));

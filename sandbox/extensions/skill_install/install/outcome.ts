@@ -18,7 +18,7 @@ export interface Outcome {
   readonly item: StagedItem | null;
   /** Where it was, or would have been, put. */
   readonly place: string | null;
-  /** `skipped`: somethingis in its place, or there is no place for it. */
+  /** `skipped`: something is in its place, or there is no place for it. */
   readonly state: 'installed' | 'declined' | 'refused' | 'skipped';
   readonly error: PithError | null;
 }
