@@ -69,7 +69,7 @@ describe('use.md 1: builds beside a chat', () => {
       }
     })().finally(() => (state.building = false));
     while (state.building) {
-      await chat.says('review my extension for best practices', /offline librarian/);
+      await chat.says('review my extension for best practices', /From the skill/);
       await chat.says('/skills list', /code-review/);
     }
     await builder;
@@ -79,7 +79,7 @@ describe('use.md 1: builds beside a chat', () => {
     await chat.says('/extensions reload hello\n/tools list', /say_hello/);
     await chat.says('/tasks list', /task/i);
     await chat.says('/recipes list', /review/);
-    await chat.says('brainstorm about gardens', /offline librarian/);
+    await chat.says('brainstorm about gardens', /From the skill/);
     expect(chat.err()).not.toMatch(/Cannot find|not built|unknown/);
 
     // However long it runs: builds keep what a process runs from, and only that.

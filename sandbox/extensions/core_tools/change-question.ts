@@ -59,7 +59,7 @@ function difference(path: string, before: Buffer | null, after: Buffer): string 
   const [old, next] = [before === null ? '' : textOf(path, before), textOf(path, after)];
   const from = before === null ? '/dev/null' : `a/${path}`;
   const patch = createTwoFilesPatch(from, `b/${path}`, old, next, undefined, undefined, { timeout: COMPARE_MS });
-  return patch ?? `--- ${from}\n+++ b/${path}\n${lines('-', old)}\n${lines('+', next)}\n`;
+  return patch?.replace(/^=+\n/u, '') ?? `--- ${from}\n+++ b/${path}\n${lines('-', old)}\n${lines('+', next)}\n`;
 }
 
 function textOf(path: string, bytes: Buffer): string {

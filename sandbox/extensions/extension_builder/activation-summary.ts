@@ -148,7 +148,7 @@ export function diffOf(before: readonly Source[], after: readonly Source[]): str
     const [left, right] = [isShown ? (old?.toString() ?? '') : '', next?.toString() ?? ''];
     const gone = isShown ? [] : [`${path}: ${old.length} bytes that are no text are taken out\n`];
     const patch = createTwoFilesPatch(from, to, left, right, undefined, undefined, { timeout });
-    return [...gone, patch ?? replaced(from, to, left, right)];
+    return [...gone, patch?.replace(/^=+\n/u, '') ?? replaced(from, to, left, right)];
   });
   const text = parts.join('');
   if (text.length <= MAX_DIFF) return text;

@@ -69,7 +69,10 @@ describe('bundles', () => {
     expect(
       (await readFile((await store().bundle(declaration(), 'commands.ts')).file, 'utf8')).match(/^import.*@pith|dist\/packages/gm),
     ).toBeNull();
-    await source('main.ts', "import { didYouMean } from '@pith/plain-text';\nexport default class Mine { name = didYouMean('ab', ['abc']); }");
+    await source(
+      'main.ts',
+      "import { didYouMean } from '@pith/plain-text';\nexport default class Mine { name = didYouMean('ab', ['abc']); }",
+    );
     await expect(store().bundle(declaration(), 'main.ts')).rejects.toThrow("main.ts:1: Pith has no package '@pith/plain-text'");
     const others = createLoader({ dataDirectory: path.join(root, 'data'), packageRoot: packageRoot() });
     const { default: Mine } = (await importBundle((await others.bundle(declaration(), 'main.ts')).file, 1)) as {

@@ -43,7 +43,7 @@ describe('a yes to an activation is for those very files', () => {
     expect(await approvals.list()).toMatchObject([
       {
         always: null,
-        details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nread: ~\/\.ssh\nwrite: ~\//),
+        details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nreads: ~\/\.ssh\nwrites: ~\//),
       },
     ]);
   }, 60_000);

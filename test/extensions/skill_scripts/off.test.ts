@@ -67,5 +67,5 @@ it('S15 --no-skills does the same for one command, and is listed once', async ()
   const tools = async (...more: string[]) => (await run('tools', 'list', '--agent', 'runner', ...more)).out;
   expect(await tools()).toMatch(OWN);
   expect(await tools('--no-skills')).not.toMatch(OWN);
-  expect((await run('--help')).out.match(/--no-skills/g)).toHaveLength(1);
+  expect((await run('--help', '--all')).out.match(/--no-skills/g)).toHaveLength(1);
 });
