@@ -68,7 +68,7 @@ export function webFetchTool(clock: Clock, privateOrigins: readonly string[]) {
 
 const LONGEST_SUMMARY = 120;
 
-/** Whatever the page says comes later: here stands only what the model asks for. */
+/** Nothing of the page is known yet: the question shows only what the model asks for. */
 function questionOf(url: URL, isPrivate: boolean): ApprovalQuestion {
   const address = printableLine(url.href);
   const reach = isPrivate ? 'this one address outside of the public internet' : 'public addresses only';

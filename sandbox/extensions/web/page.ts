@@ -30,7 +30,7 @@ interface Reading {
   readonly privateOrigins: readonly string[];
 }
 
-/** The readable text of what stands at an address. Follows redirects within its host. Rejects when `signal` aborts. */
+/** The readable text of a page. Follows redirects within its host. Rejects when `signal` aborts. */
 export async function readPage(address: URL, { clock, privateOrigins }: Reading, signal: AbortSignal): Promise<Page> {
   const late = new AbortController();
   const cancel = clock.after(MOST_MS, () =>

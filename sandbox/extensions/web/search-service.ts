@@ -31,7 +31,7 @@ interface Manner {
   readonly keyName: string | null;
   request(base: string, query: { readonly text: string; readonly count: number }, key: string): readonly [URL, RequestInit];
   found(body: unknown): unknown;
-  /** The field of a result that holds its text. */
+  /** The field of a result with its text. */
   readonly snippet: 'description' | 'content';
 }
 
