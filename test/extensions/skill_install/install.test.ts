@@ -180,7 +180,7 @@ describe('skills install (S83)', () => {
     [
       'a name that some systems cannot store',
       async (folder: string) => writeFile(path.join(folder, 'aux.md'), ''),
-      /^origin_refused: .*cannot hold/,
+      /^origin_refused: .*cannot store/,
     ],
     [
       'a control character in a name',
