@@ -35,7 +35,7 @@ export interface ConfinedProgram {
   readonly memoryMb?: number;
   /** How many processes it may be at a time; default 128. */
   readonly maxProcesses?: number;
-  /** What lies in the places above and is shown otherwise: `empty` files and folders have no content, the rest cannot be changed. Absolute; only in a sandbox. */
+  /** What lies in the places above and is shown otherwise: `empty` files and folders have no content, `empty_folder` is one that need not be there, the rest cannot be changed. Absolute; only in a sandbox. */
   readonly covered?: readonly CoveredPath[];
   /** Default false: a sandbox has no network. */
   readonly network?: boolean;
@@ -49,7 +49,7 @@ export interface ConfinedProgram {
 
 export interface CoveredPath {
   readonly at: string;
-  readonly as: 'read_only' | 'empty';
+  readonly as: 'read_only' | 'empty' | 'empty_folder';
 }
 
 /** What a command of a person's own expects: their PATH and the tools in it, also below their home, and their language. */
@@ -167,6 +167,7 @@ async function untilGone(
   });
   const abort = (): void => stop('it was aborted');
   signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted) abort(); // while it was started
   const forget = recordHost(host.dataDirectory, pid, marker);
   dieFirst(pid);
   yieldProcessor(pid);
@@ -377,6 +378,7 @@ function memoryFolder(at: string, sizeMb: number): readonly string[] {
 
 /** What is gone by now needs no cover; an empty one would make it. */
 function coverOf({ at, as }: CoveredPath): readonly string[] {
+  if (as === 'empty_folder') return ['--tmpfs', at, '--remount-ro', at];
   const stats = lstatSync(at, { throwIfNoEntry: false });
   if (stats === undefined || stats.isSymbolicLink()) return [];
   if (as === 'read_only') return ['--ro-bind-try', at, at];

@@ -29,6 +29,11 @@ const CREDENTIALS: readonly string[] = [
   '.cache/gcloud',
 ];
 
+/** Files below `home` in which tools keep keys and passwords. */
+export function credentialFiles(home: string): readonly string[] {
+  return CREDENTIALS.map((name) => path.join(home, name));
+}
+
 /** What a command may read so that the programs of a search path work: their folders, with what was installed beside them, and caches below `home`. */
 export function toolsOf(searchPath: string, home: string): { readonly shown: readonly string[]; readonly hidden: readonly string[] } {
   const isSystems = (folder: string) => PROGRAMS.some((each) => folder === each || folder.startsWith(`${each}/`));
@@ -38,7 +43,7 @@ export function toolsOf(searchPath: string, home: string): { readonly shown: rea
   const caches = CACHES.map((name) => path.join(home, name));
   return {
     shown: [...new Set([...roots, ...caches])].filter((place) => place !== '/' && place !== home && existsSync(place)).sort(),
-    hidden: CREDENTIALS.map((name) => path.join(home, name)).filter((place) => existsSync(place)),
+    hidden: credentialFiles(home).filter((place) => existsSync(place)),
   };
 }
 

@@ -98,7 +98,11 @@ function isUnfinished(sequence: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (sequence.startsWith('\u001b[')) return /^\u001b\[[\x20-\x3f]*$/u.test(sequence) && sequence.length > 2;
   // oxlint-disable-next-line no-control-regex
-  return /^\u001b[\]P_^X]/u.test(sequence) && !/(?:\u0007|\u001b\\)$/u.test(sequence) && sequence.length < 4096;
+  return (
+    /^\u001b(?:\](?:\d|$)|P(?:[\d>$+!=?]|$))/u.test(sequence) &&
+    !/(?:\u0003|\u0007|\u001b\\)/u.test(sequence.slice(2)) &&
+    sequence.length < 4096
+  );
 }
 
 /** Keys that Node does not know: with a modifier, as `CSI code;modifier u` and `CSI 27;modifier;code ~`. A name of one character is text. */

@@ -102,6 +102,7 @@ export class LineEditor implements LineSource {
   }
 
   next(prompt: string): Promise<string | null> {
+    if (this.#edited.text === '') this.#answered = ''; // what comes now is another message
     this.#prompt = prompt;
     const queued = this.#queue.shift();
     if (queued !== undefined) {

@@ -53,10 +53,12 @@ export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
 /** Kinds of keys that name a place, which a folder above it names too. */
 const FOLDERS: ReadonlySet<string> = new Set(['write', 'read']);
 
-/** A key without its first word, which says what kind it is. */
+/** A key without its first word, which says what kind it is; that nothing confines a command must be said. */
 function partsOf(key: string): { readonly kind: string; readonly rest: string } {
   const colon = key.indexOf(':');
-  return { kind: key.slice(0, Math.max(colon, 0)), rest: key.slice(colon + 1) };
+  const kind = key.slice(0, Math.max(colon, 0));
+  const rest = key.slice(colon + 1).replace(/ …(?= [+i]|$)/u, '');
+  return { kind, rest: kind === 'unsandboxed' ? `${kind}:${rest}` : rest };
 }
 
 function isBelow(place: string, folder: string): boolean {

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
+import { folderWith } from '../../places.ts';
 import { projectWith } from './project.ts';
 
 const edit = (path: string, old_text: string, new_text: string, more = {}) => ({ path, edits: [{ old_text, new_text, ...more }] });
@@ -84,7 +85,8 @@ describe('U2 edit_file', () => {
 
   it('U4 Pith’s own sandbox, folders of skills, state, links and other places are not changed', async () => {
     const project = await projectWith({ '.claude/skills/x/SKILL.md': 'x\n' });
-    symlinkSync('/tmp', project.at('link'));
+    const outside = folderWith();
+    symlinkSync(outside, project.at('link'));
     for (const [path, code] of [
       ['sandbox/extensions/x/main.ts', 'use_file'],
       ['sandbox/skills/x/SKILL.md', 'use_file'],
@@ -95,7 +97,7 @@ describe('U2 edit_file', () => {
       ['../x', 'file_unavailable'],
     ] as const)
       expect(await project.call('write_file', { path, content: 'x\n' }), path).toMatchObject({ ok: false, error: { code } });
-    expect(existsSync('/tmp/x')).toBe(false);
+    expect(existsSync(`${outside}/x`)).toBe(false);
   });
 });
 
@@ -139,6 +141,15 @@ describe('U5 undo', () => {
     expect(project.read('a.txt')).toBe('mine\n');
     expect((await undo(project, '', 'yes')).text).toContain('Restored a.txt');
     expect(project.read('a.txt')).toBe('one\n');
+  });
+
+  it('U5 asks also where a person changed the file between two changes of the turn', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' });
+    await project.call('edit_file', edit('a.txt', 'one', 'two'));
+    project.write('a.txt', 'mine\n');
+    await project.call('edit_file', edit('a.txt', 'mine', 'three'));
+    expect((await undo(project, '', 'no')).text).toContain('a.txt stays as it is: it has changed since');
+    expect(project.read('a.txt')).toBe('three\n');
   });
 
   it('U5 says that what commands changed is not undone', async () => {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { JsonValue } from 'pith';
 import { probeSandboxing } from '@pith/held-process';
 import { prefixOf } from '../../../sandbox/extensions/project_tools/shell/command-words.ts';
 import { folderWith } from '../../places.ts';
@@ -22,6 +23,8 @@ describe('U12 what always covers of a command', () => {
     ['git diff HEAD~1'.replace('~', '^'), 'git diff'],
     ['git -C /elsewhere push', 'git -C /elsewhere push'],
     ['docker compose up', 'docker compose up'],
+    ['npx python -c 1', 'npx python -c 1'],
+    ['npm exec -- x', 'npm exec -- x'],
     ['node script.js 1', 'node script.js 1'],
     ['rm -rf build', 'rm -rf build'],
     ["grep 'a b' src", 'grep a b src'],
@@ -49,6 +52,25 @@ describe('U12 what always covers of a command', () => {
   ])('nothing of: %s', (command) => expect(prefixOf(command)).toBeNull());
 });
 
+it('U12 no two calls that differ in what a person was shown share what always covers', async () => {
+  const project = await projectWith({ 'src/a.ts': '' });
+  const keyOf = async (input: JsonValue) => (await project.question('shell', input))?.always?.key;
+  const keys = await Promise.all([
+    keyOf({ command: 'python3 x.py', access: ['network'] }),
+    keyOf({ command: 'python3 x.py +network' }),
+    keyOf({ command: 'python3 x.py' }),
+    keyOf({ command: 'git push' }),
+    keyOf({ command: '"git push"' }),
+    keyOf({ command: 'python3 "a b"' }),
+    keyOf({ command: 'python3 a b' }),
+    keyOf({ command: 'npm test' }),
+    keyOf({ command: 'npm test', cwd: 'src' }),
+    keyOf({ command: 'npm test', background: true }),
+  ]);
+  expect(keys).not.toContain(undefined);
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
 describe('U3 shell', () => {
   it('U3 says what it runs, what holds here and what always covers, and runs nothing unasked', async () => {
     const project = await projectWith({ 'src/a.ts': '' });
@@ -57,13 +79,14 @@ describe('U3 shell', () => {
       summary: 'run `npm test`',
       text: 'In the folder src.\nIt runs the code of this project.',
       enforced: SANDBOXED,
-      always: { key: `${KIND}:npm test`, covers: 'commands that begin with `npm test`' },
+      always: { key: `${KIND}:npm test … in "src"`, covers: 'commands that begin with `npm test` in "src"' },
     });
     expect(await project.question('shell', { command: 'npm ci', access: ['network'] })).toMatchObject({
       enforced: NETWORK,
-      always: { key: expect.stringMatching(/:npm ci \+network$/u), covers: 'commands that begin with `npm ci` with network' },
+      always: { key: expect.stringMatching(/:npm ci … \+network$/u), covers: 'commands that begin with `npm ci` with network' },
     });
     expect(await project.question('shell', { command: 'npm test; id' })).toMatchObject({ once: true });
+    expect(await project.question('shell', { command: 'npm test', access: ['home'] })).toMatchObject({ once: true });
     expect(await project.approved('shell', { command: 'touch ran' })).toMatchObject({ error: { code: 'approval_needed' } });
     expect(existsSync(project.at('ran'))).toBe(false);
     expect(await project.call('shell', { command: 'true', cwd: '..' })).toMatchObject({ error: { code: 'file_unavailable' } });

@@ -195,9 +195,11 @@ describe('questions', () => {
     const more = editor.choose('Allow? ', 'yn', signal);
     await type('y');
     expect(await more).toBe('y');
-    const message = editor.next('› ');
     await type('es, but why?\r');
-    expect(await message).toBe('yes, but why?');
+    expect(await editor.next('› ')).toBe('yes, but why?');
+    const another = editor.next('› ');
+    await type('es ist falsch\r');
+    expect(await another).toBe('es ist falsch');
     const atOnce = editor.choose('Allow? ', 'yn', signal);
     await type('no, never\r');
     expect(await atOnce).toBe('no, never');

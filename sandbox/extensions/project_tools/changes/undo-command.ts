@@ -62,10 +62,11 @@ interface Taking {
 
 /** The first change of a file in the turn says what it held before, the last what it holds unless somebody changed it. */
 async function takeBack(project: Project, log: UndoLog, { turn, thread, io, outcome }: Taking): Promise<void> {
-  const files = new Map<string, KeptChange>();
+  const files = new Map<string, TakenBack>();
   for (const change of turn.changes) {
     const first = files.get(change.path);
-    files.set(change.path, first === undefined ? change : { ...change, before: first.before });
+    const isBetween = first !== undefined && (first.isBetween || change.before !== first.after);
+    files.set(change.path, { ...change, before: first === undefined ? change.before : first.before, isBetween });
   }
   let isWhole = true;
   for (const change of files.values()) {
@@ -76,15 +77,23 @@ async function takeBack(project: Project, log: UndoLog, { turn, thread, io, outc
   if (isWhole) await log.markUndone(thread, turn.message);
 }
 
-async function takeBackFile(project: Project, log: UndoLog, { path, before, after }: KeptChange, io: CommandIO): Promise<boolean> {
+/** `isBetween`: somebody else changed the file between two changes of the turn. */
+type TakenBack = KeptChange & { readonly isBetween: boolean };
+
+async function takeBackFile(
+  project: Project,
+  log: UndoLog,
+  { path, before, after, isBetween }: TakenBack,
+  io: CommandIO,
+): Promise<boolean> {
   const names = project.names(path);
   const shown = printableLine(path);
   const now = await digestNow(project, names);
   if (now === before) return said(io, `${shown} is already as it was`, true);
   const former = before === null ? null : log.bytesOf(before);
   if (before !== null && former === null) return said(io, `${shown}: its former content is no longer kept`, false);
-  if (now !== after) {
-    const question = `${shown} has changed since the tool wrote it. Overwrite it with its former content?`;
+  if (now !== after || isBetween) {
+    const question = `${shown} has changed since the tool first wrote it. Overwrite it with its former content?`;
     const answer = await io.ask(question, { choices: ['yes', 'no'] });
     if (answer !== 'yes') return said(io, `${shown} stays as it is: it has changed since`, false);
   }

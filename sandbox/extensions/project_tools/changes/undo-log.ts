@@ -69,11 +69,12 @@ export class UndoLog {
     await this.#table();
     await this.#prune();
     const name = before === null ? null : digest(before);
+    // The row first: what it names is not pruned.
+    await this.#insert({ thread, message, kind: 'file', path, before: name, after: digest(after), bytes: before?.length ?? 0 });
     if (before !== null && name !== null && !this.blobs.has(name)) {
       this.blobs.make();
       await this.blobs.write(name, before);
     }
-    await this.#insert({ thread, message, kind: 'file', path, before: name, after: digest(after), bytes: before?.length ?? 0 });
   }
 
   /** Notes that a command ran, whose changes cannot be taken back. */
@@ -143,8 +144,9 @@ export class UndoLog {
         values: [KEPT_BYTES],
       },
     ]);
+    const kept = this.blobs.list();
     const used = await this.ports.database.all('SELECT DISTINCT before FROM project_tools__changes WHERE before IS NOT NULL');
     const names = new Set(used.map(({ before }) => before));
-    for (const name of this.blobs.list()) if (!names.has(name)) this.blobs.remove(name);
+    for (const name of kept) if (!names.has(name)) this.blobs.remove(name);
   }
 }

@@ -62,7 +62,7 @@ async function walkedFiles({ jail }: Project, below: readonly string[], signal: 
     if (found.length > MOST_FILES) return;
     const own = await rulesIn(jail, names);
     const all = own === null ? rules : [...rules, { depth: names.length, matcher: own }];
-    const { entries } = await jail.list(names, MOST_FILES);
+    const { entries } = await jail.list(names, MOST_FILES).catch(() => ({ entries: [] })); // it may not be read
     for (const { name, type } of entries) {
       const path = [...names, name];
       if (NEVER.has(name) || isIgnored(all, path, type === 'directory')) continue;

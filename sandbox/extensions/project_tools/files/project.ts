@@ -27,8 +27,9 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
   const jail = new Jail(places.project);
   const sandbox = realOf(places.sandbox);
   const below = (names: readonly string[], folder: string): boolean => {
-    const at = path.join(jail.root, ...names);
-    return at === folder || at.startsWith(`${folder}${path.sep}`);
+    const at = path.join(jail.root, ...names).toLowerCase(); // as systems compare names that ignore case
+    const place = folder.toLowerCase();
+    return at === place || at.startsWith(`${place}${path.sep}`);
   };
   const isVisible = (names: readonly string[]): boolean => {
     if (names.some((name) => name.toLowerCase() === '.git')) return false;

@@ -95,9 +95,9 @@ async function filesHolding(
 ): Promise<ReadonlySet<string> | null> {
   const literal = literalOf(pattern);
   if (literal === null) return null;
-  const args = ['grep', '-lzIF', '--untracked', ...(ignoreCase ? ['-i'] : []), '-e', literal];
-  const printed = await git(project, args, signal);
-  return printed === null ? null : new Set(printed.split('\0'));
+  const args = ['-lzaF', ...(ignoreCase ? ['-i'] : []), '-e', literal];
+  const lists = await Promise.all([git(project, ['grep', ...args], signal), git(project, ['grep', '--untracked', ...args], signal)]);
+  return lists.includes(null) ? null : new Set(lists.flatMap((list) => list?.split('\0') ?? []));
 }
 
 const SHORTEST_LITERAL = 3;

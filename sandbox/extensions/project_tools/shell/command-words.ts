@@ -11,15 +11,13 @@ export function plainWords(command: string): readonly string[] | null {
   return entries.length === 0 || /^\w+=/u.test(entries[0] ?? '') ? null : entries;
 }
 
-/** Programs whose first argument says what they do. */
+/** Programs whose first argument says what they do. Not those that run whatever is named next, such as `npx` and `docker`. */
 const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set(
-  (
-    'npm pnpm yarn bun deno npx pnpx bunx git gh cargo go make just task pip pip3 uv poetry ' +
-    'docker kubectl gradle ./gradlew mvn dotnet bundle rake mix composer swift terraform'
-  ).split(' '),
+  'npm pnpm yarn bun git cargo go make just task pip pip3 gradle ./gradlew mvn dotnet rake mix composer swift'.split(' '),
 );
-/** Words after which the next one says what is done. */
-const RUNNERS: ReadonlySet<string> = new Set(['run', 'exec', 'x', 'dlx', 'compose']);
+/** Subcommands that run what is named next: a script of the project, or any program. */
+const SCRIPTS = 'run';
+const ANY_PROGRAM: ReadonlySet<string> = new Set(['exec', 'x', 'dlx', 'create', 'init', 'config']);
 
 /** What `always` covers of a command. */
 export interface CommandPrefix {
@@ -35,6 +33,7 @@ export function prefixOf(command: string): CommandPrefix | null {
   const whole = { words, isOpen: false };
   const [program = '', verb, next] = words;
   if (!WITH_SUBCOMMANDS.has(program) || verb === undefined || verb.startsWith('-')) return whole;
-  if (!RUNNERS.has(verb)) return { words: [program, verb], isOpen: true };
+  if (ANY_PROGRAM.has(verb)) return whole;
+  if (verb !== SCRIPTS) return { words: [program, verb], isOpen: true };
   return next === undefined || next.startsWith('-') ? whole : { words: [program, verb, next], isOpen: true };
 }

@@ -6,7 +6,7 @@ import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
 import { refusalOf } from '../files/refusal.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
-import { prefixOf } from './command-words.ts';
+import { prefixOf, type CommandPrefix } from './command-words.ts';
 
 const LONGEST_COMMAND = 20_000;
 const LONGEST_SECONDS = 600;
@@ -48,7 +48,8 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
     async needsApproval(wanted) {
       try {
-        return await questionOf(runs, wanted);
+        const { sandboxed: _, ...question } = await questionOf(runs, wanted);
+        return question;
       } catch (error) {
         if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
         throw error;
@@ -66,7 +67,7 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
 }
 
 /** What it does, what holds on this machine while it runs, and what an `always` covers. */
-async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQuestion> {
+async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQuestion & { readonly sandboxed: boolean }> {
   const folder = runs.project.names(wanted.cwd).join('/') || '.';
   const missing = await runs.unconfined();
   const access = [...new Set(wanted.access)].sort();
@@ -81,20 +82,30 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
     'It runs the code of this project.',
   ].filter((note) => note !== null);
   return {
+    sandboxed: missing === null,
     summary: `run \`${line.slice(0, LONGEST_SUMMARY)}${line.length > LONGEST_SUMMARY ? '…' : ''}\``,
     text: notes.join('\n'),
     enforced: missing === null ? confinedBy(access) : `not sandboxed: it sees and can change what you can (${missing.why})`,
     subject: createHash('sha256')
       .update(JSON.stringify([wanted.command, folder, access, kind, wanted.background]))
       .digest('hex'),
-    ...(prefix === null
-      ? { once: true }
-      : {
-          always: {
-            key: [`${kind}:${prefix.words.join(' ')}`, ...access.map((each) => `+${each}`)].join(' '),
-            covers: `${prefix.isOpen ? 'commands that begin with' : 'the command'} \`${printableLine(prefix.words.join(' '))}\`${access.length > 0 ? ` with ${access.join(' and ')}` : ''}`,
-          },
-        }),
+    ...(prefix === null || access.includes('home') ? { once: true } : { always: coverOf(wanted, { kind, folder, prefix }) }),
+  };
+}
+
+/** What an `always` covers: the words with all that the question shows beside them. Words that are not plain are quoted, so that no two calls share a key by accident. */
+function coverOf(
+  { access, background }: Wanted,
+  { kind, folder, prefix }: { readonly kind: string; readonly folder: string; readonly prefix: CommandPrefix },
+): NonNullable<ApprovalQuestion['always']> {
+  const words = prefix.words.map((word) => (/^[\w./:=@%,-]+$/u.test(word) ? word : JSON.stringify(word))).join(' ');
+  const place = folder === '.' ? '' : ` in ${JSON.stringify(folder)}`;
+  const network = access.includes('network');
+  return {
+    key: `${kind}:${words}${prefix.isOpen ? ' …' : ''}${network ? ' +network' : ''}${background ? ' +background' : ''}${place}`,
+    covers: printableLine(
+      `${prefix.isOpen ? 'commands that begin with' : 'the command'} \`${words}\`${network ? ' with network' : ''}${background ? ' in the background' : ''}${place}`,
+    ),
   };
 }
 
@@ -110,7 +121,7 @@ async function run(
   wanted: Wanted,
   { approved, signal, turn, idempotencyKey }: ToolCall,
 ): Promise<ToolResult> {
-  const { subject } = await questionOf(runs, wanted);
+  const { subject, sandboxed } = await questionOf(runs, wanted);
   if (subject !== approved)
     return toolError(
       'approval_needed',
@@ -125,7 +136,7 @@ async function run(
     folder,
     access: wanted.access,
     timeoutMs: seconds * 1000,
-    sandboxed: (await runs.unconfined()) === null,
+    sandboxed,
   };
   await undo.noteCommand(placeOf(turn), wanted.command);
   if (wanted.background) return started(runs, shell);
