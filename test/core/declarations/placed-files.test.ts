@@ -84,7 +84,7 @@ it('K3 an index that is a pipe is rebuilt', async () => {
   const file = path.join(folderWith({}), 'index.json');
   pipe(file);
   const index = openIndex(stateFolder(path.dirname(file)));
-  expect(index.diagnostics).toMatchObject([{ message: expect.stringContaining('a pipeis in its place') }]);
+  expect(index.diagnostics).toMatchObject([{ message: expect.stringContaining('a pipe is in its place') }]);
   expect(await index.save()).toBeNull();
   expect(openIndex(stateFolder(path.dirname(file))).diagnostics).toEqual([]);
 });
