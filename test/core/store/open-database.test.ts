@@ -62,7 +62,7 @@ describe('openDatabase', () => {
   it.each<[string, readonly unknown[], string]>([
     ['too few', [1], 'it has 2 parameter(s), 1 given'],
     ['too many', [1, 'x', 2], 'it has 2 parameter(s), 3 given'],
-    ['NUL', [1, 'a\0b'], 'parameter 2 holds a NUL'],
+    ['NUL', [1, 'a\0b'], 'parameter 2 contains a NUL'],
     ['an unsafe integer', [2 ** 60, 'x'], 'parameter 1 is an integer beyond'],
     ['NaN', [Number.NaN, 'x'], 'parameter 1 is NaN'],
     ['a boolean', [true, 'x'], 'parameter 1 is a boolean'],
