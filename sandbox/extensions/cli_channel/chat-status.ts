@@ -45,11 +45,6 @@ export class ChatStatus {
     if (event.type === 'turn-start' || event.type === 'step-end') this.options.changed();
   }
 
-  /** The model that answers from now on. */
-  set model(ref: string) {
-    this.#model = ref;
-  }
-
   /** Counts tasks and questions again, soon. */
   refresh(): void {
     this.#again = true;

@@ -66,6 +66,7 @@ export class ThreadUsage {
   cost: number | null = 0;
   /** Tokens of the last request and its answer. */
   lastRequest = 0;
+  #turn = '';
   /** Of the turn that runs, up to its last step. */
   #counted = { input: 0, output: 0 };
 
@@ -75,7 +76,8 @@ export class ThreadUsage {
     if (event.type === 'turn-start') {
       if (event.thread !== this.#thread) this.#reset(event.thread);
       this.model = event.model;
-      this.#counted = { input: 0, output: 0 };
+      if (event.turn !== this.#turn) this.#counted = { input: 0, output: 0 }; // else it goes on after a question, with its use
+      this.#turn = event.turn;
     }
     if (event.type !== 'step-end' && event.type !== 'turn-end') return;
     const { inputTokens, outputTokens } = event.usage;
