@@ -211,7 +211,7 @@ export class LineEditor implements LineSource {
     if (edit !== undefined) this.#set(edit(this.#edited));
     else if (kill !== undefined) {
       const after = kill(this.#edited);
-      this.#killed = removed(this.#edited, after) || this.#killed;
+      if (this.#asked?.hidden !== true) this.#killed = removed(this.#edited, after) || this.#killed; // never a secret
       this.#set(after);
     } else this.#command(name);
   }

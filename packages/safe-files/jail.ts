@@ -170,6 +170,7 @@ export class Jail {
   }
 
   private async inFolder<T>(names: readonly string[], use: (folder: ProvenFolder) => Promise<T>, asked = names): Promise<T> {
+    if (asked.some((name) => name === '' || name === '.' || name === '..' || name.includes('/'))) throw unavailable(asked.join('/'));
     const folder = openFolder(this.root, names, { reach: this.reach });
     try {
       return await use(folder);

@@ -9,7 +9,16 @@ const GIT_BYTES = 16 * 1024 * 1024;
 /** How long a list is used. */
 const FRESH_MS = 5_000;
 /** Settings of a repository may name programs that git starts: these are switched off. */
-const HARMLESS = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'core.quotePath=false', '--no-pager'];
+const HARMLESS = [
+  ...[
+    'core.fsmonitor=false',
+    'core.hooksPath=/dev/null',
+    'core.quotePath=false',
+    'protocol.allow=never',
+    'safe.bareRepository=explicit',
+  ].flatMap((setting) => ['-c', setting]),
+  '--no-pager',
+];
 const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn', '.venv', '__pycache__']);
 
 /** Files at and below a folder that a person may mean: what git lists, else what a walk finds. Never one that may contain secrets. */
@@ -38,7 +47,13 @@ export class ProjectPaths {
 async function gitFiles(folder: string, signal: AbortSignal): Promise<readonly string[] | null> {
   const program = findProgram('git');
   if (program === null) return null;
-  const options = { cwd: folder, signal, timeout: GIT_MS, maxBuffer: GIT_BYTES, env: { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' } };
+  const options = {
+    cwd: folder,
+    signal,
+    timeout: GIT_MS,
+    maxBuffer: GIT_BYTES,
+    env: { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' },
+  };
   try {
     const args = [...HARMLESS, 'ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', '.'];
     const { stdout } = await promisify(execFile)(program, args, options);

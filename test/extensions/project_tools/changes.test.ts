@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { folderWith } from '../../places.ts';
@@ -152,6 +152,18 @@ describe('U5 undo', () => {
     expect(project.read('a.txt')).toBe('three\n');
   });
 
+  it('U5 one file that cannot be taken back costs no other, and nothing is written through a link', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n', 'b.txt': 'one\n' });
+    const outside = folderWith({ 'x.txt': 'kept' });
+    for (const name of ['a.txt', 'b.txt']) await project.call('edit_file', edit(name, 'one', 'two'));
+    rmSync(project.at('a.txt'));
+    symlinkSync(`${outside}/x.txt`, project.at('a.txt'));
+    const { text } = await undo(project, '', 'yes');
+    expect(text).toMatch(/a\.txt stays as it is: [^]*Restored b\.txt/u);
+    expect(readFileSync(`${outside}/x.txt`, 'utf8')).toBe('kept');
+    expect(project.read('b.txt')).toBe('one\n');
+  });
+
   it('U5 says that what commands changed is not undone', async () => {
     const project = await projectWith({ 'a.txt': 'one\n' });
     await project.call('shell', { command: 'echo x > a.txt' });
@@ -173,7 +185,6 @@ describe('U5 undo', () => {
     await project.call('edit_file', edit('a.txt', 'one', 'two'));
     const folder = project.at('sandbox/data/extensions/project_tools/undo');
     mkdirSync(folder, { recursive: true });
-    const { rmSync } = await import('node:fs');
     rmSync(folder, { recursive: true });
     writeFileSync(folder, 'a file in its place');
     expect(await project.call('edit_file', edit('a.txt', 'two', 'three'))).toMatchObject({ ok: false });

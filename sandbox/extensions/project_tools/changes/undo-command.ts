@@ -70,7 +70,10 @@ async function takeBack(project: Project, log: UndoLog, { turn, thread, io, outc
   }
   let isWhole = true;
   for (const change of files.values()) {
-    const done = await takeBackFile(project, log, change, io);
+    const done = await takeBackFile(project, log, change, io).catch((error: unknown) => {
+      if (!(error instanceof FileRefused)) throw error;
+      return said(io, `${printableLine(change.path)} stays as it is: ${error.message}`, false);
+    });
     (done ? outcome.undone : outcome.kept).push(change.path);
     isWhole &&= done;
   }
@@ -110,11 +113,5 @@ function said(io: CommandIO, line: string, done: boolean): boolean {
 /** null: there is no file. */
 async function digestNow(project: Project, names: readonly string[]): Promise<string | null> {
   if ((await project.jail.stat(names)) === null) return null;
-  try {
-    return await project.jail.read(names, async (handle) => digest(await handle.readFile()));
-  } catch (error) {
-    if (error instanceof FileRefused)
-      throw new PithError('file_unavailable', `undo ${names.join('/')}: ${error.message}`, { cause: error });
-    throw error;
-  }
+  return project.jail.read(names, async (handle) => digest(await handle.readFile()));
 }

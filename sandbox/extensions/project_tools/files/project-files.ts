@@ -31,14 +31,29 @@ export async function filesOf(project: Project, below: readonly string[], signal
   };
 }
 
-/** Settings of a repository may name programs that git starts: these are switched off. */
-const HARMLESS = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '-c', 'core.quotePath=false', '--no-pager'];
+/** Settings of a repository may name programs that git starts, and places that it fetches missing objects from: these are switched off. */
+const HARMLESS = [
+  ...[
+    'core.fsmonitor=false',
+    'core.hooksPath=/dev/null',
+    'core.quotePath=false',
+    'protocol.allow=never',
+    'safe.bareRepository=explicit',
+  ].flatMap((setting) => ['-c', setting]),
+  '--no-pager',
+];
 
 /** Runs git in the project and answers what it printed; null: there is no git, or it is no repository. */
 export async function git(project: Project, args: readonly string[], signal: AbortSignal): Promise<string | null> {
   const program = findProgram('git');
   if (program === null) return null;
-  const options = { cwd: project.root, signal, timeout: GIT_MS, maxBuffer: GIT_BYTES, env: { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' } };
+  const options = {
+    cwd: project.root,
+    signal,
+    timeout: GIT_MS,
+    maxBuffer: GIT_BYTES,
+    env: { LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1' },
+  };
   try {
     return (await promisify(execFile)(program, [...HARMLESS, ...args], options)).stdout;
   } catch (error) {
@@ -50,7 +65,9 @@ export async function git(project: Project, args: readonly string[], signal: Abo
 async function gitFiles(project: Project, below: readonly string[], signal: AbortSignal): Promise<readonly string[] | null> {
   const place = below.length === 0 ? '.' : `:(literal)${below.join('/')}`;
   const printed = await git(project, ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', place], signal);
-  return printed === null ? null : [...new Set(printed.split('\0').filter((file) => file !== ''))];
+  return printed === null
+    ? null
+    : [...new Set(printed.split('\0').filter((file) => file !== '' && !file.startsWith('/') && !file.split('/').includes('..')))];
 }
 
 const NEVER: ReadonlySet<string> = new Set(['.git', 'node_modules', '.hg', '.svn', '.venv', '__pycache__']);
