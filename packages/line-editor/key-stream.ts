@@ -97,13 +97,14 @@ export class KeyStream {
 function isUnfinished(sequence: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (sequence.startsWith('\u001b[')) return /^\u001b\[[\x20-\x3f]*$/u.test(sequence) && sequence.length > 2;
-  // oxlint-disable-next-line no-control-regex
   return (
-    /^\u001b(?:\](?:\d|$)|P(?:[\d>$+!=?]|$))/u.test(sequence) &&
-    !/(?:\u0003|\u0007|\u001b\\)/u.test(sequence.slice(2)) &&
-    sequence.length < 4096
+    sequence.startsWith('\u001b') && STRING_BEGINS.test(sequence.slice(1)) && !STRING_ENDS.test(sequence.slice(2)) && sequence.length < 4096
   );
 }
+
+const STRING_BEGINS = /^(?:\](?:\d|$)|P(?:[\d>$+!=?]|$))/u;
+// oxlint-disable-next-line no-control-regex
+const STRING_ENDS = /[\u0003\u0007]|\u001b\\/u;
 
 /** Keys that Node does not know: with a modifier, as `CSI code;modifier u` and `CSI 27;modifier;code ~`. A name of one character is text. */
 function named(sequence: string): string | null {
