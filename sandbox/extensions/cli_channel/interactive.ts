@@ -1,7 +1,7 @@
 import pc from 'picocolors';
-import { messageOf, SkillProvider, type ChannelMessage, type CommandIO } from 'pith';
+import { messageOf, Places, SkillProvider, type ChannelMessage, type CommandIO } from 'pith';
 import { printable, printablePainted, wrapLines } from '@pith/plain-text';
-import { stateFolder } from '@pith/safe-files';
+import { isInside, realPathOf, stateFolder } from '@pith/safe-files';
 import { answerOf } from './answer-words.ts';
 import { askPerson } from './ask-person.ts';
 import { ChatStatus } from './chat-status.ts';
@@ -52,7 +52,7 @@ export async function chatInteractively(chat: InteractiveChat, signal: AbortSign
   const history = new HistoryFile(stateFolder(context.dataDirectory), (error) =>
     context.logger.warn('history not kept', { reason: messageOf(error) }),
   );
-  const files = new ProjectPaths(io.workingDirectory, context.clock);
+  const files = new ProjectPaths(io.workingDirectory, isTrusted(context, io.workingDirectory), context.clock);
   const outbox = new Outbox();
   let paths: readonly string[] = [];
   const hint = (line: string) => typedHints(line, paths);
@@ -277,4 +277,9 @@ async function skillNames(context: ChatContext, agentId: string): Promise<readon
   } catch {
     return []; // a message says what is wrong with the agent
   }
+}
+
+/** Whether the person agreed that the folder is used as a project. */
+function isTrusted(context: ChatContext, folder: string): boolean {
+  return context.find(Places).some(({ project }) => project !== null && isInside(realPathOf(folder), project));
 }

@@ -1,9 +1,10 @@
 import { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import { runGit } from '@pith/project-files';
 import { decodeText } from '@pith/safe-files';
 import { matcher } from './list-files.ts';
 import type { Project } from './project.ts';
-import { filesOf, git } from './project-files.ts';
+import { filesOf } from './project-files.ts';
 import { refusalOf } from './refusal.ts';
 
 const MOST_MATCHES = 200;
@@ -96,7 +97,10 @@ async function filesHolding(
   const literal = literalOf(pattern);
   if (literal === null) return null;
   const args = ['-lzaF', ...(ignoreCase ? ['-i'] : []), '-e', literal];
-  const lists = await Promise.all([git(project, ['grep', ...args], signal), git(project, ['grep', '--untracked', ...args], signal)]);
+  const lists = await Promise.all([
+    runGit(project.root, ['grep', ...args], signal),
+    runGit(project.root, ['grep', '--untracked', ...args], signal),
+  ]);
   return lists.includes(null) ? null : new Set(lists.flatMap((list) => list?.split('\0') ?? []));
 }
 

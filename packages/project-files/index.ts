@@ -1,0 +1,2 @@
+export { runGit } from './git.ts';
+export { listFiles, type FileList } from './file-list.ts';
