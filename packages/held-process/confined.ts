@@ -2,6 +2,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { lstatSync, mkdirSync, mkdtempSync, rmSync, closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
+import { isBelow } from '@pith/safe-files';
 import { Guardian } from './guardian.ts';
 import { oncePromised } from '@pith/promises';
 import { endOrphans, recordHost } from './host-records.ts';
@@ -355,7 +356,8 @@ function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string
     ...(user === undefined ? ['--dir', env['HOME'] ?? TEMPORARY] : placesOfUser(user, env['PATH'] ?? '')),
     ...readOnly.flatMap((place) => bind('--ro-bind', place)),
     ...writable.flatMap((place) => bind('--bind', place)),
-    ...covered.flatMap(coverOf),
+    ...foldersTo(covered, writable).flatMap((place) => bind('--bind-try', place)),
+    ...covered.toSorted((a, b) => a.at.length - b.at.length).flatMap(coverOf),
     ...BASE_READ_ONLY,
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     '--chdir',
@@ -364,16 +366,28 @@ function confinedArguments(program: ConfinedProgram, env: Readonly<Record<string
 }
 
 function placesOfUser({ home, fileMb }: ConfinedUser, searchPath: string): readonly string[] {
-  const { shown, hidden } = toolsOf(searchPath, home);
   return [
     ...[TEMPORARY, home].flatMap((at) => memoryFolder(at, fileMb)),
-    ...shown.flatMap((place) => bind('--ro-bind-try', place)),
-    ...hidden.flatMap((at) => coverOf({ at, as: 'empty' })),
+    ...toolsOf(searchPath, home).flatMap((place) => bind('--ro-bind-try', place)),
   ];
 }
 
 function memoryFolder(at: string, sizeMb: number): readonly string[] {
   return ['--size', `${sizeMb * MIB}`, '--tmpfs', at];
+}
+
+/**
+ * Folders of the writable places that lead to what cannot be changed. Each is mounted in its own place, because what is mounted cannot be
+ * moved: else a program would move the folder and make another with changed content. The outermost first.
+ */
+function foldersTo(covered: readonly CoveredPath[], writable: readonly ConfinedPath[]): readonly string[] {
+  const roots = writable.filter((place) => typeof place === 'string');
+  const found = new Set<string>();
+  for (const { at, as } of covered) {
+    if (as === 'empty') continue; // it stays empty wherever it is moved
+    for (let folder = path.dirname(at); roots.some((root) => isBelow(folder, root)); folder = path.dirname(folder)) found.add(folder);
+  }
+  return [...found].sort((a, b) => a.length - b.length);
 }
 
 /** What is gone by now needs no cover; an empty one would make it. */

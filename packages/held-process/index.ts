@@ -25,5 +25,4 @@ export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-en
 export { familyOf, processEntry } from './process-table.ts';
 export { findProgram } from './programs.ts';
 export { lacksRoom, needDescriptors, notStarted, startProcess } from './start-process.ts';
-export { credentialFiles } from './user-tools.ts';
 export { dieFirst, diesWithUs, endOf } from './started.ts';

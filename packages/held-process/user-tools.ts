@@ -7,51 +7,41 @@ export function searchFolders(searchPath: string | undefined): readonly string[]
   return [...new Set((searchPath ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder)))];
 }
 
-/** Caches and installations of tools below a home folder. */
-const CACHES: readonly string[] = (
-  '.npm .cache .yarn .pnpm-store .bun .deno .nvm .fnm .volta .asdf .cargo .rustup go .pyenv .rbenv .gem .sdkman .m2 .gradle .ivy2 .sbt .nuget .dotnet ' +
-  '.local/bin .local/lib .local/share/pnpm .local/share/mise .local/share/fnm .local/share/uv .local/share/virtualenv .gitconfig .config/git'
-).split(' ');
-
-/** What of these holds keys and passwords. */
-const CREDENTIALS: readonly string[] = [
-  '.cargo/credentials',
-  '.cargo/credentials.toml',
-  '.m2/settings.xml',
-  '.m2/settings-security.xml',
-  '.gradle/gradle.properties',
-  '.gem/credentials',
-  '.sbt/.credentials',
-  '.ivy2/.credentials',
-  '.nuget/NuGet',
-  '.config/git/credentials',
-  '.cache/huggingface/token',
-  '.cache/gcloud',
+const CACHES =
+  'Cypress bazel bazelisk black ccache composer coursier deno electron electron-builder go-build golangci-lint huggingface/hub mypy ' +
+  'ms-playwright node node-gyp nx pip pipenv pnpm pre-commit prisma puppeteer pypoetry ruff sccache turbo typescript uv yarn zig';
+const SHARED = 'fnm mise nvm pipx pnpm rtx uv virtualenv virtualenvs';
+/** Below a home folder: what tools install and download there. Nothing in which they keep keys, and nothing of the person's own. */
+const TOOLS: readonly string[] = [
+  ...(
+    '.asdf .bun/bin .bun/install .cargo/bin .cargo/env .cargo/git .cargo/registry .deno/bin .dotnet .fnm .gem/ruby .gradle/caches .gradle/jdks ' +
+    '.gradle/wrapper .ivy2/cache .ivy2/local .local/bin .local/lib .m2/repository .m2/wrapper .npm/_cacache .npm/_npx .nuget/packages .nvm ' +
+    '.pnpm-store .pyenv .rbenv .rustup .sbt/boot .sdkman/bin .sdkman/candidates .volta .yarn/berry go/bin go/pkg sdk ' +
+    '.gitconfig .config/git/attributes .config/git/config .config/git/ignore'
+  ).split(' '),
+  ...CACHES.split(' ').map((name) => `.cache/${name}`),
+  ...SHARED.split(' ').map((name) => `.local/share/${name}`),
 ];
 
-/** Files below `home` in which tools keep keys and passwords. */
-export function credentialFiles(home: string): readonly string[] {
-  return CREDENTIALS.map((name) => path.join(home, name));
-}
-
-/** What a command may read so that the programs of a search path work: their folders, with what was installed beside them, and caches below `home`. */
-export function toolsOf(searchPath: string, home: string): { readonly shown: readonly string[]; readonly hidden: readonly string[] } {
+/** What a command may read so that the programs of a search path work: their folders, with what was installed beside them, and what tools keep below `home`. Absolute, sorted. */
+export function toolsOf(searchPath: string, home: string): readonly string[] {
   const isSystems = (folder: string) => PROGRAMS.some((each) => folder === each || folder.startsWith(`${each}/`));
-  const roots = searchFolders(searchPath)
-    .filter((folder) => !isSystems(folder))
-    .map((folder) => installationOf(folder, home));
-  const caches = CACHES.map((name) => path.join(home, name));
-  return {
-    shown: [...new Set([...roots, ...caches])].filter((place) => place !== '/' && place !== home && existsSync(place)).sort(),
-    hidden: credentialFiles(home).filter((place) => existsSync(place)),
-  };
+  const folders = searchFolders(searchPath).filter((folder) => !isSystems(folder));
+  const shown = [...folders.flatMap(installationOf), ...TOOLS.map((name) => path.join(home, name))];
+  const isTooMuch = (place: string) => place === home || home.startsWith(place.endsWith('/') ? place : `${place}/`);
+  return [...new Set(shown)].filter((place) => !isTooMuch(place) && existsSync(place)).sort();
 }
 
-/** `bin` has its libraries beside it, unless it is the person's own folder of links. */
-function installationOf(folder: string, home: string): string {
-  const parent = path.dirname(folder);
-  const isOwn = parent === home || parent === path.join(home, '.local') || parent === '/' || parent === path.dirname(home);
-  return ['bin', 'sbin', 'shims'].includes(path.basename(folder)) && !isOwn ? parent : folder;
+const INSTALLED = 'lib lib32 lib64 libexec share include conf jmods release'.split(' ');
+/** Go is known by these two. */
+const GO = ['VERSION', 'pkg'];
+const GO_INSTALLED = [...GO, 'src', 'api', 'go.env'];
+
+/** A folder of programs, and beside `bin` the libraries of what is installed there; not the folder above, in which anything may lie. */
+function installationOf(folder: string): readonly string[] {
+  if (!['bin', 'sbin'].includes(path.basename(folder))) return [folder];
+  const beside = (name: string) => path.join(path.dirname(folder), name);
+  return [folder, ...[...INSTALLED, ...(GO.every((name) => existsSync(beside(name))) ? GO_INSTALLED : [])].map(beside)];
 }
 
 const PASSED =

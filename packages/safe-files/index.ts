@@ -4,7 +4,7 @@ export { isBelow, isInside, realPathOf } from './paths.ts';
 export { reachOf, type Reach } from './proven-folder.ts';
 export { FileRefused, systemReason, unavailable } from './refused.ts';
 export { runsLater, runsLaterIn } from './runs-later.ts';
-export { isSecretFile } from './secret-names.ts';
+export { isSecretFile, secretPlaces } from './secret-names.ts';
 export type { StagedFile } from './staged-file.ts';
 export { BYTE_ORDER_MARK, binaryType, decodeText, digestOf, PART_BYTES, readPart, readRange } from './text-files.ts';
 export { makeFolders, replaceFile, stateFolder, type StateFolder } from './state-files.ts';

@@ -1,25 +1,55 @@
+import path from 'node:path';
+
 /** Names of files that hold keys, passwords or tokens. The one list: agents read them only when a person approves that file, and commands in a sandbox see them empty. */
 const FILES: readonly RegExp[] = [
-  /^\.env(?:\..*)?$/u,
-  /^\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|netrc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|terraformrc|s3cfg|boto)$/u,
+  /^\.env(?:[._-].*|rc)?$|\.env$/u,
+  /^\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|netrc|git-credentials|pgpass|my\.cnf|htpasswd|dockercfg|terraformrc|s3cfg|boto|vault-token)$/u,
   /^_netrc$/u,
   /\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|asc|gpg|age)$/u,
   /^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$/u,
-  /^(?:credentials|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|properties|env))?$/u,
+  /^(?:credentials|secrets?)(?:[._-](?:prod|production|dev|development|stage|staging|test|qa|ci|live|local))?(?:\.(?:json|ya?ml|toml|ini|txt|properties))?$/u,
   /^(?:service[-_]account|client[-_]secret|gcloud|firebase-adminsdk).*\.json$/u,
-  /\.(?:tfstate|tfvars)(?:\.backup)?$/u,
-  /^(?:master|production|development|staging)\.key$/u,
-  /^(?:kubeconfig|\.kubeconfig)$/u,
+  /\.(?:tfstate|tfvars)$/u,
+  /^(?:kubeconfig|\.kubeconfig|wp-config\.php)$/u,
 ];
 const FOLDERS: readonly RegExp[] = [/^\.(?:ssh|gnupg|aws|azure|kube|docker|password-store)$/u];
 /** What looks like one of them and is for everybody. */
 const PUBLIC =
-  /^\.env\.(?:example|sample|template|dist|defaults?)$|\.pub$|(?:^|[._-])public[._-]?key\.|^(?:ca|cacert|ca-bundle|ca-certificates)\.pem$/u;
+  /(?:^|\.)env(?:[._-][\w-]+)*[._-](?:example|sample|template|dist|defaults?)$|^(?:example|sample|template)\.env$|\.pub$|(?:^|[._-])public[._-]?key\.|^(?:ca|cacert|ca-bundle|ca-certificates)\.pem$/u;
+/** What editors and people put behind the name of a file that they keep. */
+const KEPT = /(?:~|\.(?:bak|backup|old|orig|save|saved|copy|swp|tmp)|[._-]\d+)+$/u;
+/** Names that say it in one place only. */
+const AT_A_PLACE = /^auth\.json$|(?:^|\/)\.[^/]+\/(?:.*\/)?auth\.json$|(?:^|\/)gh\/hosts\.ya?ml$/u;
 
 /** True when a file with these names on its way, from a project or home folder down, may contain secrets. Case does not count. */
 export function isSecretFile(names: readonly string[]): boolean {
   const plain = names.map((name) => name.normalize('NFKC').toLowerCase());
-  const file = plain.at(-1) ?? '';
   if (plain.slice(0, -1).some((name) => FOLDERS.some((test) => test.test(name)))) return true;
-  return !PUBLIC.test(file) && FILES.some((test) => test.test(file));
+  const named = plain.at(-1) ?? '';
+  const kept = named.replace(KEPT, '');
+  if (PUBLIC.test(kept)) return false;
+  const spellings = [named, kept, kept.replace(/^\.(?=.)/u, '')]; // editors begin the name of a copy with a point
+  return spellings.some((name) => FILES.some((test) => test.test(name))) || AT_A_PLACE.test([...plain.slice(0, -1), kept].join('/'));
+}
+
+/** Below a home folder: where programs keep keys, passwords, tokens and sessions. */
+const PLACES_OF_HOME: readonly string[] = [
+  ...'.pith .ssh .gnupg .aws .azure .kube .docker .password-store .mozilla .thunderbird .fly .vault-token .claude .codex .gemini .terraform.d'.split(
+    ' ',
+  ),
+  ...'.netrc .npmrc .yarnrc.yml .pypirc .git-credentials .pgpass .my.cnf .dockercfg .terraformrc .s3cfg .boto .claude.json'.split(' '),
+  ...'.cargo/credentials .cargo/credentials.toml .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .gem/credentials'.split(
+    ' ',
+  ),
+  ...'.sbt/.credentials .ivy2/.credentials .nuget/NuGet .cache/huggingface/token .cache/gcloud .local/share/keyrings .local/share/opencode'.split(
+    ' ',
+  ),
+  ...'BraveSoftware chromium composer configstore containers doctl gcloud gh git/credentials glab-cli google-chrome hub op rclone stripe'
+    .split(' ')
+    .map((name) => `.config/${name}`),
+];
+
+/** Absolute places below `home` in which programs keep keys, passwords, tokens and sessions, whether they are there or not. */
+export function secretPlaces(home: string): readonly string[] {
+  return PLACES_OF_HOME.map((name) => path.join(home, name));
 }

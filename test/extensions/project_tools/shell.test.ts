@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
 import { probeSandboxing } from '@pith/held-process';
@@ -191,6 +192,94 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     expect(out(await project.call('shell', { command }))).not.toMatch(/dear diary|canary/u);
     const printed = out(await project.call('shell', { command, access: ['home'] }));
     expect(printed).toContain('dear diary');
+    expect(printed).not.toContain('canary');
+  });
+
+  it('U3 replaces nothing that it cannot change by moving the folder above it', async () => {
+    const project = await projectWith(
+      { '.claude/skills/x/SKILL.md': 'kept\n', 'lib/sub/.git/config': '[core]\n', 'linked/.git': 'gitdir: ../lib/sub/.git\n' },
+      { git: true },
+    );
+    const config = project.read('.git/config');
+    const command = [
+      'mv .git g; mkdir -p .git/hooks; echo x > .git/config; echo x > .git/hooks/pre-commit',
+      'mv .claude c; mkdir -p .claude/skills/x; echo x > .claude/skills/x/SKILL.md',
+      'mv lib l; mv lib/sub s; mv lib/sub/.git g; echo x > lib/sub/.git/config; mkdir lib/sub/.git/hooks; echo x > lib/sub/.git/hooks/pre-commit',
+      'rm -f linked/.git; mv linked k; echo "gitdir: /tmp" > linked/.git',
+      'rm -rf .git/config .git/hooks .claude/skills sandbox',
+      'echo done',
+    ].join('\n');
+    expect(out(await project.call('shell', { command }))).toContain('done');
+    expect(project.read('.git/config')).toBe(config);
+    expect(project.read('.claude/skills/x/SKILL.md')).toBe('kept\n');
+    expect(project.read('lib/sub/.git/config')).toBe('[core]\n');
+    expect(project.read('linked/.git')).toBe('gitdir: ../lib/sub/.git\n');
+    for (const name of ['.git/hooks/pre-commit', 'lib/sub/.git/hooks/pre-commit']) expect(existsSync(project.at(name)), name).toBe(false);
+  });
+
+  it('U3 makes git start nothing: by hooks that lie elsewhere, by submodules, by another place of its settings', async () => {
+    const project = await projectWith({ '.husky/pre-commit': 'kept\n', '.husky/_/h': '' }, { git: true });
+    execFileSync('git', ['config', 'core.hooksPath', '.husky/_'], { cwd: project.root });
+    mkdirSync(project.at('.git/modules/sub/hooks'), { recursive: true });
+    writeFileSync(project.at('.git/modules/sub/config'), 'kept\n');
+    const command = [
+      'echo x > .husky/pre-commit; mv .husky h; mkdir -p .husky; echo x > .husky/pre-commit',
+      'echo x > .git/modules/sub/config; echo x > .git/modules/sub/hooks/pre-commit',
+      'mkdir evil; printf "[core]\\nfsmonitor = ./evil.sh\\n" > evil/config; echo ../evil > .git/commondir',
+    ].join('\n');
+    expect(out(await project.call('shell', { command }))).toContain('[Pith removed .git/commondir, which the command made');
+    expect(project.read('.husky/pre-commit')).toBe('kept\n');
+    expect(project.read('.git/modules/sub/config')).toBe('kept\n');
+    expect(existsSync(project.at('.git/modules/sub/hooks/pre-commit'))).toBe(false);
+    expect(existsSync(project.at('.git/commondir'))).toBe(false);
+  });
+
+  it('U3 sees of the folders of PATH the programs and libraries, not what else lies beside them', async () => {
+    const home = realpathSync(
+      folderWith({
+        'work/bin/tool': 'echo ran',
+        'work/lib/a': 'library',
+        'work/shop/.env': 'canary',
+        '.fly/bin/fly': '',
+        '.fly/config.yml': 'canary',
+      }),
+    );
+    const before = process.env['PATH'];
+    process.env['PATH'] = `${home}/work/bin:${home}/.fly/bin:${before}`;
+    try {
+      const project = await projectWith({}, { home });
+      const printed = out(
+        await project.call('shell', {
+          command: `sh ${home}/work/bin/tool; cat ${home}/work/lib/a; ls -a ${home}/work ${home}/.fly; cat ${home}/work/shop/.env ${home}/.fly/config.yml`,
+        }),
+      );
+      expect(printed).toContain('ran');
+      expect(printed).toContain('library');
+      expect(printed).not.toMatch(/canary|config.yml\n|shop\n/u);
+    } finally {
+      process.env['PATH'] = before;
+    }
+  });
+
+  it('U3 sees no keys in home where they are links, and no secrets under names of copies', async () => {
+    const home = realpathSync(folderWith({ 'dotfiles/npmrc': 'canary', 'dotfiles/aws/credentials': 'canary' }));
+    symlinkSync('dotfiles/npmrc', `${home}/.npmrc`);
+    symlinkSync('dotfiles/aws', `${home}/.aws`);
+    const names = [
+      '.envrc',
+      'prod.env',
+      '.env~',
+      'secrets.prod.yaml',
+      '.env-prod',
+      '.vault-token',
+      'id_rsa.bak',
+      'auth.json',
+      'wp-config.php',
+    ];
+    const project = await projectWith(Object.fromEntries(names.map((name) => [name, 'canary'])), { home });
+    const command = `cat ${names.join(' ')} ${home}/.npmrc ${home}/.aws/credentials ${home}/dotfiles/npmrc; echo end`;
+    const printed = out(await project.call('shell', { command, access: ['home'] }));
+    expect(printed).toContain('end');
     expect(printed).not.toContain('canary');
   });
 });

@@ -5,7 +5,7 @@ import { PithError, type ExtensionContext } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
-import { coveredPlaces, type Access } from './shell-places.ts';
+import { placesOf, type Access } from './shell-places.ts';
 
 /** A command as it is to run. */
 export interface ShellCommand {
@@ -74,13 +74,14 @@ export class CommandRuns {
     const cwd = path.join(project.root, ...folder);
     const output = new KeptOutput(MOST_OUTPUT);
     const places = access.includes('home') && project.home !== null ? [project.home, project.root] : [project.root];
-    const outcome = await this.#programs.run(
+    const guarded = sandboxed ? await placesOf(project, access, signal) : null;
+    const run = this.#programs.run(
       {
         argv: [existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh', '-c', command],
         cwd,
         readOnly: [],
         writable: places,
-        covered: sandboxed ? await coveredPlaces(project, access, signal) : [],
+        covered: guarded?.covered ?? [],
         env: { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' },
         timeoutMs,
         maxOutputBytes: MOST_OUTPUT,
@@ -96,6 +97,10 @@ export class CommandRuns {
       },
       signal,
     );
+    const outcome = await run.finally(() => {
+      for (const name of guarded?.takeAway() ?? [])
+        output.add(`\n[Pith removed ${name}, which the command made: it would decide which programs git starts]`);
+    });
     return { ...outcome, output: output.text };
   }
 

@@ -1,71 +1,100 @@
 import path from 'node:path';
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { credentialFiles, type CoveredPath } from '@pith/held-process';
-import { FileRefused, isSecretFile } from '@pith/safe-files';
+import { existsSync, lstatSync, realpathSync, rmSync } from 'node:fs';
+import type { CoveredPath } from '@pith/held-process';
+import { runGit } from '@pith/project-files';
+import { FileRefused, isBelow, isInside, isSecretFile, secretPlaces } from '@pith/safe-files';
 import { SKILL_SOURCES, type Project } from '../files/project.ts';
 
 /** What a command asks for beyond the project. */
 export type Access = 'network' | 'home';
 
-const MOST_LOOKED_AT = 200_000;
-const NOT_ENTERED: ReadonlySet<string> = new Set(['node_modules', '.git', '.hg', '.svn', '.venv']);
-/** Below home: what a command never sees, also where a person lets it see home. */
-const PRIVATE = [
-  '.pith',
-  '.ssh',
-  '.gnupg',
-  '.aws',
-  '.azure',
-  '.kube',
-  '.docker',
-  '.password-store',
-  '.config/gcloud',
-  '.config/gh',
-  '.netrc',
-  '.npmrc',
-  '.pypirc',
-  '.git-credentials',
-  '.local/share/keyrings',
-  '.mozilla',
-  '.config/google-chrome',
-  '.config/chromium',
-];
+/** What of the project, and of home where that is shown, is not for a command. */
+export interface ShellPlaces {
+  readonly covered: readonly CoveredPath[];
+  /** Takes away what would decide which programs git starts, and was not there before; resolves with the names, from the project down. Call it when the command has ended. */
+  takeAway(): readonly string[];
+}
 
-/**
- * What lies in the project, or in home where that is shown, and is not for a command: files with secrets are empty, Pith's sandbox and
- * folders of skills cannot be changed, nor what git starts by itself.
- */
-export async function coveredPlaces(project: Project, access: readonly Access[], signal: AbortSignal): Promise<readonly CoveredPath[]> {
+/** Files with secrets are empty; Pith's sandbox, folders of skills, and what makes git start programs cannot be changed. */
+export async function placesOf(project: Project, access: readonly Access[], signal: AbortSignal): Promise<ShellPlaces> {
   const { root, sandbox, home } = project;
-  const inProject = (at: string) => at.startsWith(`${root}${path.sep}`);
-  const fixed = [
+  const shown = access.includes('home') && home !== null ? [root, home] : [root];
+  const isShown = (at: string) => shown.some((place) => isBelow(at, place));
+  const { secrets, repositories } = await lookThrough(project, signal);
+  const git = repositories.map(guardedOf);
+  const readOnly = [
     sandbox,
-    ...SKILL_SOURCES.map((folder) => path.join(root, folder, 'skills')),
-    ...['.git/hooks', '.git/config', '.mcp.json'].map((name) => path.join(root, name)),
-  ].filter((at) => inProject(at) && existsSync(at));
-  const hidden = [project.data(), path.join(sandbox, 'data')].filter((at) => existsSync(at) && (inProject(at) || access.includes('home')));
-  const secrets = await secretsIn(project, signal);
-  const ofHome =
-    access.includes('home') && home !== null
-      ? [...PRIVATE.map((name) => path.join(home, name)), ...credentialFiles(home)].filter((at) => existsSync(at))
-      : [];
-  return [
-    ...fixed.map((at): CoveredPath => ({ at, as: 'read_only' })),
-    ...absentHooks(root),
-    ...[...new Set([...hidden, ...secrets, ...ofHome])].map((at): CoveredPath => ({ at, as: 'empty' })),
+    ...SKILL_SOURCES.map((folder) => realOf(path.join(root, folder, 'skills'))),
+    path.join(root, '.mcp.json'),
+    ...git.flatMap((each) => each.readOnly),
+    ...(await ownHooks(root, signal)),
   ];
+  const empty = [
+    project.data(),
+    path.join(sandbox, 'data'),
+    ...secrets,
+    ...(shown.length === 1 ? [] : secretPlaces(home as string).map(realOf)),
+  ];
+  return {
+    covered: [
+      ...existing(readOnly, isShown).map((at): CoveredPath => ({ at, as: 'read_only' })),
+      ...git.flatMap((each) => each.absentHooks).map((at): CoveredPath => ({ at, as: 'empty_folder' })),
+      ...existing(empty, isShown).map((at): CoveredPath => ({ at, as: 'empty' })),
+    ],
+    takeAway() {
+      const made = git.flatMap((each) => each.redirection).filter((at) => lstatSync(at, { throwIfNoEntry: false }) !== undefined);
+      for (const at of made) rmSync(at, { recursive: true, force: true });
+      return made.map((at) => path.relative(root, at));
+    },
+  };
 }
 
-/** A command could make the folder, and git would run what is in it. */
-function absentHooks(root: string): readonly CoveredPath[] {
-  const at = path.join(root, '.git/hooks');
-  const isRepository = lstatSync(path.dirname(at), { throwIfNoEntry: false })?.isDirectory() === true;
-  return isRepository && lstatSync(at, { throwIfNoEntry: false }) === undefined ? [{ at, as: 'empty_folder' }] : [];
+function existing(places: readonly string[], isShown: (at: string) => boolean): readonly string[] {
+  return [...new Set(places)].filter((at) => isShown(at) && existsSync(at));
 }
 
-/** Absolute paths of the project's files that may contain secrets; of links, what they lead to. Throws `file_unavailable` where there are too many files to look at. */
-async function secretsIn({ jail }: Project, signal: AbortSignal): Promise<readonly string[]> {
-  const found = new Set<string>();
+interface GuardedRepository {
+  readonly readOnly: readonly string[];
+  /** A command could make it, and git would run what is in it. */
+  readonly absentHooks: readonly string[];
+  /** The file that would name another repository, with other settings. It is not there. */
+  readonly redirection: readonly string[];
+}
+
+/** What in `.git` makes git start programs. Where `.git` is a file, it names the repository, which lies elsewhere. */
+function guardedOf(dotGit: string): GuardedRepository {
+  if (lstatSync(dotGit, { throwIfNoEntry: false })?.isDirectory() !== true) return { readOnly: [dotGit], absentHooks: [], redirection: [] };
+  const at = (name: string) => path.join(dotGit, name);
+  const isAbsent = (file: string) => lstatSync(file, { throwIfNoEntry: false }) === undefined;
+  return {
+    readOnly: ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'].map(at),
+    absentHooks: [at('hooks')].filter(isAbsent),
+    redirection: [at('commondir')].filter(isAbsent),
+  };
+}
+
+/** A folder of the project from which its settings let git take hooks. */
+async function ownHooks(root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const printed = (await runGit(root, ['config', '--local', '--type=path', '--get', 'core.hooksPath'], signal))?.trim() ?? '';
+  if (printed === '') return [];
+  const at = path.resolve(root, printed);
+  return [path.basename(at) === '_' ? path.dirname(at) : at]; // the hooks of husky lie beside the folder that it names
+}
+
+const MOST_LOOKED_AT = 200_000;
+const NOT_ENTERED: ReadonlySet<string> = new Set(['node_modules', '.hg', '.svn', '.venv']);
+
+interface Found {
+  /** Files that may contain secrets; of links, what they lead to. Absolute, as all here. */
+  readonly secrets: readonly string[];
+  /** Each `.git`: a folder, or a file that names one. */
+  readonly repositories: readonly string[];
+}
+
+/** Throws `file_unavailable` where there are too many files to look at. */
+async function lookThrough({ jail, root }: Project, signal: AbortSignal): Promise<Found> {
+  const secrets = new Set<string>();
+  const repositories: string[] = [];
   const folders: (readonly string[])[] = [[]];
   let looked = 0;
   for (let names = folders.pop(); names !== undefined; names = folders.pop()) {
@@ -76,17 +105,19 @@ async function secretsIn({ jail }: Project, signal: AbortSignal): Promise<readon
     looked += entries.length;
     for (const { name, type } of entries) {
       const each = [...names, name];
-      if (type === 'directory' && !NOT_ENTERED.has(name)) folders.push(each);
-      if (type !== 'directory' && isSecretFile(each)) found.add(realOf(path.join(jail.root, ...each)));
+      const place = () => realOf(path.join(root, ...each));
+      if (name === '.git') repositories.push(place());
+      else if (type === 'directory' && !NOT_ENTERED.has(name)) folders.push(each);
+      else if (type !== 'directory' && isSecretFile(each)) secrets.add(place());
     }
   }
-  return [...found].filter((at) => at.startsWith(`${jail.root}${path.sep}`));
+  return { secrets: [...secrets], repositories: repositories.filter((at) => isInside(at, root)) };
 }
 
 function realOf(file: string): string {
   try {
     return realpathSync.native(file);
   } catch {
-    return file; // a link that leads nowhere
+    return file; // it is not there, or a link leads nowhere
   }
 }
