@@ -44,27 +44,33 @@ const ON_THE_WAY: readonly Kind[] = [
     test: /^(?:node_modules|site-packages|dist-packages|__pycache__|venv)$/u,
     why: 'lies among packages, which programs load by themselves',
   },
+  { test: /^git-?hooks$/u, why: 'lies in a folder of hooks, which git starts by itself' },
+  { test: /^buildsrc$/u, why: 'is code of the build, which every build runs' },
 ];
 
 const FILES: readonly Kind[] = [
+  {
+    test: /^(?:(?:pre|post)-(?:applypatch|commit|merge-commit|rebase|checkout|merge|push|receive|update|auto-gc|rewrite)|(?:applypatch|commit|prepare-commit)-msg|push-to-checkout|fsmonitor-watchman)(?:\.[a-z0-9]+)?$/u,
+    why: 'has the name of a hook, which git starts by itself',
+  },
   {
     test: /(?:^|[._-])lock(?:b|file)?(?:\.(?:json[c5]?|ya?ml|toml|hcl|txt))?$|^[^.]*lockfile$|shrinkwrap\.json$|^go(?:\.work)?\.sum$|\.resolved$/u,
     why: 'is a lock file, which decides what the next install or update fetches',
   },
   {
-    test: /^(?:package\.(?:json5?|yaml|swift)|pyproject\.toml|setup\.(?:py|cfg)|(?:requirements|constraints).*\.(?:txt|in)|pipfile|environment\.ya?ml|cargo\.toml|go\.(?:mod|work)|gemfile|composer\.json|pom\.xml|bower\.json|deno\.jsonc?|jsr\.json|bunfig\.toml|(?:lerna|nx|turbo|rush|vcpkg)\.json|pnpm-workspace\.yaml|podfile|cartfile|mix\.exs|rebar\.config|stack\.yaml|pubspec\.yaml|nuget\.config|conanfile\.(?:py|txt)|brewfile|project\.clj|deps\.edn)$|\.(?:gemspec|podspec|nuspec|cabal|nix)$/u,
+    test: /^(?:package\.(?:json5?|yaml|swift)|pyproject\.toml|setup\.(?:py|cfg)|(?:requirements|constraints).*\.(?:txt|in)|pipfile|environment\.ya?ml|cargo\.toml|go\.(?:mod|work)|gemfile|composer\.json|pom\.xml|bower\.json|deno\.jsonc?|jsr\.json|bunfig\.toml|(?:lerna|nx|turbo|rush|vcpkg|project|angular|workspace|devbox)\.json|pnpm-workspace\.yaml|podfile|cartfile|mix\.exs|rebar\.config|stack\.yaml|pubspec\.yaml|rust-toolchain(?:\.toml)?|nuget\.config|conanfile\.(?:py|txt)|brewfile|project\.clj|deps\.edn)$|\.(?:gemspec|podspec|nuspec|cabal|nix)$/u,
     why: 'is a package manifest: installing, building or testing runs what it names',
   },
   {
-    test: /^(?:gnu)?makefile(?:\.[a-z0-9]+)?$|\.(?:mk|mak|cmake|gradle|kts|sbt|bzl|bazel|ninja|[a-z]+proj|props|targets|slnx?)$|^(?:cmakelists\.txt|justfile|taskfile\.ya?ml|rakefile|build(?:\.(?:rs|xml|zig|py))?|workspace|gradle\.properties|gradlew(?:\.bat)?|mvnw(?:\.cmd)?|meson\.build|scons(?:truct|cript)|wscript|configure(?:\.ac)?|tiltfile|earthfile|vagrantfile|procfile|g(?:ulp|runt)file\.[a-z]+|(?:noxfile|fabfile|tasks)\.py|magefile\.go)$/u,
+    test: /^(?:gnu)?makefile(?:\.[a-z0-9]+)?$|\.(?:mk|mak|cmake|gradle|kts|sbt|bzl|bazel|ninja|[a-z]+proj|props|targets|slnx?)$|^(?:cmakelists\.txt|justfile|taskfile\.ya?ml|rakefile|build(?:\.(?:rs|xml|zig|py))?|workspace|gradle\.properties|gradlew(?:\.bat)?|mvnw(?:\.cmd)?|meson\.build|scons(?:truct|cript)|wscript|configure(?:\.ac)?|tiltfile|earthfile|vagrantfile|procfile|g(?:ulp|runt)file\.[a-z]+|(?:noxfile|fabfile|tasks)\.py|magefile\.go|mise\.toml|moon\.ya?ml|cmake(?:user)?presets\.json|procfile\..+|snakefile|dodo\.py|xmake\.lua|build\.(?:mill|sc)|gradle-wrapper\.jar|(?:setup|autogen|bootstrap|install)\.(?:sh|bash|ps1|bat|cmd))$/u,
     why: 'is a build file: building, testing or a task runner runs what it says',
   },
   {
-    test: /^(?:docker|container)file(?:\..+)?$|\.dockerfile$|^(?:docker-)?compose(?:\..+)?\.ya?ml$|^(?:jenkinsfile|(?:azure-pipelines|bitbucket-pipelines|appveyor|cloudbuild|buildspec|codemagic|bitrise|lefthook|pre-commit-config)\.[a-z]+)$|\.(?:service|timer|desktop|plist|reg|lnk|inf|workflow)$/u,
+    test: /^(?:docker|container)file(?:\..+)?$|\.dockerfile$|^(?:docker-)?compose(?:\..+)?\.ya?ml$|^(?:jenkinsfile|(?:guard|danger|fast)file|(?:azure-pipelines|bitbucket-pipelines|appveyor|cloudbuild|buildspec|codemagic|bitrise|lefthook|pre-commit-config)\.[a-z]+)$|\.(?:service|timer|desktop|plist|reg|lnk|inf|workflow)$/u,
     why: 'is started by a container, a pipeline, a hook or the system itself',
   },
   {
-    test: /\.(?:config|conf|setup|workspace)\.[a-z]+$|^[tj]sconfig.*\.json$|^(?:conftest|sitecustomize|usercustomize)\.py$|\.pth$|^(?:tox|pytest|mypy|setup)\.ini$/u,
+    test: /\.(?:config|conf|setup|workspace)\.[a-z]+$|^[tj]sconfig.*\.json$|^(?:conftest|sitecustomize|usercustomize)\.py[cdo]?$|\.pth$|^(?:tox|pytest|mypy|setup)\.ini$/u,
     why: 'is a settings file from which its program runs code or loads plugins',
   },
   {
@@ -72,7 +78,7 @@ const FILES: readonly Kind[] = [
     why: 'is a settings file of an editor or an agent',
   },
   {
-    test: /^(?:agents?|claude|gemini|codex|qwen|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u,
+    test: /^(?:agents?|claude|gemini|codex|qwen|warp|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u,
     why: 'is read by agents as instructions',
   },
   { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'contains settings of Pith' },

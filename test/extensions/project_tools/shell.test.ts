@@ -44,6 +44,8 @@ describe('U12 what always covers of a command', () => {
     'npm test "$(id)"',
     'npm test\nrm x',
     'npm test *',
+    'npm\u00a0test',
+    'npm\ttest',
     'npm test {a,b}',
     'npm test # x',
     'PATH=. npm test',
@@ -51,6 +53,14 @@ describe('U12 what always covers of a command', () => {
     '(npm test)',
     '',
   ])('nothing of: %s', (command) => expect(prefixOf(command)).toBeNull());
+});
+
+it('U11 shows characters that only look like a space', async () => {
+  const project = await projectWith({});
+  expect(await project.question('shell', { command: 'rm\u00a0-rf \u2800x\u3000y' })).toMatchObject({
+    summary: 'run `rm\\u{a0}-rf \\u{2800}x\\u{3000}y`',
+    once: true,
+  });
 });
 
 it('U12 no two calls that differ in what a person was shown share what always covers', async () => {

@@ -64,6 +64,7 @@ export function openProject(places: Pick<Places, 'project' | 'sandbox' | 'home'>
           'use_proposal',
           `'${found.join('/')}' belongs to a folder of skills: only a person changes it, so propose the change to them`,
         );
+      if (found[0]?.toLowerCase() === 'sandbox') return 'lies where Pith looks for the settings and extensions of a project';
       return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
     },
   };

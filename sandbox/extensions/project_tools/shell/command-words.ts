@@ -2,10 +2,10 @@ import { parse } from 'shell-quote';
 
 /**
  * The words of a command that is one program with plain arguments; null for anything that a shell would make more of: several commands,
- * pipes, redirections, substitutions, variables, patterns, comments, more than one line.
+ * pipes, redirections, substitutions, variables, patterns, comments, more than one line, other kinds of space.
  */
 export function plainWords(command: string): readonly string[] | null {
-  if (/[$`\n\r\0!~\\{}]/u.test(command)) return null;
+  if (/[$`\0!~\\{}]|(?! )\s/u.test(command)) return null; // bash takes only some kinds of space for one
   const entries = parse(command);
   if (!entries.every((entry) => typeof entry === 'string')) return null;
   return entries.length === 0 || /^\w+=/u.test(entries[0] ?? '') ? null : entries;

@@ -73,10 +73,11 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
   const access = [...new Set(wanted.access)].sort();
   const kind = missing === null ? 'command' : 'unsandboxed';
   const prefix = prefixOf(wanted.command);
-  const line = printableLine(wanted.command.replaceAll(/\s*\n\s*/gu, ' ⏎ '));
+  const whole = withVisibleSpaces(wanted.command);
+  const line = printableLine(whole.replaceAll(/[ \t]*\n\s*/gu, ' ⏎ '));
   const isLong = line.length > LONGEST_SUMMARY || wanted.command.includes('\n');
   const notes = [
-    isLong ? wanted.command : null,
+    isLong ? whole : null,
     folder === '.' ? null : `In the folder ${folder}.`,
     wanted.background ? 'It goes on running beside the conversation until it is stopped.' : null,
     'It runs the code of this project.',
@@ -91,6 +92,11 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
       .digest('hex'),
     ...(prefix === null || access.includes('home') ? { once: true } : { always: coverOf(wanted, { kind, folder, prefix }) }),
   };
+}
+
+/** Characters that look like a space and are none for bash would make one word look like two. */
+function withVisibleSpaces(text: string): string {
+  return text.replaceAll(/(?![ \t\n])\s|\p{Zs}(?<! )|\u2800/gu, (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /** What an `always` covers: the words with all that the question shows beside them. Words that are not plain are quoted, so that no two calls share a key by accident. */
@@ -111,7 +117,9 @@ function coverOf(
 
 function confinedBy(access: readonly string[]): string {
   const network = access.includes('network') ? 'all that this machine can reach by network' : 'no network';
-  const files = access.includes('home') ? 'writes the project and your home folder, keys hidden' : 'writes the project only';
+  const files = access.includes('home')
+    ? 'writes the project and your home folder; the usual places of keys are empty'
+    : 'writes the project only';
   return `sandboxed: ${network}, ${files}`;
 }
 
