@@ -219,7 +219,7 @@ function contestedPrefixes(declarations: Iterable<Declaration>): ReadonlySet<str
 function withChanges(settings: Settings, changes: SettingsChange): Settings {
   let values: PlainMap = settings;
   for (const [dotted, value] of Object.entries(changes)) values = withValue(values, dotted.split('.'), value);
-  const origins = { ...settings.origins, ...Object.fromEntries(Object.keys(changes).map((dotted) => [dotted, 'the new'])) };
+  const origins = { ...settings.origins, ...Object.fromEntries(Object.keys(changes).map((dotted) => [dotted, 'the new value of'])) };
   return { ...values, origins } as unknown as Settings;
 }
 
