@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/index.ts';
-import { printableLine } from '@pith/plain-text';
+import { displayWidth, printableLine } from '@pith/plain-text';
 import type pc from 'picocolors';
 import { shownQuestion, startersOfPath, summaryOf, type Approval } from '../../agent/index.ts';
 
@@ -15,6 +15,8 @@ interface QuestionLook {
   /** What shows all of it. */
   readonly wholeBy: string;
   readonly colour: Colours;
+  /** Of the terminal; Infinity: lines are as long as they are. */
+  readonly columns: number;
 }
 
 /**
@@ -30,9 +32,9 @@ export function questionLines(approval: Approval, look: QuestionLook): readonly 
   const blocks = [text, saysAll ? [] : argumentLines(input)].map((lines) => bounded(lines, look));
   const isAsked = path.length > 1 || startersOfPath(path).length > 0;
   return [
-    colour.bold(printableLine(summaryOf(approval))),
+    ...rowsOf(printableLine(summaryOf(approval)), look.columns).map((row) => colour.bold(row)),
     ...(isAsked ? [colour.dim(`  asked by ${askersText(path)}`)] : []),
-    ...blocks.flat().map((line) => `  ${line}`),
+    ...blocks.flat(),
     ...(enforced === null ? [] : [`  ${enforcedLine(enforced, colour)}`]),
   ];
 }
@@ -55,8 +57,12 @@ export function enforcedLine(enforced: string, colour: Colours): string {
 }
 
 /** The first lines, and how much was left out, exactly. What the tool shows and the arguments are cut one by one, so that neither hides the other. */
-function bounded(lines: readonly Line[], { most, wholeBy, colour }: QuestionLook): readonly string[] {
-  const shown = lines.slice(0, most);
+function bounded(lines: readonly Line[], { most, wholeBy, colour, columns }: QuestionLook): readonly string[] {
+  const rowsOfLine = ({ text }: Line) => rowsOf(most === Infinity ? text : printableLine(text, LONGEST_LINE + 1), columns - INDENT.length);
+  let rows = 0;
+  const isShown = (line: Line) => (rows += rowsOfLine(line).length) <= most;
+  const end = lines.findIndex((line) => !isShown(line));
+  const shown = end < 0 ? lines : lines.slice(0, Math.max(1, end));
   const more = lines.length - shown.length;
   const long = most === Infinity ? [] : shown.filter(({ text }) => text.length > LONGEST_LINE);
   const characters = long.reduce((sum, { text }) => sum + text.length - LONGEST_LINE, 0);
@@ -64,10 +70,32 @@ function bounded(lines: readonly Line[], { most, wholeBy, colour }: QuestionLook
     ...(more > 0 ? [`${more} more ${more === 1 ? 'line' : 'lines'}`] : []),
     ...(characters > 0 ? [`${characters} characters at the end of ${long.length} ${long.length === 1 ? 'line' : 'lines'}`] : []),
   ];
-  const painted = shown.map(({ text, paint }) => paint(most === Infinity ? text : printableLine(text, LONGEST_LINE + 1)));
+  const painted = shown.flatMap((line) => rowsOfLine(line).map((row) => `${INDENT}${line.paint(row)}`));
   return left.length === 0
     ? painted
-    : [...painted, colour.dim(`… not shown: ${left.join(' and ')}; ${wholeBy} shows all ${lines.length} lines`)];
+    : [...painted, `${INDENT}${colour.yellow(`… not shown: ${left.join(' and ')}; ${wholeBy} shows all ${lines.length} lines`)}`];
+}
+
+const INDENT = '  ';
+const CONTINUED = '┆ ';
+const FEWEST_COLUMNS = 20;
+
+/** A line as rows of the terminal. Each row but the first begins with a mark, so that no text can look like a line of Pith by its length. */
+function rowsOf(line: string, columns: number): readonly string[] {
+  const most = Math.max(columns, FEWEST_COLUMNS);
+  if (displayWidth(line) <= most) return [line];
+  const rows: string[] = [];
+  let [row, width] = ['', 0];
+  for (const character of line) {
+    const cells = displayWidth(character);
+    if (width + cells > most) {
+      rows.push(row);
+      [row, width] = [CONTINUED, CONTINUED.length];
+    }
+    row += character;
+    width += cells;
+  }
+  return [...rows, row];
 }
 
 interface Line {

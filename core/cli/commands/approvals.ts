@@ -40,7 +40,7 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
   const inChat = io.session !== undefined && io.interactive;
   const most = input.options['all'] === true ? Infinity : Number(input.options['lines'] ?? SCREEN_LINES);
   const wholeBy = inChat ? 'v' : `pith approvals ${nameOf(approval)} --all`;
-  for (const line of questionLines(approval, { most, wholeBy, colour })) io.print(line);
+  for (const line of questionLines(approval, { most, wholeBy, colour, columns: io.interactive ? io.columns : Infinity })) io.print(line);
   if (answer !== null) return io.print(`  ${saidLine(approval)}`);
   if (inChat) return; // the question below says the rest
   const covers = coversOf(approval);

@@ -35,7 +35,12 @@ describe('turns of extensions outside the kernel', () => {
     const world = await createWorld({ agents, extensions, script: [call('burn')] });
     const { events } = await world.run('hi', { origin: { extensionId: 'deputy', agents: ['main'] }, threadId: 'deputy:1' });
     expect(events).toContainEqual(expect.objectContaining({ type: 'approval-request', agents: ['main'], startedBy: ['deputy'] }));
-    const [title, asker] = questionLines((await world.approvals.list())[0]!, { most: 40, wholeBy: 'v', colour: pc.createColors(false) });
+    const [title, asker] = questionLines((await world.approvals.list())[0]!, {
+      most: 40,
+      wholeBy: 'v',
+      colour: pc.createColors(false),
+      columns: 80,
+    });
     expect([title, asker]).toEqual(['run burn of shelf', "  asked by main, started by extension 'deputy'"]);
   });
 

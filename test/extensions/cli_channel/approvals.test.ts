@@ -251,13 +251,31 @@ describe('a tool asks the person at the terminal', () => {
     const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long } }] }]);
     await pith.run('go');
     const [open] = await pith.kernel.approvals.list();
-    const look = { most: 40, wholeBy: 'pith approvals 1 --all', colour: pc.createColors(false) };
+    const look = { most: 40, wholeBy: 'pith approvals 1 --all', colour: pc.createColors(false), columns: Infinity };
     const lines = questionLines(open!, look);
     expect(lines).toContain(
       '  … not shown: 22 more lines and 604 characters at the end of 1 line; pith approvals 1 --all shows all 62 lines',
     );
     expect(lines.join('\n')).toContain('│ for \\u{202e}good');
     expect(questionLines(open!, { ...look, most: Infinity }).join('\n')).not.toContain('not shown');
+  });
+
+  it('U11 no text looks like a line of Pith by its length: each row of a long line has a mark', async () => {
+    const columns = 40;
+    const long = `${'x'.repeat(columns - 6)} sandboxed: no network, writes nothing ${' '.repeat(60)}sandboxed: nothing`;
+    const { pith } = await chatting([{ calls: [{ name: 'arm', input: { long, other: `${long}\nnext` } }] }]);
+    await pith.run('go');
+    const [open] = await pith.kernel.approvals.list();
+    const look = { most: 40, wholeBy: 'v', colour: pc.createColors(false), columns };
+    const rows = questionLines(open!, look).slice(1);
+    expect(rows.length).toBeGreaterThan(8);
+    for (const row of rows) {
+      expect(row.length).toBeLessThanOrEqual(columns);
+      expect(row).toMatch(/^ {2}(?:┆ | {0,2}│ |(?:long|other): ?|not sandboxed|sandboxed: )/u);
+    }
+    expect(rows.filter((row) => row.startsWith('  sandboxed:')).length).toBeLessThanOrEqual(1); // the line of Pith itself
+    // Rows count, not lines: what is shown fits the screen.
+    expect(questionLines(open!, { ...look, most: 3 }).join('\n')).toMatch(/not shown: \d+ more lines/u);
   });
 
   it('K50 a pipe cannot be asked: the line says how to answer, and the exit code is 1', async () => {
