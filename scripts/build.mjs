@@ -143,7 +143,7 @@ async function bundleExtensions(folder) {
   await shipExtensions(root, path.join(folder, 'ext'), await trackedExtensions());
 }
 
-/** In a checkout what is committed, or about to be, comes with Pith. A person's own extension beside it runs in a process of its own. */
+/** In a checkout what is committed, or about to be, comes with Pith. A person's own extension beside it runs in its own process. */
 async function trackedExtensions() {
   try {
     const { stdout } = await promisify(execFile)('git', ['ls-files', '--', 'sandbox/extensions'], { cwd: root, maxBuffer: 1 << 26 });

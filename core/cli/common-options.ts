@@ -2,7 +2,7 @@ import { PithError } from '../contract/index.ts';
 import type { CommandOption, CommandShape } from '@pith/command-line';
 import type { Manifest } from '../trust/index.ts';
 
-/** What every command understands, wherever it stands on the line. */
+/** What every command understands, wherever it is on the line. */
 export interface CommonOptions {
   /** As typed; null when it was not given. */
   readonly sandbox: string | null;
@@ -59,7 +59,7 @@ export function commandFirst(words: readonly string[]): readonly string[] {
   return first > 0 ? [...words.slice(first), ...words.slice(0, first)] : words;
 }
 
-/** What stands with two dashes before `--`, without them. */
+/** The words with two dashes before `--`, without them. */
 export function switchesIn(words: readonly string[]): readonly string[] {
   const end = words.indexOf('--');
   return (end < 0 ? words : words.slice(0, end)).flatMap((word) => (word.startsWith('--') ? [word.slice(2)] : []));

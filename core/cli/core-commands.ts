@@ -331,7 +331,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
 ];
 
-/** The kernel's own commands as chat finds them, through a provider of its own. */
+/** The kernel's own commands as chat finds them, through its own provider. */
 export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {

@@ -24,7 +24,7 @@ interface WithheldCommand {
   readonly reason: string | null;
 }
 
-/** The command that a line without one means: what stands on the line is its. */
+/** The command that a line without one means: what is on the line is its. */
 export const TALK = 'chat';
 
 /**

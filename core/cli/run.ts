@@ -108,7 +108,7 @@ async function resolveWords(typed: readonly string[], host: () => Promise<Comman
     if (exitCodeOf(error) !== EXIT.usage) throw error;
     const source = await host();
     const switches = switchesOf(source.extensions.list());
-    const rest = withoutSwitches(words, switches); // one may stand between the words
+    const rest = withoutSwitches(words, switches); // one may be between the words
     const found = rest.length < words.length ? await resolveCommand(rest, host).catch(() => null) : null; // the first error says what was typed
     if (found !== null) return found;
     const isOption = typed[0]?.startsWith('--') === true && withoutSwitches(typed.slice(0, 1), switches).length > 0; // its value comes next
@@ -153,7 +153,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const { io, signal } = line;
   const kernel = await line.kernel();
   const loaded = await loadCommands(kernel.host, declared);
-  // A switch may stand between the words of a command.
+  // A switch may be between the words of a command.
   const switches = switchesOf(kernel.host.extensions.list());
   const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);

@@ -32,7 +32,7 @@ export interface SandboxOverview {
   readonly settings: readonly string[];
   /** What else lies in it and is offered, such as skills with their scripts and tools. */
   readonly others: readonly string[];
-  /** What stands there and could not be read, so that nobody knows what a later edit of it brings. */
+  /** What is there and could not be read, so that nobody knows what a later edit of it brings. */
   readonly unreadable: readonly string[];
   /** Files of the project that are used from then on. */
   readonly files: readonly string[];

@@ -1,7 +1,7 @@
 import type { Diagnostic } from './errors.ts';
 import { defineProtocol } from './protocol.ts';
 
-/** Code that an extension brings from elsewhere and that runs as an extension of its own: in a separate process, with tools, and with nothing that it may ask for. */
+/** Code that an extension brings from elsewhere and that runs as a separate extension: in a separate process, with tools, and with nothing that it may ask for. */
 export interface BroughtExtension {
   /** `<word>:<name>`: tools of it are `<word>:<name>/<tool>`. `*` in `uses_tools` does not mean them. */
   readonly id: string;

@@ -73,7 +73,7 @@ export interface Command {
   readonly options?: readonly CommandOption[];
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;
-  /** True: typed in chat, what follows its path is its first argument as it stands; no word of it is an option. */
+  /** True: typed in chat, what follows its path is its first argument as it is; no word of it is an option. */
   readonly takesLine?: boolean;
   /** True: it gives way to every other command that begins with the same word. For names that a person chose for something else, such as a file. */
   readonly yields?: boolean;

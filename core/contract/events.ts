@@ -52,7 +52,7 @@ export interface TopicMap extends DurableTopicMap {
     readonly turnId: string;
     readonly threadId: string;
     readonly agentId: string;
-    /** Those of its context providers that stand in its message: what had no room is not among them. */
+    /** Those of its context providers that are in its message: what had no room is not among them. */
     readonly documents: readonly Retain[];
     readonly correlationId: string;
   };
@@ -82,7 +82,7 @@ export interface TopicMap extends DurableTopicMap {
     readonly tokensAfter: number;
     /** How often the thread has been compacted, this time included. */
     readonly compactions: number;
-    /** Results that asked to be kept and whose text still stands whole in the thread. */
+    /** Results that asked to be kept and whose text is still whole in the thread. */
     readonly kept: readonly Retain[];
     /** Those whose text has gone. */
     readonly dropped: readonly Retain[];

@@ -7,7 +7,7 @@ export interface Member {
   readonly optional?: boolean;
   /** Milliseconds until a call through a handle is cut; null for none. Default 10,000. */
   readonly timeoutMs?: number | null;
-  /** How many parameters stand before the AbortSignal, for methods that take one. */
+  /** How many parameters are before the AbortSignal, for methods that take one. */
   readonly signalAt?: number;
 }
 

@@ -18,13 +18,13 @@ export interface ContextDocument {
 
 /** Text for both places at once, for a provider that has a stable part and one that depends on the message. */
 export interface ContextParts {
-  /** Stands in the system text. Must not depend on the user's message: identical inputs give identical bytes. */
+  /** Part of the system text. Must not depend on the user's message: identical inputs give identical bytes. */
   readonly system?: string;
-  /** Stands after the history, before the user's text, and is stored with that message. At most 400 tokens. */
+  /** Comes after the history, before the user's text, and is stored with that message. At most 400 tokens. */
   readonly turn?: string;
   /**
    * Stand before the turn part and are stored with the message, never cut. All of a turn together fill at most a quarter of the model's window
-   * (50,000 tokens where it is not known): those that do not fit are left out, which the message and a notice say, and `turn.started` names those that stand in it. Once `turn.compactions` has grown, they may be gone.
+   * (50,000 tokens where it is not known): those that do not fit are left out, which the message and a notice say, and `turn.started` names those that are in it. Once `turn.compactions` has grown, they may be gone.
    */
   readonly documents?: readonly ContextDocument[];
 }
@@ -80,7 +80,7 @@ export const TurnProvider = defineProtocol<TurnProvider>(
 /** A message as compaction leaves it. */
 interface CompactedMessage {
   readonly message: Message;
-  /** What stands whole in it: in the results of tools under the ids of their calls, elsewhere under any name. */
+  /** What is whole in it: in the results of tools under the ids of their calls, elsewhere under any name. */
   readonly retain: Readonly<Record<string, Retain>>;
 }
 
@@ -89,7 +89,7 @@ interface CompactionRequest {
   readonly messages: readonly (CompactedMessage & { readonly tokens: number; readonly isSummary: boolean })[];
   /** null: not known. */
   readonly contextWindow: number | null;
-  /** Of the system text and the tools, which stand before the messages. */
+  /** Of the system text and the tools, which are before the messages. */
   readonly fixedTokens: number;
   /** A person asks for it, or the model has refused the prompt: do all that can be done. */
   readonly force: boolean;
@@ -275,7 +275,7 @@ export interface BroughtAgent {
 /** Brings agents that no manifest declares. Publishes `provider.changed` when they change without a file of `agent_files` being edited. */
 export interface AgentProvider {
   /**
-   * All its agents as they are now; `files`: the absolute paths of those of its `agent_files` that stand in folders of agents and count.
+   * All its agents as they are now; `files`: the absolute paths of those of its `agent_files` that are in folders of agents and count.
    * Asked when an agent is named that no manifest declares, and when all are listed.
    */
   listAgents(files: readonly string[], signal?: AbortSignal): Promise<readonly BroughtAgent[]>;

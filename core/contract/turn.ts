@@ -19,7 +19,7 @@ export interface AgentSpec {
   /** An alias (`default`, `fast`, …) or `provider/model`. */
   readonly model: string;
   readonly integrationMode: 'tool' | 'none';
-  /** Inline instructions; they stand last. */
+  /** Inline instructions; they are last. */
   readonly instructions: string;
   /** The text of the prompt template, or null where the agent has none. */
   readonly prompt: string | null;
@@ -116,9 +116,9 @@ export interface TurnInfo {
   readonly userTexts: readonly string[];
   /** How often this thread has been compacted. What was said before the last time may be gone. */
   readonly compactions: number;
-  /** What stands whole in the conversation: results that asked to be kept (`retain`), and documents next to messages. */
+  /** What is whole in the conversation: results that asked to be kept (`retain`), and documents next to messages. */
   readonly held: readonly Retain[];
-  /** Ids and digests of the skills whose bodies stand in the instructions (`uses_skills`). Empty until they have been read, and outside of a turn. */
+  /** Ids and digests of the skills whose bodies are in the instructions (`uses_skills`). Empty until they have been read, and outside of a turn. */
   readonly bound: readonly Retain[];
   /** Names this message and all that it causes. */
   readonly correlationId: string;
@@ -136,7 +136,7 @@ export type TurnEndReason = 'done' | 'limit' | 'aborted' | 'error' | 'awaiting_a
 export type TurnEvent =
   | { readonly type: 'turn-start'; readonly agent: string; readonly thread: string; readonly turn: string; readonly model: string }
   | { readonly type: 'notice'; readonly code: string; readonly message: string }
-  /** A whole text stands next to the message: described in one line, by the extension that gave it. */
+  /** A whole text is next to the message: described in one line, by the extension that gave it. */
   | { readonly type: 'document'; readonly extension: string; readonly key: string; readonly line: string }
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string; readonly input: JsonValue }

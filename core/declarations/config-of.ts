@@ -8,7 +8,7 @@ import { settingName, type Settings } from './settings.ts';
 export interface ExtensionConfig {
   /**
    * `config` of the manifest < `extensions.<id>` < the `skills` block: what the manifest claims of it, or, where it provides skills, what
-   * nobody claims; and `providers` of the prefixes that it offers < what its manifest's `switches` say that stand on the command line. Frozen.
+   * nobody claims; and `providers` of the prefixes that it offers < what its manifest's `switches` say that are on the command line. Frozen.
    */
   readonly config: PlainMap;
   readonly enabled: boolean;
@@ -25,7 +25,7 @@ export interface ExtensionConfig {
 }
 
 export interface ConfigGiven {
-  /** What stands on the command line after two dashes. */
+  /** What is on the command line after two dashes. */
   readonly switches?: readonly string[] | undefined;
   /** Prefixes of models whose key goes to no stranger: something that ships offers them, or several extensions do. */
   readonly prefixes?: ReadonlySet<string>;
@@ -109,7 +109,7 @@ export function configuredIds(settings: Settings, declarations: ReadonlyMap<stri
   return [...declarations.values()].filter(isConfigured).map(({ id }) => id);
 }
 
-/** Variables that a person lets an extension hand on: the names in lists called `env`, wherever in its settings they stand. */
+/** Variables that a person lets an extension hand on: the names in lists called `env`, wherever in its settings they are. */
 function namedIn(value: unknown): readonly string[] {
   if (!isPlainMap(value)) return [];
   return Object.entries(value).flatMap(([key, each]) =>
@@ -147,8 +147,8 @@ const PROVIDER_KEYS: PlainMap = { base_url: '', api_key_env: '' };
 const NARROWING: readonly string[] = ['enabled', 'isolation'];
 
 /**
- * Keys that are no config of the extension's manifest and stand close to one that every such block may hold: one that keeps something back,
- * or one with a value of its kind, because an option without a default stands only in the class, which is not loaded yet, and `secret: x` is
+ * Keys that are no config of the extension's manifest and are close to one that every such block may hold: one that keeps something back,
+ * or one with a value of its kind, because an option without a default is only in the class, which is not loaded yet, and `secret: x` is
  * no list of secrets.
  */
 function misspelt(block: PlainMap, common: PlainMap, manifest: Manifest | null): readonly (readonly [key: string, name: string])[] {
@@ -198,7 +198,7 @@ export function misspeltSettings(
   ];
 }
 
-/** `sandbox/pith.yaml:3: `, or nothing for what stands in no file. */
+/** `sandbox/pith.yaml:3: `, or nothing for what is in no file. */
 function placeIn(settings: Settings, section: string, key: string): string {
   const [origin, dotted] = settingName(settings, `${section}.${key}`).split(/ (?=\S+$)/u);
   return dotted === undefined ? '' : `${origin}: `;

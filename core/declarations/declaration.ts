@@ -5,7 +5,7 @@ import type { Manifest } from '../trust/index.ts';
 /** What stopped an extension. */
 export type Failure = TopicMap['extension.failed'];
 
-/** A folder with a `manifest.yaml`, or with an agent that an extension reads, as it stands on disk. Plain data: the persisted index keeps it. */
+/** A folder with a `manifest.yaml`, or with an agent that an extension reads, as it is on disk. Plain data: the persisted index keeps it. */
 export interface Declaration {
   /** The folder's name. */
   readonly id: string;
@@ -20,7 +20,7 @@ export interface Declaration {
   readonly prompt: { readonly file: string; readonly text: string } | null;
   /** Found in Pith's own sandbox. */
   readonly shipped: boolean;
-  /** It stands in a sandbox of one's own in the place of what ships under this id, and has its names. */
+  /** It is in a sandbox of one's own in the place of what ships under this id, and has its names. */
   readonly replacesShipped?: true;
   /** Hash over relative paths and bytes of the folder's files; changes when any of them does. */
   readonly digest: string;

@@ -99,7 +99,7 @@ function findingsOf({ id, file, positions, withheld = [] }: Declaration, manifes
   const { defines, provides, events, depends_on, optional_depends_on } = manifest;
   const { imports, owners, declarations } = known;
   const found: Diagnostic[] = [];
-  // Where a manifest that it depends on cannot be read, the name may stand there.
+  // Where a manifest that it depends on cannot be read, the name may be there.
   const isDoubtful = [...depends_on, ...optional_depends_on].some((each) => !declarations.get(each)?.manifest);
   const severity = isDoubtful ? 'warning' : 'error';
   const add = (key: string, code: string, message: string, cure: string): void => {

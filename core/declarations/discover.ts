@@ -65,7 +65,7 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     for (const [id, same] of found) {
       if (shipped) ofPith.set(id, same[0]!.declaration);
       const winner = entries.get(id);
-      // Only a reader that ships makes an agent that stands in the place of a shipped one.
+      // Only a reader that ships makes an agent that is in the place of a shipped one.
       const gives = shipped && winner?.declaration.readBy !== undefined && !readByShipped(winner.declaration.readBy);
       if (winner === undefined || gives) entries.set(id, same.length === 1 ? same[0]! : duplicate(same));
       else if (shipped) entries.set(id, { ...winner, declaration: replacing(winner.declaration) });

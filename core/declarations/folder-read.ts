@@ -109,7 +109,7 @@ function promptOf(directory: string, files: readonly string[], found: Diagnostic
 
 const PROMPT_FINDING = { severity: 'error', code: 'prompt_invalid', line: 1, column: 1 } as const;
 
-/** A prompt is sent to a model, so nothing from outside the folder may stand in its place. */
+/** A prompt is sent to a model, so nothing from outside the folder may be in its place. */
 function whyNotItsOwn(directory: string, file: string): string | null {
   const real = fs.realpathSync(file);
   if (!real.startsWith(fs.realpathSync(directory) + path.sep)) return `is a link that leads out of the agent's folder, to ${real}`;

@@ -17,7 +17,7 @@ export interface IndexFile {
   readonly diagnostics: readonly Diagnostic[];
   folder(directory: string): FolderRecord | undefined;
   putFolder(directory: string, record: FolderRecord): void;
-  /** `manifest`, or where a folder has a broken one the last that this process saw: what stands in may have its rights taken, too. */
+  /** `manifest`, or where a folder has a broken one the last that this process saw: what is used instead may have its rights taken, too. */
   lastManifest(directory: string, manifest: Manifest | null): Manifest | null;
   /** What `putSurface` kept under the same key; undefined when the key differs. */
   surface(extensionId: string, key: string): unknown;
@@ -99,7 +99,7 @@ const FILE = 'index.json';
 /** Nobody says when one that was brought is gone for good: those that were described last are kept. */
 const MOST_BROUGHT = 200;
 
-/** Stands before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
+/** Comes before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
 const CONTENT = ',"content":';
 
 /** `config <id>`, `agent key <id>.<key>` or the id alone. */

@@ -44,7 +44,7 @@ function editSettings(text: string, changes: SettingsChange, file: string): stri
   return document.toString({ lineWidth: 0 });
 }
 
-/** A block that is new stands where the sample has it as a comment: uncommenting that line later would give its key twice. */
+/** A block that is new is where the sample has it as a comment: uncommenting that line later would give its key twice. */
 function inPlaceOfSamples(text: string, changes: SettingsChange): string {
   let placed = text;
   for (const key of new Set(Object.keys(changes).map((dotted) => dotted.split('.', 1)[0] ?? ''))) {

@@ -3,7 +3,7 @@ import { once } from '@pith/promises';
 
 /**
  * The strict shape of `pith.yaml` and `~/.pith/config.yaml`. Made on first use: a start without either file never needs it.
- * Defaults stand here for the documentation; `DEFAULT_SETTINGS` holds the same values.
+ * Defaults are here for the documentation; `DEFAULT_SETTINGS` holds the same values.
  */
 export const settingsSchema = once(() => {
   const modelRef = z.string().min(1);

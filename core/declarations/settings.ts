@@ -180,7 +180,7 @@ export async function readSettingsFile(file: string): Promise<SettingsRecord | n
   try {
     return await parse(file);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return null; // a file stands where its folder would be, as with a home that is none
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error, ''))) return null; // a file is where its folder would be, as with a home that is none
     const message = `cannot be read: ${(error as Error).message}`;
     const diagnostic: Diagnostic = {
       severity: 'error',

@@ -105,7 +105,7 @@ export interface ScheduleRow {
   readonly next: number;
 }
 
-/** A schedule as it shall stand. */
+/** A schedule as it shall be. */
 export interface PlannedSchedule extends Pick<ScheduleRow, 'name' | 'spec'> {
   readonly handler: string;
   /** Of its events. */

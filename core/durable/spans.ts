@@ -7,7 +7,7 @@ type Attributes = Readonly<Record<string, string | number | boolean | undefined>
 
 /** One piece of work as OpenTelemetry shows it. */
 export interface Span {
-  /** What its code does, HTTP requests for example, stands below it where the provider can tell. */
+  /** What its code does, HTTP requests for example, is below it where the provider can tell. */
   run<T>(work: () => T): T;
   /** `failure`: why it did not succeed. */
   end(attributes?: Attributes, failure?: string): void;

@@ -194,13 +194,13 @@ export class Worker {
       }
     } catch (error) {
       if (!signal.aborted) return this.#failed(row, session, error, correlationId);
-      if (counted && this.#stopped) await rows.change(handler, { event: id, attempts }, fence).catch(() => undefined); // the store is gone: it stands as one more attempt
+      if (counted && this.#stopped) await rows.change(handler, { event: id, attempts }, fence).catch(() => undefined); // the store is gone: it counts as one more attempt
       return;
     }
     if (await this.#written(row, session, rows.done(handler, id, fence), correlationId)) session.queue.settle(row, false);
   }
 
-  /** False when it stands on disk as it was: then it is read again, and what it did is done again. */
+  /** False when it is on disk as it was: then it is read again, and what it did is done again. */
   async #written(row: DeliveryRow, session: Session, write: Promise<void>, correlationId: string | undefined): Promise<boolean> {
     const { logger, clock, handler } = this.options;
     try {

@@ -58,7 +58,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     const request = { directory, packageRoot: options.packageRoot, file, contracts: declaration.imports?.contracts };
     const before = brought ? null : stampFolder(directory);
     const text = brought ? (await bundleBrought(request, id, brought)).text : await bundle({ ...request, entry });
-    // Sources that changed since they were declared must not stand under the old digest, nor what was read while the same was written again.
+    // Sources that changed since they were declared must not be under the old digest, nor what was read while the same was written again.
     const isSame = () => before?.fresh === false && stampFolder(directory).stamps === before.stamps && digestNow(declaration) === digest;
     const stable = brought ? digestOfText(brought.modules, text) === digest : isSame();
     const target = stable ? file : file.replace(/\.mjs$/, `-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.mjs`);

@@ -95,7 +95,7 @@ export class KernelCalls {
     use: (given, { signal }) => this.#use(given, signal),
   };
 
-  /** Whatever prompt stands in an agent that it hands over: its own process renders it. */
+  /** Whatever prompt is in an agent that it hands over: its own process renders it. */
   #broughtBy(request: TurnRequest): TurnRequest {
     const { agent } = request;
     return typeof agent === 'string' ? request : { ...request, agent: { ...agent, promptBy: this.options.context.id } };

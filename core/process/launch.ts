@@ -83,7 +83,7 @@ const guardian = new Guardian();
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 /**
- * Starts a process in a group of its own, with a cleared environment and, where there is one, in a sandbox. Its memory and output
+ * Starts a process in its own group, with a cleared environment and, where there is one, in a sandbox. Its memory and output
  * are watched. It does not outlive this process. Rejects `process_not_started`.
  */
 export async function launchHost(spec: LaunchSpec): Promise<HostProcess> {

@@ -9,7 +9,7 @@ export class OwnTurns {
 
   constructor(private readonly extensionId: string) {}
 
-  /** `turn` is the kernel's own value: what stands in the input of a call says nothing of whom it serves. */
+  /** `turn` is the kernel's own value: what is in the input of a call says nothing of whom it serves. */
   async during<T>(turn: TurnInfo, run: () => Promise<T>): Promise<T> {
     const served = this.#served.get(turn.id) ?? { turn, calls: 0 };
     this.#served.set(turn.id, served);

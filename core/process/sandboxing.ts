@@ -133,7 +133,7 @@ function linkTarget(link: string): string | null {
   }
 }
 
-/** A folder that is opened, unless all of the home folder would be: with the project, where the sandbox stands in the home folder itself. */
+/** A folder that is opened, unless all of the home folder would be: with the project, where the sandbox is in the home folder itself. */
 export function withoutHome(folder: string, home: string): readonly string[] {
   const below = path.relative(folder, home);
   return below === '' || !below.startsWith('..') ? [] : [folder];

@@ -9,7 +9,7 @@ export interface Setup {
   readonly bundle: Bundle;
   readonly places: Folders;
   readonly config: Omit<ExtensionConfig, 'where'>;
-  /** How messages name the keys of `config`, and what stands before the names of others. */
+  /** How messages name the keys of `config`, and what is before the names of others. */
   readonly names: { readonly [dotted: string]: string };
   /** Of the declared names that are set. */
   readonly secrets: { readonly [name: string]: SharedSecret };

@@ -19,7 +19,7 @@ import { placesOf, type Setup } from './setup.ts';
 
 export type { ProcessOptions } from './remote-host.ts';
 
-/** Runs each extension in a process of its own, whose entry is made by the build. */
+/** Runs each extension in its own process, whose entry is made by the build. */
 export function createProcessTier(kernel: TierKernel, options: ProcessOptions): ProcessTier {
   const { runtime } = kernel;
   const { clock, loader, secrets, places } = runtime;
@@ -66,7 +66,7 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
     return bundled(declaration, entrypoint);
   }
 
-  /** The values are those of its version; its rights are as they stand now. */
+  /** The values are those of its version; its rights are as they are now. */
   function setupOf({ declaration, config: { config: values, where } }: Version, number: number, bundle: Bundle): Setup {
     const effective = { ...runtime.rights.configOf(declaration), config: values, where };
     const { where: _, ...config } = effective;

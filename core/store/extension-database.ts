@@ -107,7 +107,7 @@ const FAR_REACHING: readonly (readonly [RegExp, string])[] = [
   [/\bsqlite_(?:sequence|stat\d)\b/iu, 'sqlite_sequence and sqlite_stat have rows of every extension'],
 ];
 
-/** What stands in quotes is kept. Values belong into `?`: a word of SQL in a text is taken for SQL. */
+/** What is in quotes is kept. Values belong into `?`: a word of SQL in a text is taken for SQL. */
 const COMMENT_OR_QUOTED = /('(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|--[^\n]*|\/\*[^]*?(?:\*\/|$)/gu;
 
 function refuseOddStatements(extensionId: string, statements: Parameters<Database['write']>[0]): void {

@@ -148,7 +148,7 @@ export function sqliteLeaseRows(store: Store, clock: Pick<Clock, 'now'>): LeaseR
   };
 }
 
-/** Whether the lease of `fence` stands. Asked inside a write, it holds until that write is on disk. */
+/** Whether the lease of `fence` still counts. Asked inside a write, it counts until that write is on disk. */
 export function isHeldInWrite(store: Store, { name, holder }: Fence): boolean {
   return store.get('SELECT 1 FROM leases WHERE name = ? AND owner = ?', name, holder) !== null;
 }

@@ -13,7 +13,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time stands still until `advance`. Begins at 2026-01-01T00:00:00Z unless another time is given. */
+/** Time stays as it is until `advance`. Begins at 2026-01-01T00:00:00Z unless another time is given. */
 export function fakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock {
   let now = start;
   let order = 0;

@@ -50,7 +50,7 @@ export function narrowed(manifest: Manifest, agreed: ReadonlySet<string>): Manif
 /** As a person reads it, after "asks to" or "may". */
 export function askText(ask: string): string {
   const [kind = '', ...rest] = ask.split(' ');
-  // A path with other letters stands in quotes, so that it says nothing of its own.
+  // A path with other letters is in quotes, so that it says nothing of its own.
   const given = rest.join(' ');
   const what = /^[\p{L}\p{N}_./~@:+*-]+$/u.test(given) ? given : JSON.stringify(given);
   switch (kind) {

@@ -11,7 +11,7 @@ export interface RecordFile<T> {
   read(): T;
   /** Why it cannot be read; null when it can, or is not there. */
   problem(): string | null;
-  /** Durable when it returns, and alone. Throws `trust_failed` where it cannot be read or written: what stands in it is not lost. */
+  /** Durable when it returns, and alone. Throws `trust_failed` where it cannot be read or written: what is in it is not lost. */
   change(change: (record: T) => T): void;
 }
 
@@ -19,7 +19,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 interface RecordFileOptions<T> {
   readonly name: string;
-  /** What stands in a file that is not there, or cannot be read. */
+  /** What is in a file that is not there, or cannot be read. */
   readonly nothing: T;
   /** Throws where it is damaged. */
   parse(value: unknown): T;

@@ -1,4 +1,4 @@
-/** Settings as they stand in a file, or merged. */
+/** Settings as they are in a file, or merged. */
 type Values = Readonly<Record<string, unknown>>;
 
 export interface Loosened {
@@ -88,7 +88,7 @@ export function loosened(values: Values, own: Values = {}): readonly Loosened[] 
   return [...isolated, ...others];
 }
 
-/** What settings run and where they send: commands, addresses, and names of secrets, wherever in `providers`, `extensions` and `skills` they stand. */
+/** What settings run and where they send: commands, addresses, and names of secrets, wherever in `providers`, `extensions` and `skills` they are. */
 export function reached(values: Values): {
   readonly commands: readonly string[];
   readonly addresses: readonly string[];

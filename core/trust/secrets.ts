@@ -211,7 +211,7 @@ function whole(text: string, forms: readonly string[]): number {
   return end;
 }
 
-/** Where the longest beginning of `form` stands at the end of `text`; its length when there is none. */
+/** Where the longest beginning of `form` is at the end of `text`; its length when there is none. */
 function beginningAt(text: string, form: string): number {
   const first = form[0] as string;
   for (let at = text.indexOf(first, Math.max(0, text.length - form.length + 1)); at >= 0; at = text.indexOf(first, at + 1)) {

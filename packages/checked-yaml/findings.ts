@@ -66,7 +66,7 @@ export function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): read
   return type === 'object' ? Object.keys(shape ?? {}) : [];
 }
 
-/** The schema of what stands at `path`, as it was written; null where the schema says nothing about it. */
+/** The schema of what is at `path`, as it was written; null where the schema says nothing about it. */
 export function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
   let current: z.ZodType | undefined = schema;
   for (const part of path) {
@@ -99,7 +99,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   return dotted.replaceAll(/\.(\d+)(?=\.|$)/gu, '[$1]');
 }
 
-/** `root` stands before the path. */
+/** `root` is before the path. */
 export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): string {
   const path = pathText([root, ...issue.path]);
   const found = valueAt(value, issue.path);

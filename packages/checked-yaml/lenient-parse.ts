@@ -143,7 +143,7 @@ function existing(value: unknown, path: readonly PropertyKey[]): readonly Proper
   return depth === -1 ? path : path.slice(0, depth);
 }
 
-/** `value` without what stands at `path`; a list that would lose an item goes as a whole. */
+/** `value` without what is at `path`; a list that would lose an item goes as a whole. */
 function without(value: unknown, path: readonly PropertyKey[]): unknown {
   if (!isPlainMap(value) || path.length === 0) return undefined;
   const [key, ...below] = path as readonly [string, ...PropertyKey[]];

@@ -92,7 +92,7 @@ function read(document: Document.Parsed, locate: Locate, options: YamlOptions): 
   return { value: undefined, positions: { ...positions }, diagnostics };
 }
 
-/** The path at which a value holds one that it stands in; null when none does. */
+/** The path at which a value holds one that it is in; null when none does. */
 function cycleIn(value: unknown, path: readonly string[] = [], above: readonly unknown[] = []): readonly string[] | null {
   if (typeof value !== 'object' || value === null) return null;
   if (above.includes(value)) return path;

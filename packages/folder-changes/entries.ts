@@ -5,7 +5,7 @@ import { ChangeRefused, codeOf, type Refusals } from './refused.ts';
 /** A file of JSON that says something of each folder: `{ "version": 1, "<name>": { "<id>": … } }`. Never written over where it is damaged. */
 export interface EntriesFile<Entry> {
   readonly file: string;
-  /** The key under which the entries stand. */
+  /** The key under which the entries are. */
   readonly name: string;
   /** Throws for what is no entry. */
   entryOf(id: string, value: unknown): Entry;

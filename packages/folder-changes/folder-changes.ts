@@ -18,7 +18,7 @@ export interface FolderChangesOptions<Entry> extends Journaled<Entry> {
 export interface Staged<Entry> {
   /** What is to be put in place is written here. */
   readonly directory: string;
-  /** Makes all of them or none. Rejects where something else stands in a place than a change says. */
+  /** Makes all of them or none. Rejects where something else is in a place than a change says. */
   change(changes: readonly FolderChange<Entry>[]): Promise<void>;
   remove(): Promise<void>;
 }
@@ -75,7 +75,7 @@ export class FolderChanges<Entry> {
     };
   }
 
-  /** Undoes what killed processes had begun. Rejects where something stands in the way. */
+  /** Undoes what killed processes had begun. Rejects where something is in the way. */
   async recover(): Promise<void> {
     await this.#recover(realpathSync(this.#options.folder));
   }

@@ -17,7 +17,7 @@ export interface FolderChange<Entry> {
   readonly from: string | null;
   /** What its entry is from now on; null drops it. */
   readonly entry: Entry | null;
-  /** The digest of what must stand there, null for nothing; absent: whatever does. */
+  /** The digest of what must be there, null for nothing; absent: whatever does. */
   readonly expects?: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface Operation<Entry> extends Journaled<Entry> {
 interface Recorded<Entry> extends Omit<FolderChange<Entry>, 'expects'> {
   /** What its entry was. */
   readonly before: Entry | null;
-  /** Digest of what stood in place; null for nothing. */
+  /** Digest of what was in place; null for nothing. */
   readonly old: string | null;
   /** Digest of what is to come; null for nothing. */
   readonly next: string | null;
@@ -81,7 +81,7 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
   await rename(path.join(directory, OLD), path.join(directory, 'done')).catch(() => undefined); // then any start may sweep it
 }
 
-/** Throws where something else stands in a place than who changes it says. */
+/** Throws where something else is in a place than who changes it says. */
 function refuseOther(
   { folder, from, expects }: FolderChange<unknown>,
   { old, where }: { readonly old: string | null; readonly where: string },
@@ -147,8 +147,8 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
 }
 
 /**
- * Puts back what stood in place, where there is nothing now or what the change brought. Other bytes are a person's and stay; what they
- * replaced is kept in a folder of its own. Can be run again from any point where it was cut off.
+ * Puts back what was in place, where there is nothing now or what the change brought. Other bytes are a person's and stay; what they
+ * replaced is kept in its own folder. Can be run again from any point where it was cut off.
  */
 async function undo<Entry>(operation: Operation<Entry>, changes: readonly Recorded<Entry>[]): Promise<void> {
   const { root, directory, journals, entries, refusals } = operation;

@@ -28,7 +28,7 @@ export interface OutgoingOptions {
   resolve?(host: string): Promise<readonly string[]>;
 }
 
-/** Can stand wherever `fetch` can. */
+/** Can be used wherever `fetch` can. */
 export type GuardedFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 const DEFAULTS = { elsewhere: 'public', maxRedirects: 5, maxBytes: 64 * 1024 * 1024, silenceMs: 300_000, resolve: resolved } as const;

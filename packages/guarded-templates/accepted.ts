@@ -7,7 +7,7 @@ import { TemplateProblem, type TemplateVariables } from './template.ts';
 const TEMPLATE_LIMIT = 256 * 1024;
 /** The longest run of blanks in it: the parser takes the square of a run's length to cut it off. */
 const BLANKS_LIMIT = 500;
-/** How deep its parts may stand in each other. */
+/** How deep its parts may be in each other. */
 const TREE_LIMIT = 200;
 
 /** A part of a parsed template, as nunjucks makes it. Nothing in it is believed before `acceptedTemplate` has accepted the whole. */

@@ -68,7 +68,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['wordcount', filter([], ([value], budget) => shown(value, budget).match(/\w+/g)?.length ?? 0)],
 ]);
 
-/** What stands after `is`. The second value is its argument. */
+/** What is after `is`. The second value is its argument. */
 const TESTS: ReadonlyMap<string, (value: Value, argument: Value, budget: Budget) => boolean> = new Map([
   ['callable', (value: Value) => value instanceof Callable],
   ['defined', (value: Value) => value !== undefined],
@@ -100,7 +100,7 @@ const TESTS: ReadonlyMap<string, (value: Value, argument: Value, budget: Budget)
 export const FILTER_NAMES: readonly string[] = [...FILTERS.keys()];
 export const TEST_NAMES: readonly string[] = [...TESTS.keys()];
 
-/** `args`: the value before `|` and what stands in brackets. Throws in words that end a sentence. */
+/** `args`: the value before `|` and what is in brackets. Throws in words that end a sentence. */
 export function applyFilter(name: string, args: readonly Value[], named: ReadonlyMap<string, Value>, budget: Budget): Value {
   const found = FILTERS.get(name);
   if (found === undefined) throw new TypeError(`there is no filter '${name}'`);

@@ -57,7 +57,7 @@ class Scope {
     this.#own.set(name, value);
   }
 
-  /** Where it stands already; else here. */
+  /** Where it is already; else here. */
   set(name: string, value: Value): void {
     (this.#holder(name) ?? this).define(name, value);
   }

@@ -276,7 +276,7 @@ interface Replacement {
   readonly most?: number;
 }
 
-/** The first `most` places of `part` replaced; as text: no character of `by` means anything. An empty `part` stands between any two characters. */
+/** The first `most` places of `part` replaced; as text: no character of `by` means anything. An empty `part` is between any two characters. */
 export function replaced(text: string, { part, by, most = Infinity }: Replacement, budget: Budget): string {
   budget.forSearch(text, part);
   const pieces: string[] = [];

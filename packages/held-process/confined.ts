@@ -16,7 +16,7 @@ import { findProgram, installCommand, SYSTEM_PATH } from './programs.ts';
 import { passedOn, searchFolders, toolsOf } from './user-tools.ts';
 import { probeSandboxing, BASE_READ_ONLY, namespaces, system, type Sandboxing } from './bubblewrap.ts';
 
-/** A place that a confined program sees: a path, or a path that stands elsewhere for it (`at`; only in a sandbox). Absolute. */
+/** A place that a confined program sees: a path, or a path that is elsewhere for it (`at`; only in a sandbox). Absolute. */
 export type ConfinedPath = string | { readonly from: string; readonly at: string };
 
 /** One program to run apart: what it sees besides the programs and libraries of the system, and its limits. */

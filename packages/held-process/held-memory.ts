@@ -57,7 +57,7 @@ function memoryMounts(pid: number | 'self'): readonly { readonly device: string;
 
 const MOST_MOUNTS = 1000;
 
-/** Spaces and the like stand there as octal numbers. */
+/** Spaces and the like are there as octal numbers. */
 function unescaped(at: string): string {
   return at.replace(/\\([0-7]{3})/gu, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
@@ -68,7 +68,7 @@ function addMounted(found: Map<string, number>, device: string, folder: string):
     const { type, blocks, bfree, bsize } = statfsSync(folder);
     if (type === TMPFS) found.set(device, (blocks - bfree) * bsize);
   } catch {
-    // It has ended, or something else stands in that place now.
+    // It has ended, or something else is in that place now.
   }
 }
 

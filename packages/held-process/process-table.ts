@@ -17,7 +17,7 @@ export function processEntry(pid: number): ProcessEntry | null {
 }
 
 function entryOf(pid: number, stat: string): ProcessEntry | null {
-  // The name of the program stands in brackets and may hold anything, brackets too.
+  // The name of the program is in brackets and may hold anything, brackets too.
   const [state, parent, group, session, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const startTime = rest[15];
   if (startTime === undefined || state === 'Z' || state === 'X') return null;

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
-/** Where programs of the system stand. Not the caller's search path: what holds an extension must not come from a folder of a project. */
+/** Where programs of the system are. Not the caller's search path: what holds an extension must not come from a folder of a project. */
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin', '/run/current-system/sw/bin'];
 
 /** The same as a search path. */

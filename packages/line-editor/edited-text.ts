@@ -1,6 +1,6 @@
 import { displayWidth } from '@pith/plain-text';
 
-/** What is being typed. `cursor` counts UTF-16 units and never stands inside a character as people see it. */
+/** What is being typed. `cursor` counts UTF-16 units and is never inside a character as people see it. */
 export interface EditedText {
   readonly text: string;
   readonly cursor: number;

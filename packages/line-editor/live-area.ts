@@ -1,9 +1,9 @@
 import { breakPainted, clipPainted, widthOf } from './rows.ts';
 
-/** What stands below everything that was printed. No row is longer than the columns it was made for. */
+/** What is below everything that was printed. No row is longer than the columns it was made for. */
 export interface AreaFrame {
   readonly rows: readonly string[];
-  /** Where in them the cursor stands. */
+  /** Where in them the cursor is. */
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
@@ -14,8 +14,8 @@ export interface AreaOutput {
 }
 
 /**
- * The last rows of a terminal, which are drawn again while others print above them. What is printed without its end of line stands in the
- * area until the end has come, so that nothing of the area ever stands in the middle of a line.
+ * The last rows of a terminal, which are drawn again while others print above them. What is printed without its end of line is in the
+ * area until the end has come, so that nothing of the area is ever in the middle of a line.
  */
 export class LiveArea {
   /** Printed by others, and not drawn yet. */
@@ -114,7 +114,7 @@ export class LiveArea {
     this.#last = shown;
   }
 
-  /** From where the cursor stands to the first row of the area, and everything below goes. */
+  /** From the cursor to the first row of the area, and everything below goes. */
   #erase(): string {
     if (this.#drawn === null) return '';
     const { widths, row, column } = this.#drawn;

@@ -46,7 +46,7 @@ export interface LaidOut {
   readonly column: number;
 }
 
-/** A text that is typed, after its prompt: the rows it takes, and where the cursor stands. Further lines stand below the first one's text. */
+/** A text that is typed, after its prompt: the rows it takes, and where the cursor is. Further lines are below the first one's text. */
 export function layOut(prompt: string, { text, cursor }: EditedText, columns: number): LaidOut {
   const rows = wrapLines(prompt.trimEnd(), columns)
     .split('\n')

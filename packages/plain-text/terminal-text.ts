@@ -7,7 +7,7 @@ export function displayWidth(text: string): number {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** `text` with its long lines broken between words; what follows a break stands as far in as its line. Colours have no width. */
+/** `text` with its long lines broken between words; what follows a break is as far in as its line. Colours have no width. */
 export function wrapLines(text: string, columns: number): string {
   return text
     .split('\n')

@@ -109,8 +109,8 @@ export class Jail {
   }
 
   /**
-   * Moves a regular file. What stands at `to` is replaced. With `content`, that is what then stands there. Where it is not one rename
-   * (with `content`, or without descriptors of folders), a file that is cut off in the middle stands in both places.
+   * Moves a regular file. What is at `to` is replaced. With `content`, that is what then is there. Where it is not one rename
+   * (with `content`, or without descriptors of folders), a file that is cut off in the middle is in both places.
    */
   async move(from: readonly string[], to: readonly string[], content: Uint8Array | null = null): Promise<void> {
     if (content !== null || this.reach !== 'descriptor') return this.carry(from, to, content);

@@ -12,7 +12,7 @@ export type Reach = 'descriptor' | 'working_folder';
 
 const DESCRIPTORS = '/proc/self/fd';
 
-/** What this system can; null: neither. Windows keeps no file apart from what stands at its path, and threads have no working folder of their own. */
+/** What this system can; null: neither. Windows keeps no file apart from what is at its path, and threads have no working folder of their own. */
 export function reachOf(
   platform: string = process.platform,
   hasDescriptors = existsSync(DESCRIPTORS),
@@ -114,7 +114,7 @@ class EnteredFolder implements ProvenFolder {
     const home = returnable();
     process.chdir(this.path);
     try {
-      if (process.cwd() !== this.path) throw unavailable('.'); // a link stands on the way
+      if (process.cwd() !== this.path) throw unavailable('.'); // a link is on the way
       return use((name) => `./${name}`);
     } finally {
       process.chdir(home);

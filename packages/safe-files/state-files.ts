@@ -208,7 +208,7 @@ class CheckedFolder implements StateFolder {
     return this.levels.every(isFolder);
   }
 
-  /** The path of a file in a folder that is made. What stands there is replaced by a rename, which follows no link and waits for no pipe. */
+  /** The path of a file in a folder that is made. What is there is replaced by a rename, which follows no link and waits for no pipe. */
   #replaceable(name: string): string {
     const file = path.join(this.path, segment(name));
     this.make();

@@ -8,7 +8,7 @@ import { queryTerms, type QueryTerm } from './tokens.ts';
 /** One word that only the body has is no evidence, unless it is all that was asked. */
 const WORDS_OF_BODY = 2;
 const STRONG = 0x80;
-/** Words beside each other say something in a query that is typed to search: in what people chat they stand there by chance. */
+/** Words beside each other say something in a query that is typed to search: in what people chat they are there by chance. */
 const SHORT_QUERY = 6;
 /** So many of the best are looked at for words beside each other; the others stay below them. */
 const LOOKED_AT = 60;

@@ -18,7 +18,7 @@ export interface RankOptions {
   readonly among?: (id: string) => boolean;
   /** Also what has little in common with the query, after the rest: for places that have room anyway. */
   readonly weak?: boolean;
-  /** Equal scores stand in an order of their own for each seed; absent: by id. */
+  /** Equal scores are in another order for each seed; absent: by id. */
   readonly seed?: string;
 }
 

@@ -11,7 +11,7 @@ export interface Counted {
   /** Terms of each field. */
   readonly lengths: readonly number[];
   readonly positions: Uint16Array;
-  /** How often a term stands in each field, packed. */
+  /** How often a term is in each field, packed. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -108,7 +108,7 @@ export class TermIndex {
     return this.#spelling.near(term, (other) => this.#isUsed(other));
   }
 
-  /** Whether a document has it, not in its body alone: what was removed stands in the postings until they are swept. */
+  /** Whether a document has it, not in its body alone: what was removed is in the postings until they are swept. */
   #isUsed(term: string): boolean {
     const posting = this.#postings.get(term);
     for (let at = 0; at < (posting?.length ?? 0); at++) {

@@ -8,7 +8,7 @@ export interface Box {
   readonly first: number;
   /** Exclusive. */
   readonly last: number;
-  /** Words below the name, each with what stands at the right edge of its line. */
+  /** Words below the name, each with what is at the right edge of its line. */
   readonly lines: readonly (readonly [text: string, figure?: string])[];
 }
 
@@ -70,7 +70,7 @@ function arrowsOf(box: Box, boxes: readonly Box[]): readonly string[] {
   const implied = (target: Box): boolean =>
     direct.some((step) => step !== target && step.row > box.row && reaches(step, target, byName, new Set([box.name])));
   return direct
-    .filter(({ name, row }) => row !== box.row || !name.startsWith('packages/')) // one that uses another stands beside it
+    .filter(({ name, row }) => row !== box.row || !name.startsWith('packages/')) // one that uses another is beside it
     .filter((target) => target.row <= box.row || (!implied(target) && !boxes.some((other) => isBetween(other, box, target))))
     .sort((a, b) => a.first - b.first || a.row - b.row)
     .map((target) => arrow(box, target));
@@ -88,7 +88,7 @@ function reaches(from: Box, to: Box, byName: ReadonlyMap<string, Box>, seen: Set
   return steps.some((step) => step === to || reaches(step, to, byName, seen));
 }
 
-/** Straight down where one stands above the other. */
+/** Straight down where one is above the other. */
 function arrow(from: Box, to: Box): string {
   const [first, last] = [Math.max(from.first, to.first), Math.min(from.last, to.last)];
   const above = first < last;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { drawMap, type Box } from './architecture-map.ts';
 
-/** Where each module of core stands on the map (row from the top, first and last column), and what it is for. */
+/** Where each module of core is on the map (row from the top, first and last column), and what it is for. */
 const CORE: ReadonlyMap<string, readonly [row: number, first: number, last: number, purpose: string]> = new Map([
   ['cli', [0, 0, 1, 'the `pith` command: core commands, help, `serve` and its supervisor']],
   ['testing', [0, 2, 3, '`pith/testing`: the real kernel on a temporary sandbox, a scripted model, a fake clock']],
@@ -45,7 +45,7 @@ export function importsOf(root: string): ReadonlyMap<string, readonly string[]> 
   );
 }
 
-/** The page, whose tables stand between marks, and the map that it shows. */
+/** The page, whose tables are between marks, and the map that it shows. */
 export function architecturePage(root: string): readonly (readonly [file: string, text: string])[] {
   const modules = modulesOf(root);
   const old = readIfThere(path.join(root, 'docs/architecture.md'));

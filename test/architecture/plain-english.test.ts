@@ -16,6 +16,11 @@ describe('U33 plain English', () => {
     expect(found).toEqual([]);
   });
 
+  it('U33 the same in comments, as far as they are words that nobody says', () => {
+    const sources = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+    expect(sources.flatMap(bannedComments)).toEqual([]);
+  });
+
   it('U33 the same in manifests, prompts and the sample of settings', () => {
     const files = [
       ...filesBelow('sandbox/extensions', 'manifest.yaml'),
@@ -31,6 +36,18 @@ describe('U33 plain English', () => {
     expect(found).toEqual([]);
   });
 });
+
+/** What comments were once made of. */
+const BANNED_IN_COMMENTS = /\b(?:anew|mend(?:s|ed|ing)?|stands|stood)\b(?! for)/iu;
+
+function bannedComments(file: string): readonly string[] {
+  return read(file)
+    .split('\n')
+    .flatMap((line, index) => {
+      const comment = /(?:^|\s)(?:\/\/|\/\*\*?|\*) .*$/u.exec(line)?.[0];
+      return comment !== undefined && BANNED_IN_COMMENTS.test(comment) ? [`${file}:${index + 1}: ${comment.trim()}`] : [];
+    });
+}
 
 /** Literals with a space: a word alone is a name or a key. */
 function bannedTexts(file: string): readonly string[] {

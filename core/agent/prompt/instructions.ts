@@ -101,7 +101,7 @@ export interface BoundSkills {
   read(agent: Pick<AgentSpec, 'id' | 'usesSkills'>, signal?: AbortSignal): Promise<readonly BoundSkill[]>;
 }
 
-/** What skills are read from; bodies stand in prompts, and hold no secrets. */
+/** What skills are read from; bodies are in prompts, and hold no secrets. */
 interface SkillHost {
   readonly extensions: Pick<ExtensionFacts, 'keepsNames'>;
   readonly providers: Pick<Providers, 'active'>;

@@ -16,7 +16,7 @@ export type OfferedDocument = NonNullable<ContextParts['documents']>[number] & {
   readonly extensionId: string;
 };
 
-/** What stands before the user's own text in a message. */
+/** What is before the user's own text in a message. */
 interface Beside {
   readonly documents?: readonly OfferedDocument[];
   readonly attachments?: readonly Attachment[];
@@ -71,7 +71,7 @@ function documentOf(part: UserMessage['content'][number]): Retain | null {
   return typeof document?.key === 'string' ? { key: document.key, digest: String(document.digest) } : null;
 }
 
-/** The documents that stand in messages. */
+/** The documents that are in messages. */
 export function documentsIn(messages: readonly Message[]): readonly Retain[] {
   return messages.flatMap((message) => (message.role === 'user' ? message.content.flatMap((part) => documentOf(part) ?? []) : []));
 }
@@ -156,7 +156,7 @@ function outputText(output: JsonValue): string {
 
 type Retaining = Pick<StoredMessage, 'message' | 'retain'>;
 
-/** What stands whole in a conversation, each once: results that asked to be kept, and documents next to messages. */
+/** What is whole in a conversation, each once: results that asked to be kept, and documents next to messages. */
 export function heldIn(messages: readonly Retaining[]): readonly Retain[] {
   return distinct([...retainedIn(messages), ...documentsIn(messages.map(({ message }) => message))]);
 }
@@ -165,7 +165,7 @@ export function distinct(held: readonly Retain[]): readonly Retain[] {
   return [...new Map(held.map(({ key, digest }) => [JSON.stringify([key, digest]), { key, digest }])).values()];
 }
 
-/** The results that asked to be kept: those whose text still stands whole, and those whose text has gone. One that came several times is kept when all of them are. */
+/** The results that asked to be kept: those whose text is still whole, and those whose text has gone. One that came several times is kept when all of them are. */
 export function keptAndDropped(before: readonly Retaining[], after: readonly Retaining[]) {
   const [held, left] = [retainedIn(before), retainedIn(after)];
   const times = (list: readonly Retain[], { key, digest }: Retain) =>

@@ -195,7 +195,7 @@ export function covers(said: Pick<Question, 'tool' | 'source' | 'always'>, { too
 export const OPEN_MS = 24 * 60 * 60 * 1000;
 const UNANSWERED = 'nobody answered within 24 h';
 
-/** The question as it stands at `now`: one that nobody answered in time was answered with no. */
+/** The question as it is at `now`: one that nobody answered in time was answered with no. */
 export function expiredAt(approval: Approval, now: number): Approval {
   if (approval.answer !== null || approval.expiresAt > now) return approval;
   return { ...approval, answer: 'no', reason: UNANSWERED, answeredAt: approval.expiresAt };

@@ -24,7 +24,7 @@ import type {
 import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
 
-/** Names without an underscore: no extension's prefix can reach them. A turn's agent stands apart, because each step rewrites the turn's row. */
+/** Names without an underscore: no extension's prefix can reach them. A turn's agent is separate, because each step rewrites the turn's row. */
 const SCHEMA = [
   `CREATE TABLE threads (
      id TEXT PRIMARY KEY, agent TEXT NOT NULL, date TEXT NOT NULL, title TEXT NOT NULL,
@@ -49,7 +49,7 @@ const SCHEMA = [
   `ALTER TABLE turns ADD COLUMN key TEXT;
    CREATE UNIQUE INDEX turnskeyed ON turns (thread, key) WHERE key IS NOT NULL;`,
   `CREATE TABLE turndelegated (turn TEXT PRIMARY KEY, turns INTEGER NOT NULL, steps INTEGER NOT NULL, calls INTEGER NOT NULL) WITHOUT ROWID;`,
-  // What compaction wrote before named also results that did not stand in it whole.
+  // What compaction wrote before named also results that were not in it whole.
   `UPDATE messages SET retain = NULL WHERE turn = '';`,
 ];
 

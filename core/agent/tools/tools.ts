@@ -22,7 +22,7 @@ export interface OfferedTool {
   readonly modelName: string;
   readonly extensionId: string;
   readonly descriptor: ToolDescriptor;
-  /** Stands in the input of every call, whatever the model writes: the agent that a tool of an agent's name runs. */
+  /** Part of the input of every call, whatever the model writes: the agent that a tool of an agent's name runs. */
   readonly fixed?: Readonly<Record<string, JsonValue>>;
 }
 
@@ -280,7 +280,7 @@ interface TurnToolsQuestion {
 
 /** The tools that a turn begins with. */
 interface FirstTools extends ToolsOfTurn {
-  /** The turn as it stands with them. */
+  /** The turn as it is with them. */
   readonly info: TurnInfo;
   /** `extension/tool` of those that `uses_tools` gives. */
   readonly own: readonly string[];
@@ -373,7 +373,7 @@ async function ask(question: TurnToolsQuestion, extensionId: string, signal: Abo
   }
 }
 
-/** What an extension brings to a turn: a tool of its own, or another extension. */
+/** What an extension brings to a turn: its own tool, or another extension. */
 type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[number];
 
 /** One that is named twice is opened once. */

@@ -2,7 +2,7 @@ import { type AgentSpec, PithError, type TurnRequest } from '../../contract/inde
 import type { Charge } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
-/** Where a turn stands among those that called it. */
+/** Where a turn is among those that called it. */
 export interface CallNode {
   /** The turn that called it, while that runs. */
   readonly parent: RunningTurn | null;
@@ -11,7 +11,7 @@ export interface CallNode {
 
 /** The turns that run now: who called whom. */
 export interface CallTree {
-  /** Where a turn stands that is to begin or to go on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
+  /** Where a turn is that is to begin or to go on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
   node(request: TurnRequest): CallNode;
   began(turn: RunningTurn): void;
   ended(turn: RunningTurn): void;

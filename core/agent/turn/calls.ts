@@ -323,7 +323,7 @@ function resultEvent(
     : { type: 'tool-result', id, name, ok: false, at, error: result.error, title, metadata, line, retain: undefined };
 }
 
-/** Characters of one result as JSON. Room for a part of a long skill file (1 MiB) and what stands around it. */
+/** Characters of one result as JSON. Room for a part of a long skill file (1 MiB) and what is around it. */
 const MOST = 1_310_720;
 const HEAD = 65_536;
 const TAIL = 16_384;

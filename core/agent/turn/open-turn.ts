@@ -244,7 +244,7 @@ export function republish({ record, text }: EndedTurn): readonly TurnEvent[] {
   return text === '' ? [start] : [start, { type: 'text-delta', text }];
 }
 
-/** Without the words that broke off: they are said again, and providers refuse an answer of their own at the end. */
+/** Without the words that broke off: they are said again, and providers refuse their own answer at the end. */
 function withoutBrokenAnswer({ id, state }: TurnRecord, history: readonly StoredMessage[]): readonly StoredMessage[] {
   const last = history.at(-1);
   const broken = state === 'error' || state === 'aborted';
@@ -350,7 +350,7 @@ interface Withdrawal {
 interface Stores {
   readonly threads: Threads;
   readonly approvals: ApprovalStore;
-  /** Of the thread of the turn that ends: the threads of those that it called stand under it. */
+  /** Of the thread of the turn that ends: the threads of those that it called are under it. */
   readonly fence: Fence;
 }
 

@@ -69,9 +69,9 @@ export interface TurnPlan {
   readonly system: string;
   /** What `system` is made of, in order. */
   readonly systemParts: readonly NamedText[];
-  /** Whole texts that stand first in the user's message. */
+  /** Whole texts that are first in the user's message. */
   readonly documents: readonly OfferedDocument[];
-  /** Texts that stand before the user's own in the same message. */
+  /** Texts that are before the user's own in the same message. */
   readonly turnParts: readonly NamedText[];
   readonly notices: readonly Notice[];
 }
@@ -103,7 +103,7 @@ export interface RunningTurn {
   /** What it stores, it stores as long as it holds its thread. */
   readonly writer: ThreadWriter;
   readonly fence: Fence;
-  /** Those that stand in its message. */
+  /** Those that are in its message. */
   readonly documents: readonly Retain[];
   span: Span;
   readonly notices: NoticeSink;
@@ -142,7 +142,7 @@ interface Progress {
   calls: number;
   /** Calls by tool, for saying what was done. */
   readonly called: Map<string, number>;
-  /** What turns that this one called have done, and those that they called. Their tokens stand in `usage`. */
+  /** What turns that this one called have done, and those that they called. Their tokens are in `usage`. */
   readonly delegated: Delegated;
   /** One of those waits for a person. */
   suspended: boolean;

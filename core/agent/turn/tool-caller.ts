@@ -102,7 +102,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
   };
 }
 
-/** A call outside a conversation stands in a separate thread. */
+/** A call outside a conversation is in a separate thread. */
 function turnOf(agent: AgentSpec, id: string, tools: readonly string[]): TurnInfo {
   return {
     id,

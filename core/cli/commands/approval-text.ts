@@ -123,7 +123,7 @@ function paintOf(line: string, isHead: boolean, colour: Colours): (text: string)
   return line.startsWith('+') ? colour.green : line.startsWith('-') ? colour.red : PLAIN;
 }
 
-/** Each argument on a line; texts of several lines stand below their names, each line behind a bar. */
+/** Each argument on a line; texts of several lines are below their names, each line behind a bar. */
 export function argumentLines(input: JsonValue): readonly Line[] {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   const entries = isObject ? Object.entries(input) : [['input', input] as const];

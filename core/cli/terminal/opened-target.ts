@@ -20,7 +20,7 @@ export interface Target {
   readonly sandbox: string;
   readonly trust: Trust;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What stood on the line with two dashes, without them: extensions may declare it. */
+  /** What was on the line with two dashes, without them: extensions may declare it. */
   readonly switches?: readonly string[];
   /** What relative paths of the environment are relative to; default: the process's. */
   readonly workingDirectory?: string;

@@ -26,7 +26,7 @@ function cureOf(error: NodeJS.ErrnoException): string | undefined {
 function withWhere(message: string, found: string | undefined): string {
   const where = found === undefined ? '' : printableLine(found); // names of files and folders, which may hold anything
   if (where === '' || message.includes(where)) return message;
-  if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what stands there is its subject
+  if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what is there is its subject
   const colon = message.indexOf(': ');
   return colon < 0 ? `${where}: ${message}` : `${message.slice(0, colon)} ${where}${message.slice(colon)}`;
 }

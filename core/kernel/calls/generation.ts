@@ -14,7 +14,7 @@ export interface ModelParts {
 /** Where the code of an extension runs: inside the kernel, or in a separate process. */
 export type Tier = 'in_process' | 'process';
 
-/** What a generation is made of: the sources as they were declared, and the settings as they stood then. */
+/** What a generation is made of: the sources as they were declared, and the settings as they were then. */
 export interface Version {
   readonly declaration: Declaration;
   readonly config: ExtensionConfig;

@@ -64,7 +64,7 @@ export interface FailedCall {
   readonly correlationId?: string | undefined;
 }
 
-/** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with a code of its own). */
+/** Keeps a failed call unless its caller or a reload ended it, or its answer is an error that the caller sees (one with its own code). */
 export function recordCall(
   { failures }: { readonly failures: Failures },
   { extensionId, phase, correlationId }: FailedCall,
@@ -79,7 +79,7 @@ const UNSEEN: ReadonlySet<Phase> = new Set<Phase>(['getContext', 'getTurnTools',
 const ENDED = new Set(['aborted', 'interrupted']);
 const FAULTS = new Set(['provider_timeout', 'tool_timeout', 'not_serialisable', 'exit_refused']);
 
-/** The correlation id of the message for which something is called: its turn or its delivery stands among the arguments. */
+/** The correlation id of the message for which something is called: its turn or its delivery is among the arguments. */
 export function correlationOf(values: readonly unknown[]): string | undefined {
   for (const value of values) {
     const { turn, correlationId } = (typeof value === 'object' && value !== null ? value : {}) as Partial<TurnInfo> & { turn?: TurnInfo };

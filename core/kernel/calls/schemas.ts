@@ -62,7 +62,7 @@ function invalid(findings: readonly Located[], file: string): Problem {
 }
 
 interface Place {
-  /** `file:line ` as it stands in a message, or nothing. */
+  /** `file:line ` as it is in a message, or nothing. */
   readonly place: string;
   /** The path of the key. */
   readonly name: string;

@@ -143,7 +143,7 @@ export function questionOf({ summary, text, enforced, subject, always, once }: A
 }
 
 const MOST_SUBJECT = 1024;
-/** Characters of what stands in one line of a question. */
+/** Characters of what is in one line of a question. */
 const MOST_OF_LINE = 200;
 
 function shortLine(text: string): string {

@@ -157,7 +157,7 @@ const LONGEST_NOTE = 2000;
 /** One extension as others see it: what it declares, and which version runs. */
 export interface Slot extends Version {
   readonly id: string;
-  /** As the folder and the settings have it now. Differs from what it declares while the last good version stands in for it. */
+  /** As the folder and the settings have it now. Differs from what it declares while the last good version runs instead. */
   readonly written: Version;
   /** Why what is declared cannot run as it is written. */
   readonly declared: Failure | null;

@@ -175,7 +175,7 @@ function describeMissing(protocol: Protocol, instance: object): readonly string[
   });
 }
 
-/** A method of the class that is written almost like `name`; anything farther off has a purpose of its own. */
+/** A method of the class that is written almost like `name`; anything farther off has its own purpose. */
 function misspelt(name: string, instance: object, protocol: Protocol): string | undefined {
   const others = methodNames(instance).filter((member) => !(member in protocol.members));
   return slipsOf(name, others, Math.ceil(name.length / 3))[0];

@@ -109,7 +109,7 @@ function databaseOf(open: () => ExtensionContext['database']): ExtensionContext[
   };
 }
 
-/** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it stands in the request of a stranger. */
+/** A turn that an extension starts is the kernel's work: its errors are not the extension's. Who starts it is in the request of a stranger. */
 function agentsOf(runtime: Runtime, declaration: Declaration): ExtensionContext['agents'] {
   const { agents } = runtime.services;
   const { id: extensionId, manifest } = declaration;

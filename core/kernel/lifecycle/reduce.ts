@@ -21,7 +21,7 @@ export function reduce(state: State, event: LifeEvent): readonly [State, readonl
   return [next, effects];
 }
 
-/** The version that counts for what the extension declares: the one that runs or stands in, else the one that is wanted. */
+/** The version that counts for what the extension declares: the one that runs or replaces it for now, else the one that is wanted. */
 export function versionIn(state: State): Version | null {
   const { live, good, wanted } = state;
   return live ?? (good !== null && isStandingIn(state) ? good.version : wanted);

@@ -43,7 +43,7 @@ export interface State {
   readonly job: Job | null;
   /** The last version that ran, else the last valid one that was declared, with its key; it can be constructed again. */
   readonly good: { readonly version: Generation | Wanted; readonly key: string } | null;
-  /** The key that was tried and failed: `good` stands in until something else is wanted. */
+  /** The key that was tried and failed: `good` runs instead until something else is wanted. */
   readonly tried: string | null;
   /** Somebody waits for a version that runs. */
   readonly asked: boolean;

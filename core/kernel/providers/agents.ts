@@ -48,7 +48,7 @@ export function createDeclaredAgents(lifecycle: Lifecycle, discovery: () => Disc
   };
 }
 
-/** Every enabled agent; `spec` is null for those that a failure of their own or of a hard dependency keeps from running. */
+/** Every enabled agent; `spec` is null for those that their own failure or of a hard dependency keeps from running. */
 function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly AgentDeclaration[] {
   return [...discovery.declarations.values()]
     .filter((declaration) => isAgent(lifecycle, declaration))
@@ -88,7 +88,7 @@ function pickDiagnostic({ code, message, line, cure }: Failure) {
   return { code, message, ...(line === undefined ? {} : { line, column: 1 }), ...(cure === undefined ? {} : { cure }) };
 }
 
-/** Checks what stands under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
+/** Checks what is under `agent:` with the extensions that own the keys. `declaration` gives the places, for a declared agent. */
 async function checkAgentKeys(lifecycle: Lifecycle, spec: AgentSpec, declaration: Declaration | undefined): Promise<CheckedKeys> {
   const owners = new Map(
     [...lifecycle.slots.values()].flatMap((slot) => (slot.declaration.manifest?.agent_keys ?? []).map((key) => [key, slot] as const)),

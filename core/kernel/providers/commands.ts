@@ -139,7 +139,7 @@ interface CommandNames {
 
 /**
  * The words by which commands of the kernel and of what ships begin stay theirs, whether these run or not: a stranger's command that begins
- * so has its extension in front. So has a path that two strangers declare. A colon stands in no id and in no declared word.
+ * so has its extension in front. So has a path that two strangers declare. A colon is in no id and in no declared word.
  */
 function commandNames(slots: ReadonlyMap<string, Slot>, kernelPaths: CommandOptions['kernelPaths']): CommandNames {
   const declared = [...slots.values()].flatMap(({ id, declaration }) =>

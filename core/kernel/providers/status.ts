@@ -86,7 +86,7 @@ function partial({ id, notes, declaration: { brought, file } }: Slot): Failure |
   return { extensionId: id, phase: 'import', code: found[0]!.code, message, at: 0, file, cure: 'correct it' };
 }
 
-/** Those that its code made, under a code of its own. */
+/** Those that its code made, under its own code. */
 export function ownNotes(notes: Slot['notes']): readonly { readonly code: string; readonly message: string }[] {
   return [...notes].flatMap(([message, code]) => (KERNEL_CODES.has(code) ? [] : [{ code, message }]));
 }

@@ -50,7 +50,7 @@ let restore: (() => void) | undefined;
 let owning: Owner | undefined;
 
 /**
- * While at least one guard stands, stray errors of extensions are reported instead of ending the process, and extensions cannot end it.
+ * While there is at least one guard, stray errors of extensions are reported instead of ending the process, and extensions cannot end it.
  * `otherwise`: who answers for errors of which nothing tells whose they are. Without it they end the process as without a guard, in a text that went through `redact`. Returns the guard's off.
  */
 export function guardProcess(redact: (text: string) => string = String, otherwise?: Owner): () => void {

@@ -144,7 +144,7 @@ export function watchFolders({ clock, folders, look }: WatchOptions): () => Prom
       },
     );
     watcher.on('all', hint);
-    watcher.on('ready', hint); // what changed before the watcher stood
+    watcher.on('ready', hint); // what changed before the watcher was ready
     watcher.on('error', () => undefined); // a hint only: too many files or no inotify leave the poll
   };
   const cancelHints = clock.after(HINTS_AFTER_MS, () => void beginHints().catch(() => undefined)); // the poll goes on without

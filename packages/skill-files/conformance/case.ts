@@ -20,7 +20,7 @@ export type Area = (typeof AREAS)[number];
 /** `open`: both answers are right; a crash, a hang or a leak is still wrong. */
 export type Verdict = 'loads' | 'refuses' | 'open';
 
-/** What stands at one path: a text, bytes, a link to a path of the same root, or a pipe that nobody writes into. */
+/** What is at one path: a text, bytes, a link to a path of the same root, or a pipe that nobody writes into. */
 export type Entry = string | Uint8Array | { readonly link: string } | 'fifo' | { readonly unreadable: string };
 
 /** One odd skill, and what is right to make of it. */
@@ -35,7 +35,7 @@ export interface Case {
   readonly lenient: Verdict;
   /** Why so, as sentences. */
   readonly why: string;
-  /** By paths below the root: skills stand in `skills/`. `{root}` in a text becomes the root's own path. */
+  /** By paths below the root: skills are in `skills/`. `{root}` in a text becomes the root's own path. */
   readonly files: Readonly<Record<string, Entry>>;
   /** The folder below `skills/` of which the verdicts speak. */
   readonly folder: string;

@@ -13,7 +13,7 @@ export interface LoaderCheck extends LoaderCommand, Reading {
   readonly jobs: number;
 }
 
-/** Runs a loader on each case, in a root of its own below one temporary folder, and checks what it lists. Results are in the order of the cases. */
+/** Runs a loader on each case, in its own root below one temporary folder, and checks what it lists. Results are in the order of the cases. */
 export function checkLoader(check: LoaderCheck, signal?: AbortSignal): Promise<readonly Result[]> {
   return inTemporaryFolder(async (folder) => {
     const results: Result[] = [];

@@ -86,7 +86,7 @@ export async function runConformance(input: Input, io: ConformanceIO, signal?: A
   return modes.every((mode) => scoreOf(results, mode).right === scoreOf(results, mode).checked) ? 0 : 1;
 }
 
-/** The words of a command line of its own. */
+/** The words of its own command line. */
 export function conformanceInput(words: readonly string[]): Input {
   return parseCommandInput(ALONE, words);
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { endOf, startProcess } from '@pith/held-process';
 import { elapsed, systemClock } from '@pith/promises';
 
-/** How a loader is started, for each case anew. */
+/** How a loader is started, once for each case. */
 export interface LoaderCommand {
   /** `{dir}` stands for the folder of skills, `{root}` for the one above it; without either, the folder of skills is appended. */
   readonly argv: readonly string[];
@@ -32,7 +32,7 @@ export async function runLoader(command: LoaderCommand, root: string, signal?: A
   const child = await startProcess(wordsFor(command.argv, root), {
     cwd: placed(command.cwd, root),
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: process.platform !== 'win32', // a group of its own, which can be ended as one
+    detached: process.platform !== 'win32', // its own group, which can be ended as one
   });
   const kill = () => endGroup(child.pid);
   signal?.addEventListener('abort', kill, { once: true });

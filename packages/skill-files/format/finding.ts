@@ -9,7 +9,7 @@ export interface Finding {
   readonly column?: number;
 }
 
-/** One value of the frontmatter and where its key stands. */
+/** One value of the frontmatter and where its key is. */
 export interface Field {
   readonly value: unknown;
   readonly line: number;

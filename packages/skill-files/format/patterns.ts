@@ -23,7 +23,7 @@ export async function loadPatternCompiler(): Promise<(pattern: string) => Patter
   };
 }
 
-/** The patterns that cannot be used, each with what is wrong and where in `text`, the file, it stands; null for one that another finding tells of. */
+/** The patterns that cannot be used, each with what is wrong and where in `text`, the file, it is; null for one that another finding tells of. */
 export async function refusedPatterns(patterns: readonly string[], text: string): Promise<ReadonlyMap<string, Finding | null>> {
   const compile = await loadPatternCompiler();
   const refused = new Map<string, Finding | null>();
@@ -62,7 +62,7 @@ const EACH = 20;
 /** Between two yields: a few milliseconds. */
 const AT_ONCE = 400;
 
-/** Tells where a pattern stands as it is or as a quoted scalar writes it; else its key. */
+/** Tells where a pattern is as it is or as a quoted scalar writes it; else its key. */
 function placesIn(text: string): (pattern: string) => { line?: number; column?: number } {
   const head = text.slice(0, FRONTMATTER_LIMIT);
   const match = /(?:^|[{,])[^\S\n]*["']?patterns["']?[^\S\n]*:/m.exec(head);

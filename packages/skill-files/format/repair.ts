@@ -143,7 +143,7 @@ function quoteValue(lines: readonly string[], index: number): { lines: string[];
   if (BLOCK_INDICATOR.test(value)) return null;
   let last = index;
   while (last + 1 < lines.length && continues(lines[last + 1] ?? '', indent.length)) last += 1;
-  // A key that stands too far right is no text.
+  // A key that is too far right is no text.
   for (let at = index + 1; at <= last; at += 1) if (KNOWN_FIELDS.has(keyLine(lines[at])?.[1].trim() ?? '')) return null;
   const next = [...lines];
   const column = (lines[index] ?? '').indexOf(value, indent.length + key.length + 1);

@@ -2,7 +2,7 @@ import { sentenceEnd } from './sentence.ts';
 
 /** A description, taken apart at the sentence that says when its skill is used. */
 export interface WhenSentence {
-  /** What stands before it, without what joins the two. */
+  /** What is before it, without what joins the two. */
   readonly before: string;
   /** The sentence, its opening as short as it can be said: "Use when", "Use for". */
   readonly when: string;

@@ -33,7 +33,7 @@ export async function inPieces<T>(work: Generator<void, T>): Promise<T> {
 export type EntryKind = 'file' | 'folder' | 'link' | 'other' | 'unnamed';
 
 export interface TreeEntry {
-  /** Relative to the folder, with `/`; empty for the folder itself. Of what is unnamed its bytes beyond ASCII stand as `\\xff`. */
+  /** Relative to the folder, with `/`; empty for the folder itself. Of what is unnamed its bytes beyond ASCII are as `\\xff`. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly size: number;

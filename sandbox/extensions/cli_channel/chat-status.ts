@@ -12,7 +12,7 @@ export interface StatusOptions {
   readonly changed: () => void;
 }
 
-/** What stands below the prompt. */
+/** What is shown below the prompt. */
 export class ChatStatus {
   readonly #usage: ThreadUsage;
   readonly #offs: readonly (() => void)[];

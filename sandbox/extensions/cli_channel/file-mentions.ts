@@ -23,7 +23,7 @@ const IMAGES: ReadonlyMap<string, string> = new Map([
 /** `@path` or `@"path with spaces"`, where a word begins. */
 const MENTION = /(?<=^|[\s([{'"])@(?:"([^"\n]+)"|([^\s"]+))/gu;
 
-/** The part of a mention that the cursor stands behind; null where there is none. */
+/** The part of a mention right before the cursor; null where there is none. */
 export function mentionBefore(text: string, cursor: number): { readonly from: number; readonly part: string } | null {
   const found = /(?:^|[\s([{'"])@("?)([^\s"]*|(?<=@")[^"\n]*)$/u.exec(text.slice(0, cursor));
   if (found === null) return null;

@@ -32,7 +32,7 @@ interface Answer {
   readonly reason: string;
 }
 
-/** What stands around the lines that a tool shows: summary, who asks, what is enforced, the prompt. */
+/** What is around the lines that a tool shows: summary, who asks, what is enforced, the prompt. */
 const AROUND = 8;
 const FEWEST_LINES = 5;
 

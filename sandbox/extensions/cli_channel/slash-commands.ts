@@ -101,7 +101,7 @@ function firstWord({ path }: Command): string {
   return path.split(' ', 1)[0] ?? path;
 }
 
-/** What was typed after the command's path, as it stands. */
+/** What was typed after the command's path, as it is. */
 function lineInput({ path, arguments: [first] = [] }: Command, typed: string): CommandInput {
   const rest = typed.replace(new RegExp(String.raw`^(?:\S+\s*){${path.split(' ').length}}`, 'u'), '');
   return { arguments: first === undefined || rest === '' ? {} : { [first.name]: rest }, options: {} };

@@ -76,7 +76,7 @@ export function retainedIn(messages: readonly Sized[]): readonly Retained[] {
 
 type ResultPart = Extract<Part, { type: 'tool-result' }>;
 
-/** What a summary says of them: small ones stand in it whole, the others are listed. */
+/** What a summary says of them: small ones are in it whole, the others are listed. */
 export function retainedText(retained: readonly Retained[]): string {
   const whole = retained.flatMap(({ tool, retain, text }) =>
     text === null ? [] : [`${retain.key} ${retain.digest}, from ${tool}:\n${text}`],

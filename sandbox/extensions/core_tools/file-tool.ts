@@ -109,7 +109,7 @@ async function textAt(jail: Jail, names: readonly string[]): Promise<Buffer | nu
   return bytes !== null && isShowable(bytes) ? bytes : null;
 }
 
-/** Of what ships only reading is possible, wherever it stands in a call. */
+/** Of what ships only reading is possible, wherever it is in a call. */
 async function readShipped(shipped: Shelf, call: Input, signal: AbortSignal): Promise<ToolResult> {
   const names = shipped.jail.namesOf(withoutPrefix(call.path));
   if (call.action !== 'read' && call.action !== 'list' && call.action !== 'stat')

@@ -63,7 +63,7 @@ interface Near {
   readonly weak: boolean;
 }
 
-/** Those that no word brings, nearest first. Near is what stands out among all: models differ in how near everything is to everything. */
+/** Those that no word brings, nearest first. Near is what differs from the rest: models differ in how near everything is to everything. */
 function nearest({ lexical, query, vectors, among, k, weak }: FusionInput): { readonly near: readonly Near[]; readonly least: number } {
   const found = new Set(lexical.map(({ id }) => id));
   const others: { id: string; cosine: number }[] = [];

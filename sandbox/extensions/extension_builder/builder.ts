@@ -78,7 +78,7 @@ export class Builder {
     return { check: checkOf('skill', await skills.validateSkill(this.staging.folder('skills', id), signal)), digest };
   }
 
-  /** Folders of the extensions that stand in this sandbox, sorted. */
+  /** Folders of the extensions that are in this sandbox, sorted. */
   async extensionFolders(): Promise<readonly string[]> {
     const base = join(this.sandbox, 'extensions');
     const entries = await readdir(base, { withFileTypes: true }).catch(() => []); // a sandbox without extensions has no such folder

@@ -3,7 +3,7 @@ import { fittingPassages, sectionsOf, type Passage } from './passages.ts';
 import type { ListedSkill } from './skill-list.ts';
 import type { SkillText } from './skill-text.ts';
 
-/** Stands at the end of the first answer of a conversation. */
+/** Comes at the end of the first answer of a conversation. */
 export const CONNECT =
   'I am the offline librarian: I find a skill and quote it, and cannot reason or act. To connect a model, type /setup in a chat, or run: pith setup';
 

@@ -99,7 +99,7 @@ function byReading(conversation: Conversation, { name, tool, input }: Reading, i
   return answer(answerFrom(id, text, conversation.question));
 }
 
-/** The skill whose text stands next to this message, or stood next to an earlier one and is called active; of several the one with most of the question. */
+/** The skill whose text is next to this message, or was next to an earlier one and is called active; of several the one with most of the question. */
 function givenSkill({ question, beside, besideEarlier }: Conversation): { readonly id: string; readonly text: SkillText } | null {
   const active = beside.flatMap((part) => /^Active skills: (.*)$/m.exec(part)?.[1] ?? []).join(' ');
   const here = beside.flatMap((part) => skillBeside(part) ?? []);

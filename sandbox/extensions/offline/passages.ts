@@ -4,7 +4,7 @@ import { termsOf } from './terms.ts';
 export interface Passage {
   /** The headings that lead to it, outermost first; empty for the text before the first heading. */
   readonly headings: readonly string[];
-  /** Paragraphs, list items and code blocks, as they stand in the file. */
+  /** Paragraphs, list items and code blocks, as they are in the file. */
   readonly blocks: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function read(text: string): Read {
 
 type Weights = ReadonlyMap<string, number>;
 
-/** A word that stands in every section tells them apart least. */
+/** A word that is in every section tells them apart least. */
 function weigh(wanted: ReadonlySet<string>, sections: readonly Section[]): Weights {
   const having = (term: string) => sections.filter(({ headings, blocks }) => [...headings, ...blocks].some(({ terms }) => terms.has(term)));
   return new Map([...wanted].map((term) => [term, Math.log(1 + sections.length / Math.max(1, having(term).length))]));
@@ -93,7 +93,7 @@ function scoreOf(section: Section, weights: Weights): number {
   return headingScore(section, weights) + best + Math.min(best / 2, others.reduce((sum, score) => sum + score, 0) / 4);
 }
 
-/** The innermost heading says most; the outermost is the title of the whole skill, unless it stands alone. */
+/** The innermost heading says most; the outermost is the title of the whole skill, unless it is alone. */
 function headingScore({ headings }: Section, weights: Weights): number {
   const [innermost, ...outer] = headings.toReversed();
   if (innermost === undefined) return 0;

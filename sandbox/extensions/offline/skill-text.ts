@@ -13,7 +13,7 @@ export function parseSkillText(output: JsonValue): SkillText | null {
   return { body: bodyOf(text), place: placeOf(text) };
 }
 
-/** A skill whose whole text stands next to a message. */
+/** A skill whose whole text is next to a message. */
 export function skillBeside(part: string): { readonly id: string; readonly text: SkillText } | null {
   const id = /^\[Skill: ([^\]\n]+)\]$/m.exec(part.slice(0, 500))?.[1];
   return id === undefined || !part.includes('<skill ') ? null : { id, text: { body: bodyOf(part), place: placeOf(part) } };
@@ -33,7 +33,7 @@ function textOf(output: JsonValue): string {
   return '';
 }
 
-/** What stands inside `<skill …> … </skill>`, else all but the lines of keys at the top and an end marker. */
+/** What is inside `<skill …> … </skill>`, else all but the lines of keys at the top and an end marker. */
 function bodyOf(text: string): string {
   const instructions = /^# Skill: [^\n]*\n[\s\S]*?\n## Instructions\n/.exec(text);
   if (instructions !== null) return text.slice(instructions[0].length).trim();

@@ -17,7 +17,7 @@ export interface Endpoint {
   /** null: requests carry no key. */
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** OpenAI's own service, which has a few parameters of its own. */
+  /** OpenAI's own service, which has its own few parameters. */
   readonly official: boolean;
   /** Asks this server, and no other that it names. */
   readonly fetch: GuardedFetch;

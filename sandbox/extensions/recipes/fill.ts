@@ -49,7 +49,7 @@ export function usageOf({ name, arguments: args, freeText }: Recipe): string {
     return argument.default === null ? part : `[${part}]`;
   });
   const free = args.findIndex((argument) => argument.name === freeText);
-  const last = free === -1 ? [] : parts.splice(free, 1); // free text stands after the pairs
+  const last = free === -1 ? [] : parts.splice(free, 1); // free text is after the pairs
   return [`/${name}`, ...parts, ...last].join(' ');
 }
 

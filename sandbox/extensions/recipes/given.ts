@@ -2,7 +2,7 @@ import { splitWords } from '@pith/plain-text';
 
 /** What a person gave a recipe. */
 export interface Given {
-  /** In their order; a name may stand twice. */
+  /** In their order; a name may be twice. */
   readonly pairs: readonly (readonly [name: string, value: string])[];
   /** The words after them; '' when there are none. */
   readonly text: string;
@@ -12,7 +12,7 @@ const PAIR = /^([A-Za-z_][A-Za-z0-9_-]*)=([\s\S]*)$/;
 /** A pair at the beginning of a line; quotes hold its value together. */
 const TYPED_PAIR = /^[A-Za-z_][A-Za-z0-9_-]*=(?:"(?:\\[\s\S]|[^"\\])*"|'[^']*'|\\[\s\S]|[^\s"'\\])*(?=\s|$)/;
 
-/** Of a typed line: pairs with quotes as on a command line, then the free text as it stands. */
+/** Of a typed line: pairs with quotes as on a command line, then the free text as it is. */
 export function givenLine(line: string): Given {
   const pairs: (readonly [string, string])[] = [];
   let rest = line.trim();

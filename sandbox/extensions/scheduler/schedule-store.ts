@@ -23,7 +23,7 @@ function readable(text: string): Schedule | null {
   }
 }
 
-/** Schedules in a table of their own. Several processes may change one: a change is written only over what was read. */
+/** Schedules in their own table. Several processes may change one: a change is written only over what was read. */
 export class ScheduleStore {
   readonly #database: ExtensionContext['database'];
   readonly #open = oncePromised(() => this.#database.write([{ sql: TABLE }]));

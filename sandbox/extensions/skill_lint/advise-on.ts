@@ -229,7 +229,7 @@ interface Compared {
   readonly said: ReadonlySet<string>;
 }
 
-/** Whether a description says which skill it is: it names the other one, or has a word of its own name that the other lacks (`pdf-forms` beside `docx-forms`). */
+/** Whether a description says which skill it is: it names the other one, or has a word of its name that the other lacks (`pdf-forms` beside `docx-forms`). */
 function tells({ skill, name, said }: Compared, other: Compared): boolean {
   if (skill.description.split(/[^\p{L}\p{N}-]+/u).includes(other.skill.id)) return true;
   return [...name].some((word) => said.has(word) && !other.name.has(word) && !other.said.has(word));

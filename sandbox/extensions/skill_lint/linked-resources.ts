@@ -119,7 +119,7 @@ function cureOf(place: string, resources: readonly string[]): string {
   return meant === undefined ? `add \`${place}\` beside SKILL.md, or remove what names it` : `write \`${meant}\` in its place`;
 }
 
-/** Links outside code, and paths that are code by themselves; not what stands in code blocks. */
+/** Links outside code, and paths that are code by themselves; not what is in code blocks. */
 function* namesIn(body: string): Iterable<{ readonly target: string; readonly line: number }> {
   let fence: string | null = null;
   for (const [line, text] of body.split('\n').entries()) {

@@ -33,7 +33,7 @@ export const configSchema = once(() => {
 
 export type SkillsConfig = z.output<ReturnType<typeof configSchema>>;
 
-/** The key `skills` under `agent:`, which this extension owns. Its keys keep something back: of one that cannot be read the narrowest value stands. */
+/** The key `skills` under `agent:`, which this extension owns. Its keys keep something back: of one that cannot be read the narrowest value is. */
 export const agentSkillsSchema = once(() =>
   z
     .strictObject({

@@ -45,7 +45,7 @@ export interface SkillsOffered {
   readonly agentId: string;
   /** Ids of those that have a line; `all` that its agent may read. */
   readonly offered: readonly string[] | 'all';
-  /** Ids of those that stood beside this message only. */
+  /** Ids of those that were beside this message only. */
   readonly shown: readonly string[];
   readonly counts: { readonly readable: number; readonly offered: number; readonly shown: number };
   readonly correlationId: string;
@@ -105,7 +105,7 @@ export const RankerProvider = defineProtocol<RankerProvider>('skills.ranker', {
   rank: { kind: 'method', signature: 'rank(query: string, options: RankerOptions): Promise<RankedSkill[]>', signalAt: 2 },
 });
 
-/** What the id of a skill stands behind where the tools of its toolset are named: `toolset:<skill>/<tool>`. */
+/** What comes before the id of a skill where the tools of its toolset are named: `toolset:<skill>/<tool>`. */
 export const TOOLSET = 'toolset:';
 
 type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
@@ -226,7 +226,7 @@ export interface SkillLibrary {
   ): Promise<{ readonly skill: SkillRecord } | { readonly error: { readonly code: string; readonly message: string } }>;
   /** The skill that a person means in a command, in whatever state. Rejects `skill_not_found`, with what lies there instead. */
   named(reference: string): Promise<SkillRecord>;
-  /** `ref`: `source/id`, or the id of the one that counts. `notes` stand before the body in the envelope. Rejects `skill_not_found` and `skill_not_offered`. */
+  /** `ref`: `source/id`, or the id of the one that counts. `notes` are before the body in the envelope. Rejects `skill_not_found` and `skill_not_offered`. */
   readBody(ref: string, notes?: readonly string[]): Promise<SkillText>;
   /** One file of a skill; null for what is not there, no regular file, outside, or of more than `most` bytes. */
   readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>;
@@ -260,7 +260,7 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
 
 /** Adds its part to `pith skills explain`. */
 export interface SkillExplainer {
-  /** `text`: what a person would say; null: nothing was given. `json` stands under the extension's id; null: nothing to say. */
+  /** `text`: what a person would say; null: nothing was given. `json` is under the extension's id; null: nothing to say. */
   explainSkill(
     skill: SkillRecord,
     asked: { readonly agent: AgentSpec | null; readonly text: string | null },
@@ -278,7 +278,7 @@ export const SkillExplainer = defineProtocol<SkillExplainer>('skills.explainer',
 
 /** A further mode in which agents meet their skills. */
 export interface SkillMode {
-  /** Its word where this agent meets its skills by it, as by a key of its own under `agent:`; else null. Such an agent gets no catalog; the tools that read a skill it gets. */
+  /** Its word where this agent meets its skills by it, as by its own key under `agent:`; else null. Such an agent gets no catalog; the tools that read a skill it gets. */
   modeOf(agent: AgentSpec): Promise<string | null>;
   /** Ids of the skills that it brings to this turn: what they bring themselves comes along. */
   skillsFor(turn: TurnInfo): Promise<readonly string[]>;
@@ -291,7 +291,7 @@ export const SkillMode = defineProtocol<SkillMode>('skills.mode', {
 
 /** Says which skills the words of a message call for. */
 export interface SkillSuggester {
-  /** Ids, best first. In the mode `catalog` they stand beside the message, before those that a ranker finds. */
+  /** Ids, best first. In the mode `catalog` they are beside the message, before those that a ranker finds. */
   suggestionsFor(turn: TurnInfo): Promise<readonly string[]>;
 }
 
@@ -364,7 +364,7 @@ export interface SkillChange {
   readonly from: string | null;
   /** What the lock file says of it from now on; null drops it. */
   readonly entry: InstalledSkill | null;
-  /** The digest of what must stand there, null for nothing; absent: whatever does. */
+  /** The digest of what must be there, null for nothing; absent: whatever does. */
   readonly expects?: string | null;
 }
 
@@ -376,7 +376,7 @@ export interface SkillWriter {
   installed(source: SkillPlace['source']): Promise<readonly (InstalledSkill & { readonly id: string })[]>;
   /** A folder in which changes of that place are prepared: nothing in it is a skill. Give it back with `unstage`. */
   stage(source: SkillPlace['source'], signal?: AbortSignal): Promise<string>;
-  /** Makes all changes or none. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else stands there than it says. */
+  /** Makes all changes or none. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else is there than it says. */
   change(staged: string, changes: readonly SkillChange[]): Promise<void>;
   unstage(staged: string): Promise<void>;
 }

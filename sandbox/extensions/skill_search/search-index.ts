@@ -15,7 +15,7 @@ export interface SearchIndexPorts {
   vectors(): Promise<WordVectors | null>;
 }
 
-/** What of one skill stands in the index besides what it says itself. */
+/** What of one skill is in the index besides what it says itself. */
 interface Indexed {
   readonly digest: string;
   readonly learned: readonly string[];

@@ -42,7 +42,7 @@ export async function decide({ records, index, text, maxSkills, recent, matched 
   return { ...tierOf(chosen, active, text, offered), matches, chosen, active };
 }
 
-/** What a message may bring to the agent, sorted by id: not what stands in its instructions. */
+/** What a message may bring to the agent, sorted by id: not what is in its instructions. */
 export function offeredIn({ skills, agent }: SkillRecords): readonly SkillRecord[] {
   const [readable, bound] = [new Set(agent?.readable), new Set(agent?.bound)];
   return skills.filter(({ id }) => readable.has(id) && !bound.has(id));

@@ -96,7 +96,7 @@ function endOfRun(text: string, from: number, kind: number): number {
   return at;
 }
 
-/** Whether what lies between is no part of a longer word. A unit's beginning begins a word, unless a symbol stands within one. */
+/** Whether what lies between is no part of a longer word. A unit's beginning begins a word, unless a symbol is within one. */
 function isWhole(text: string, from: number, to: number): boolean {
   if (kindAt(text, from) === SYMBOL && isJoined(text, from - 1)) return false;
   const last = kindAt(text, to - 1);
@@ -110,7 +110,7 @@ function isJoined(text: string, at: number): boolean {
   return kind === WORD || kind === HANGUL;
 }
 
-/** `c` does not stand in `c++`, `c#` and `c++17`, but `pdf` does in `pdf+docx`. */
+/** `c` is not in `c++`, `c#` and `c++17`, but `pdf` is in `pdf+docx`. */
 const PLUS_OR_SHARP = /^(?:\+\+|[+#](?![\p{L}\p{N}_]))/u;
-/** `c++` stands in `c++17`, not in `c+++`. */
+/** `c++` is in `c++17`, not in `c+++`. */
 const AFTER_SYMBOL = /^[\p{L}+#]/u;

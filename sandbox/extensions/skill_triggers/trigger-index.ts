@@ -10,10 +10,10 @@ export interface TriggerMatch {
   readonly skill: SkillRecord;
   /** The message names it. */
   readonly mentioned: boolean;
-  /** A keyword of several words stands in the message. */
+  /** A keyword of several words is in the message. */
   readonly phrase: boolean;
   readonly pattern: boolean;
-  /** Each trigger that stands in the message, once, as the skill writes it: `keyword pdf`. */
+  /** Each trigger that is in the message, once, as the skill writes it: `keyword pdf`. */
   readonly hits: readonly string[];
 }
 

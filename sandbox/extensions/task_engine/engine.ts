@@ -98,7 +98,7 @@ export class Engine {
       if (task === null) return;
       const lost = new AbortController();
       const work = workOn(this.ports, task, { name: claim, stop, lost: lost.signal }).catch((error: unknown) =>
-        // The claim runs out, and the task is taken up again where it stands.
+        // The claim runs out, and the task is taken up again where it is.
         this.ports.logger.error(`task ${task.id} was left for now`, { error: messageOf(error) }),
       );
       const worker: Worker = { taskId: task.id, claim, lost, ended: work.finally(() => this.#left(worker)) };

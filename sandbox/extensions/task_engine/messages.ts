@@ -13,7 +13,7 @@ export function goalMessage({ goal }: Task, before: readonly Ended[]): string {
   return before.length === 0 ? goal : paragraphs(goal, 'Results of the tasks before this one:', ...before.map(resultOf));
 }
 
-/** What stands in the system text of the worker's turns: the same bytes in each of them. */
+/** What is in the system text of the worker's turns: the same bytes in each of them. */
 export function workerText(taskId: string, canComplete: boolean, canAsk: boolean): string {
   return [
     '[Task]',

@@ -275,7 +275,7 @@ export class TaskStore {
 /** A task as one write knows it. */
 interface Known {
   readonly task: Task;
-  /** As it stands in its row. */
+  /** As it is in its row. */
   readonly text: string;
   /** The claim that holds it. */
   readonly owner: Row[string];

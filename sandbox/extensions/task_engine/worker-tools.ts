@@ -5,7 +5,7 @@ import { hasEnded, taskOfThread, threadOf, type Task } from './task.ts';
 import { answer, taskId } from './tools.ts';
 import { briefJson } from './view.ts';
 
-/** What a worker says of its own task, and what a person says to it. */
+/** What the worker of a task says, and what a person says to it. */
 export function workerTools(desk: Desk): readonly Tool[] {
   return [
     defineTool({

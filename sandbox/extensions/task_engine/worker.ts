@@ -19,7 +19,7 @@ export interface Claim {
 }
 
 /**
- * One turn of a task: an ordinary turn of its agent in the task's own thread, under a key of its own, so that a process that
+ * One turn of a task: an ordinary turn of its agent in the task's own thread, under its own key, so that a process that
  * takes over continues it, or hears its answer again when only the task's row was not written.
  */
 export async function workOn(ports: WorkerPorts, task: Task, claim: Claim): Promise<void> {

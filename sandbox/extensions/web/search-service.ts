@@ -26,7 +26,7 @@ type SecretUse = NonNullable<Parameters<GetSecret>[1]>;
 /** How one kind of service is asked, and what it answers. */
 interface Manner {
   readonly name: string;
-  /** null: it has an address of its own for everybody who runs one. */
+  /** null: it has its own address for everybody who runs one. */
   readonly address: string | null;
   readonly keyName: string | null;
   request(base: string, query: { readonly text: string; readonly count: number }, key: string): readonly [URL, RequestInit];

@@ -53,7 +53,7 @@ export async function checkExtension(folder: string, { cache, ...ports }: CheckP
   return { id: basename(folder), ok: checks.every(({ ok }) => ok), digest, checks, tools: report.tools, tried: report.tried };
 }
 
-/** A contract is part of every extension that imports it: only `pith` stands there for all of them. */
+/** A contract is part of every extension that imports it: only `pith` is there for all of them. */
 async function contractFindings(folder: string, sources: readonly Source[]): Promise<readonly Finding[]> {
   const contract = sources.find(({ path }) => path === CONTRACT);
   if (contract === undefined) return [];

@@ -179,7 +179,7 @@ function rollBack(builder: Builder): Tool {
   return defineTool({
     name: 'rollback_extension',
     description: 'Make a former version of an extension active again; a person is asked. activate_extension answers the numbers.',
-    // The number is part of the question: what stands before the active one may be another by the time of the answer.
+    // The number is part of the question: what is before the active one may be another by the time of the answer.
     input: z.object({ id, version: z.int().min(1).describe('Its number.') }),
     timeoutMs: 90_000,
     needsApproval: (input) => questionOf(() => rollbackOf(builder, input.id, input.version)),

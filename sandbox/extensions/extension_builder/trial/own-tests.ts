@@ -15,7 +15,7 @@ const MEMORY_MB = 512;
 
 export interface OwnTests {
   readonly programs: ConfinedPrograms;
-  /** Where the extension stands, for trial. */
+  /** Where the extension is, for trial. */
   readonly directory: string;
   /** A folder to be made, which they may write. */
   readonly place: string;

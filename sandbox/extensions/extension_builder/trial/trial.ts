@@ -30,7 +30,7 @@ export interface TrialPorts {
 }
 
 /**
- * Loads these files as an extension in a sandbox of their own, which a child process opens and which is removed afterwards: without the
+ * Loads these files as an extension in their own sandbox, which a child process opens and which is removed afterwards: without the
  * project, its data, secrets, network and the events of others. Its services are not started. Rejects `not_found` without a manifest.
  */
 export async function tryExtension(

@@ -69,7 +69,7 @@ export class Activation {
     });
   }
 
-  /** Finishes what a former process began: either version stands whole, and a new one is watched. */
+  /** Finishes what a former process began: either version is whole, and a new one is watched. */
   async recover(signal: AbortSignal): Promise<void> {
     for (const record of this.ports.journal.open()) {
       if (this.#watches.has(record.id) || this.#busy.has(record.id)) continue; // this process is at it
@@ -174,7 +174,7 @@ export class Activation {
     this.ports.report(record, `Version ${record.to} of the extension '${record.id}' failed and was taken back: ${reason}. Now ${now}.`);
   }
 
-  /** What stands in the extension's place is a version; null: nothing does. */
+  /** What is in the extension's place is a version; null: nothing does. */
   async #keepActive(id: string): Promise<number | null> {
     const sources = await this.#place(id).sources();
     if (sources === null) return null;

@@ -4,7 +4,7 @@ import { readJson, writeJson } from '../json-file.ts';
 
 const recordSchema = z.object({
   id: z.string(),
-  /** `switching` until the new files stand in their place, then `watching`. */
+  /** `switching` until the new files are in their place, then `watching`. */
   phase: z.enum(['switching', 'watching']),
   /** The version before; null: there was none. */
   from: z.int().nullable(),

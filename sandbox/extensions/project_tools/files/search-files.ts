@@ -106,7 +106,7 @@ async function filesHolding(
 
 const SHORTEST_LITERAL = 3;
 
-/** The longest word that every match must contain as it stands; null where that is not plain to see: alternatives, classes, groups, escapes. */
+/** The longest word that every match must contain as it is; null where that is not plain to see: alternatives, classes, groups, escapes. */
 export function literalOf(pattern: string): string | null {
   if (/[|[\](){}]|\\[^bBsSdDwW.]/u.test(pattern)) return null;
   const words = pattern.replaceAll(/\\./gu, ' ').matchAll(/(\w+)([*?]?)/gu);

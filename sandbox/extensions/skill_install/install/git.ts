@@ -80,7 +80,7 @@ export class Git {
   async *stream(args: readonly string[], input = ''): AsyncGenerator<Buffer, void> {
     this.#signal?.throwIfAborted();
     const child = spawn('/bin/sh', ['-c', SHELL, 'git', this.#home, ...OPTIONS, '-C', this.#directory, ...args], {
-      detached: true, // a group of its own, so that its helpers end with it
+      detached: true, // its own group, so that its helpers end with it
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     const exited = new Promise<number | null>((resolve, reject) => {

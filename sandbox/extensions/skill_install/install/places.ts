@@ -56,7 +56,7 @@ function checked(id: string, entry: InstalledSkill): Installed {
   return { ...entry, origin: { ...entry.origin, kind } };
 }
 
-/** Changes of one place that are prepared in a folder of their own. */
+/** Changes of one place that are prepared in their own folder. */
 export interface Staging {
   readonly place: SkillPlace;
   /** It is gone afterwards. */

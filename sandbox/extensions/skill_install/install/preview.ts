@@ -48,7 +48,7 @@ function blocked({ id, inspection }: StagedItem): PithError {
   });
 }
 
-/** The worst finding, which stands far above by now, and how many more are as bad. */
+/** The worst finding, which is far above by now, and how many more are as bad. */
 function seriousText({ inspection: { findings } }: StagedItem): string {
   const serious = findings.filter(({ severity }) => severity === 'high');
   const { file, line, message } = serious[0]!;

@@ -75,7 +75,7 @@ async function named(id: string, { targets, context, io, signal }: Asking): Prom
   }
 }
 
-/** True for a folder of its own below the target's, or a link in it; what lies behind a link is somebody else's. */
+/** True for its own folder below the target's, or a link in it; what lies behind a link is somebody else's. */
 function holds(target: SkillPlace, skill: SkillRecord): boolean {
   const folder = realOf(target.skills);
   if (folder === null) return false;

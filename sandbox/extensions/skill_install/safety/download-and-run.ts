@@ -8,9 +8,9 @@ interface Rule {
   readonly message: string;
 }
 
-/** A name may stand behind the escape of a line's end. */
+/** A name may be behind the escape of a line's end. */
 const FETCH = String.raw`(?:\b|(?<=\\[nrt]))(?:curl|wget|aria2c|lwp-request|iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b`;
-/** What may stand before the program's name. */
+/** What may be before the program's name. */
 const BEFORE = String.raw`(?:(?:sudo|doas|env|exec|nohup|command|time|xargs)\s+(?:-\S+\s+|\w+=\S*\s+){0,6}){0,3}(?:/[\w./-]{0,40}/)?`;
 const SHELL = String.raw`(?:ba|z|da|k|fi|c|tc)?sh\b(?!\.\w)`;
 /** An interpreter that reads its program from the pipe: without a script, or with a lone dash. */

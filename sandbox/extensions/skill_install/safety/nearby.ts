@@ -5,16 +5,16 @@ export type Sign = Pick<RegExp, 'test'>;
 
 /** Signs that say little alone and much together. */
 export interface NearbyRule extends Pick<Hit, 'severity' | 'code' | 'message'> {
-  /** All of them stand in so many lines that follow each other, in any order. */
+  /** All of them are in so many lines that follow each other, in any order. */
   readonly signs: readonly Sign[];
   readonly lines: number;
   /** Only there; without it in both. */
   readonly kind?: ScannedText['kind'];
-  /** A line in which this stands counts for nothing. */
+  /** A line in which this is counts for nothing. */
   readonly unless?: Sign;
 }
 
-/** Finds rules whose signs stand near each other; each rule once a file, where its last sign stands. Takes time in proportion to the text. */
+/** Finds rules whose signs are near each other; each rule once a file, where its last sign is. Takes time in proportion to the text. */
 export function nearby(rules: readonly NearbyRule[]): Scanner {
   return function* ({ kind, lines }) {
     const open = new Map(

@@ -1,4 +1,4 @@
-/** A place where something stands in a text. */
+/** A place where something is in a text. */
 export interface Occurrence {
   readonly index: number;
   readonly text: string;
@@ -18,12 +18,12 @@ export class Sequence {
     this.#gaps = parts.filter((part) => typeof part === 'number');
   }
 
-  /** Whether they stand somewhere. */
+  /** Whether they are somewhere. */
   test(text: string): boolean {
     return this.find(text) !== null;
   }
 
-  /** The first place where all stand, each as near to the one before as may be. */
+  /** The first place where all are, each as near to the one before as may be. */
   find(text: string): Occurrence | null {
     let later: readonly Span[] | null = null;
     for (let at = this.#parts.length - 1; at >= 0; at--) {
@@ -35,10 +35,10 @@ export class Sequence {
   }
 }
 
-/** From where to where the parts from one on stand. */
+/** From where to where the parts from one on are. */
 type Span = readonly [from: number, to: number];
 
-/** Where a part stands with one of the `later` spans behind it. */
+/** Where a part is with one of the `later` spans behind it. */
 function spans(
   text: string,
   part: RegExp,

@@ -28,7 +28,7 @@ export function installsFromVendor(line: ScannedLine, lines: readonly ScannedLin
   return lines.slice(0, LINES).some(({ plain }) => names.some((name) => hasWord(plain.replace(ADDRESSES, ''), name)));
 }
 
-/** Lines of the page before it in which the word may stand. */
+/** Lines of the page before it in which the word may be. */
 const BEFORE = 8;
 /** No more of a text is looked at. */
 const LINES = 200;

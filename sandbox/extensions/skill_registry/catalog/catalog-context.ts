@@ -70,7 +70,7 @@ async function messagePart(
     if (answer.ranked.every(({ weak }) => weak === true)) break; // small talk: what was said before it is over
     for (const { id } of answer.ranked) ranked.add(readable.get(id)!);
   }
-  // What stands whole in the conversation, the latest first.
+  // What is whole in the conversation, the latest first.
   const recent = [...new Set(turn.held.map(({ key }) => key).reverse())].flatMap((id) => (offered(id) ? readable.get(id)! : []));
   return renderTurnPart({ ranked: [...ranked], recent, searchReady });
 }

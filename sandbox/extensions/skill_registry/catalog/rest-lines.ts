@@ -40,7 +40,7 @@ export interface TopicRoom {
 
 /**
  * The topics with their counts. Where all of them fit, what room is left has names: of the skills in no topic, of which no count
- * says anything, then of the smallest topics. So what a skill shares with others decides, and not where its id stands in the alphabet.
+ * says anything, then of the smallest topics. So what a skill shares with others decides, and not where its id is in the alphabet.
  */
 export function topicLines({ topics, other }: Topics, pinnedToo: number, room: TopicRoom): readonly string[] {
   const fitting = countedIn(topics, other.length, room.counts);

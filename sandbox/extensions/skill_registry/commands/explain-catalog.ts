@@ -12,7 +12,7 @@ export interface CatalogReport {
   readonly agent: string | null;
   /** How the agent meets its skills. */
   readonly mode: string;
-  /** As it stands in the catalog, or at a medium length where it has no line there. */
+  /** As it is in the catalog, or at a medium length where it has no line there. */
   readonly line: string;
   readonly offered: boolean;
   readonly why: string;

@@ -11,7 +11,7 @@ import type { RegistryConfig } from '../scan/sources.ts';
 /** What every registry of this extension is made of, whoever starts it. */
 export function registryOptions(context: CommandContext): RegistryOptions {
   const { dataDirectory, clock, logger } = context;
-  // What ships is not beside this extension, which may stand in the user's sandbox.
+  // What ships is not beside this extension, which may be in the user's sandbox.
   const { sandbox, project, untrustedSandbox, projectFiles, shippedSandbox: shipped, home } = context.use(Places);
   return {
     sandbox,

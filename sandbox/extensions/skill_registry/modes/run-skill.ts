@@ -53,7 +53,7 @@ async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal,
     : resultOf(skill, tools, thread, end);
 }
 
-/** The skill as an agent: its body is bound, so that it stands in the instructions and its files can be read. */
+/** The skill as an agent: its body is bound, so that it is in the instructions and its files can be read. */
 function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[], mode: string): AgentSpec {
   return {
     ...agent,

@@ -50,7 +50,7 @@ interface DefaultSource {
 const HOMES = ['.pith', '.agents', '.claude', '.cursor', '.codex', '.openclaw', '.kodelet', '.agent', '.pickle-bot'];
 const PROJECTS = ['.cursor', '.codex', '.agent', '.kodelet', '.claude', '.agents'];
 
-/** Every default source, lowest precedence first. What the settings add stands before the last, which always wins. */
+/** Every default source, lowest precedence first. What the settings add is before the last, which always wins. */
 export const DEFAULT_SOURCES: readonly DefaultSource[] = [
   { label: 'bundled', base: 'bundled', path: '', trusted: true },
   ...HOMES.map((name): DefaultSource => ({ label: `~/${name}/skills`, base: 'home', path: `${name}/skills`, trusted: true })),

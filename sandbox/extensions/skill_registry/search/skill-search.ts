@@ -112,7 +112,7 @@ function isOffered({ state }: Skill): boolean {
   return state === 'offered';
 }
 
-/** Ranks without a ranker: by how many of the query's words stand in a skill's id, name and tags. */
+/** Ranks without a ranker: by how many of the query's words are in a skill's id, name and tags. */
 export function bySharedWords(skills: readonly Skill[], query: string, { k, among }: RankOptions): readonly RankedSkill[] {
   const words = queryTerms(query);
   const found: RankedSkill[] = [];

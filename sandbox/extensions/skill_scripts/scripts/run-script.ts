@@ -16,7 +16,7 @@ export interface ScriptPorts {
   readonly confined: ConfinedPrograms;
   /** The value of a variable that the settings let scripts have; null: it is not set. */
   getSecret(name: string): string | null;
-  /** Where copies of skills stand while their scripts run. */
+  /** Where copies of skills are while their scripts run. */
   readonly copies: StateFolder;
   readonly places: Pick<Places, 'home' | 'shippedSandbox'>;
   /** Milliseconds since the epoch. */

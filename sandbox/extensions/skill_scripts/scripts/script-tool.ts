@@ -117,7 +117,7 @@ async function fileOf(skill: SkillRecord, given: string, logger: Logger): Promis
 
 type Settings = ScriptsConfig['scripts'];
 
-/** What a person reads before a script runs, and what their yes is for. The arguments stand in the input, so that an `always` holds for others too. */
+/** What a person reads before a script runs, and what their yes is for. The arguments are in the input, so that an `always` holds for others too. */
 function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, confinement: Confinement): ApprovalQuestion {
   const { path, sha256, others, allSha256, declared } = script;
   const names = passedNames(script, settings);

@@ -48,7 +48,7 @@ export class Toolsets {
     this.#sweep(clock.now());
     try {
       const { tools, findings: found } = await this.#opened(skill);
-      const findings = found.map((each) => ({ ...each, message: printableLine(each.message) })); // names of the skill stand in it
+      const findings = found.map((each) => ({ ...each, message: printableLine(each.message) })); // names of the skill are in it
       this.#publish({ toolsetId: id, tools, problems: findings.map(({ message }) => message) });
       return findings;
     } catch (error) {

@@ -63,7 +63,7 @@ const NO_MODEL = new PithError('model_offline', 'no model is connected that coul
   cure: 'set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) or ANTHROPIC_API_KEY, start Ollama, or name a model with PITH_MODEL',
 });
 
-/** The requests in a model's answer: a line each, whatever stands before them, or a list in JSON. Throws `provider_failed` where it holds too few. */
+/** The requests in a model's answer: a line each, whatever is before them, or a list in JSON. Throws `provider_failed` where it holds too few. */
 export function requestsIn(text: string): readonly string[] {
   const given = (listIn(text) ?? text.split('\n'))
     .map((line) => line.replace(/\s+/g, ' ').trim())

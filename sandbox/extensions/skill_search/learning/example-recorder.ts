@@ -28,7 +28,7 @@ const UNSEEN = /(?!\s)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const HIDDEN = /\[(?:hidden|secret [^\]]*)\]/g;
 const CODE = /```[^]*?(?:```|$)/g;
 
-/** Words beside which something stands that is nobody's business, whatever that looks like: such a text is not learned from at all. */
+/** Words next to what is nobody's business, whatever that looks like: such a text is not learned from at all. */
 const SECRET_WORDS = [
   'pass(?:es|words?|phrases?|codes?|keys?|wd|wort|wörter)?|pwd|psw|passw|pins?|secrets?|tokens?|credentials?|creds?|otp|totp|cvv|cvc',
   'ssn|social security|passport|iban|seed|mnemonic|recovery phrase|(?:api|access|account|private|shared|signing|ssh|encryption|secret)[ _-]*keys?',
