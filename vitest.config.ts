@@ -16,7 +16,14 @@ export const base = {
       { find: /^pith\/([a-z0-9_]+)$/, replacement: `${source('sandbox/extensions')}/$1/contract.ts` },
     ],
   },
-  test: { setupFiles: ['reflect-metadata', source('test/own-home.ts')], pool: 'forks' as const, testTimeout: 20_000, hookTimeout: 20_000 },
+  test: {
+    setupFiles: ['reflect-metadata', source('test/own-home.ts')],
+    pool: 'forks' as const,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    // K5: test kernels give extensions plain data only, as if each were in another process. The journeys run the command without this.
+    env: { PITH_TEST_WIRE: '1' },
+  },
 };
 
 /** The command and the processes of extensions run what was built: of the sources as they are now. */
