@@ -193,7 +193,7 @@ export class LineEditor implements LineSource {
     const asked = this.#asked;
     const isKey = asked?.keys?.includes(text) === true && this.#edited.text === '';
     this.#insert(text);
-    if (isKey) setImmediate(() => this.#keyed(asked, text)); // not the first of several that came at once
+    if (isKey) setImmediate(() => this.#keyed(asked, text)); // once all that came with it has been read: the first of several keys is no answer
   }
 
   #keyed(asked: Question, key: string): void {
@@ -360,8 +360,9 @@ export class LineEditor implements LineSource {
       this.#set(search.before);
     } else {
       this.#search = null;
-      this.#set(search.query === '' ? search.before : atEnd(search.found));
-      return name === 'tab' || name === 'right' || name === 'end';
+      const isFound = search.query !== '' && search.found !== '';
+      this.#set(isFound ? atEnd(search.found) : search.before);
+      return name === 'tab' || name === 'right' || name === 'end' || (name === 'enter' && !isFound); // a draft is not sent by accident
     }
     return true;
   }

@@ -32,19 +32,27 @@ export class PlainLines implements LineSource {
 
   ask(prompt: string, signal: AbortSignal, hidden = false): Promise<string | null> {
     if (this.#ended || signal.aborted) return Promise.resolve(null);
+    const { input } = this.options.terminal;
     return new Promise((resolve) => {
       const settle = (text: string | null) => {
         signal.removeEventListener('abort', withdraw);
         this.#asking = null;
         if (hidden) {
-          this.options.terminal.input.setRawMode?.(false);
+          input.off('data', watch);
+          input.setRawMode?.(false);
           this.write('\n');
         }
-        resolve(text);
+        resolve(text === null || !hidden ? text : erased(text));
       };
       const withdraw = () => settle(null);
+      const watch = (chunk: Uint8Array | string) => {
+        if (LEAVES.test(chunk.toString())) settle(null);
+      };
       signal.addEventListener('abort', withdraw, { once: true });
-      if (hidden) this.options.terminal.input.setRawMode?.(true); // so that the terminal does not show it
+      if (hidden) {
+        input.setRawMode?.(true); // so that the terminal does not show it; then the terminal edits nothing either
+        input.on('data', watch);
+      }
       this.write(prompt);
       this.#asking = settle;
     });
@@ -77,7 +85,8 @@ export class PlainLines implements LineSource {
     this.#lines.close();
   }
 
-  #line(line: string): void {
+  #line(typed: string): void {
+    const line = typed.replace(LEFT, '');
     this.#isOpen = false;
     if (this.#asking !== null) return this.#asking(line);
     if (line.trim() === STOP && this.#waiting === null) return this.options.escaped();
@@ -96,4 +105,20 @@ export class PlainLines implements LineSource {
     this.#waiting?.(null);
     this.#waiting = null;
   }
+}
+
+/** Ctrl-C and Ctrl-D as they come from a terminal that obeys no key. */
+const LEAVES = /[\u0003\u0004]/u; // oxlint-disable-line no-control-regex
+/** What was typed of an answer that the person left. */
+const LEFT = /^.*[\u0003\u0004]/u; // oxlint-disable-line no-control-regex
+
+/** What is left of a text in which keys that erase were typed: Backspace, and Ctrl-U and Ctrl-W for all of it. */
+function erased(typed: string): string {
+  const kept: string[] = [];
+  for (const character of typed) {
+    if (character === '\u007f' || character === '\b') kept.pop();
+    else if (character === '\u0015' || character === '\u0017') kept.length = 0;
+    else kept.push(character);
+  }
+  return kept.join('');
 }

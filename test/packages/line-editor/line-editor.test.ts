@@ -57,6 +57,17 @@ describe('one message', () => {
     editor.close();
   });
 
+  it('U20 a search that finds nothing gives back the draft, and Enter sends nothing', async () => {
+    const { editor, type, screen } = typist({ history: ['older'] });
+    const said = editor.next('› ');
+    await type('my draft');
+    await type('\u0012nowhere\r');
+    expect(screen.text()).toContain('› my draft');
+    await type('\r');
+    expect(await said).toBe('my draft');
+    editor.close();
+  });
+
   it('U20 Ctrl-R searches, Ctrl-R again goes further back, Enter sends, Esc gives back what was typed', async () => {
     const { editor, type, screen } = typist({ history: ['git push', 'npm test', 'git pull'] });
     const said = editor.next('› ');
