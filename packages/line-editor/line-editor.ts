@@ -48,7 +48,7 @@ export interface LineSource {
   /** Prints; what has no end of line yet is the beginning of the next. */
   write(text: string): void;
   /** What is shown above or below the prompt is different now. */
-  again(): void;
+  redraw(): void;
   /** Gives the texts that nobody has asked for back to be edited. */
   takeBack(): void;
   clearScreen(): void;
@@ -126,7 +126,7 @@ export class LineEditor implements LineSource {
     this.#area.write(text);
   }
 
-  again(): void {
+  redraw(): void {
     this.#area.refresh();
   }
 

@@ -68,7 +68,7 @@ export class PlainLines implements LineSource {
     this.options.terminal.output.write(text);
   }
 
-  again(): void {
+  redraw(): void {
     // nothing is drawn again
   }
 

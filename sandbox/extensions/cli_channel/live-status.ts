@@ -12,14 +12,22 @@ const MOST_LIVE = 10;
 /** Lines that are printed where nothing is drawn again. */
 const MOST_PRINTED = 200;
 
+/** What one call has shown so far. */
+interface CallOutput {
+  /** The last is not complete. */
+  lines: string[];
+  printed: number;
+  /** Lines that were not printed: there were too many. */
+  left: number;
+}
+
 /** What is awaited, and what it shows meanwhile. Takes itself away. */
 export class LiveStatus {
   #cancel: (() => void) | null = null;
   #label: string | null = null;
   #frame = 0;
-  #lines: string[] = [''];
-  #printed = 0;
-  #left = 0;
+  /** Of each call that shows something; the one that did so last is the last. */
+  readonly #outputs = new Map<string, CallOutput>();
 
   constructor(
     private readonly surface: Surface,
@@ -41,35 +49,37 @@ export class LiveStatus {
     this.#label = null;
   }
 
-  /** What a tool shows while it runs. */
-  output(text: string): void {
+  /** What a call shows while it runs. */
+  output(call: string, text: string): void {
+    const output = this.#outputs.get(call) ?? { lines: [''], printed: 0, left: 0 };
+    this.#outputs.delete(call);
+    this.#outputs.set(call, output);
     const [first = '', ...rest] = printable(text).split('\n');
-    this.#lines[this.#lines.length - 1] += first;
-    this.#lines.push(...rest);
-    if (this.surface.liveRows < 2) return this.#print();
-    this.#lines = this.#lines.slice(-MOST_LIVE - 1);
+    output.lines[output.lines.length - 1] += first;
+    output.lines.push(...rest);
+    if (this.surface.liveRows < 2) return this.#print(output, output.lines.splice(0, output.lines.length - 1));
+    output.lines = output.lines.slice(-MOST_LIVE - 1);
     if (this.#label !== null) this.#draw();
   }
 
-  /** The tool has ended. */
-  outputEnded(): void {
-    if (this.surface.liveRows < 2) {
-      if (this.#lines[0] !== '') this.#printLine(this.#lines[0] ?? '');
-      if (this.#left > 0) this.surface.write(this.options.dim(`  … ${this.#left} more lines\n`));
+  /** The call has ended. */
+  outputEnded(call: string): void {
+    const output = this.#outputs.get(call);
+    this.#outputs.delete(call);
+    if (output === undefined || this.surface.liveRows >= 2) return;
+    this.#print(
+      output,
+      output.lines.filter((line) => line !== ''),
+    );
+    if (output.left > 0) this.surface.write(this.options.dim(`  … ${output.left} more lines\n`));
+  }
+
+  #print(output: CallOutput, lines: readonly string[]): void {
+    for (const line of lines) {
+      output.printed += 1;
+      if (output.printed > MOST_PRINTED) output.left += 1;
+      else this.surface.write(this.options.dim(`  ${line}\n`));
     }
-    this.#lines = [''];
-    this.#printed = 0;
-    this.#left = 0;
-  }
-
-  #print(): void {
-    for (const line of this.#lines.splice(0, this.#lines.length - 1)) this.#printLine(line);
-  }
-
-  #printLine(line: string): void {
-    this.#printed += 1;
-    if (this.#printed > MOST_PRINTED) this.#left += 1;
-    else this.surface.write(this.options.dim(`  ${line}\n`));
   }
 
   #turn(): void {
@@ -80,7 +90,8 @@ export class LiveStatus {
 
   #draw(): void {
     const { dim, columns } = this.options;
-    const shown = this.#lines.filter((line, at) => at < this.#lines.length - 1 || line !== '').slice(-MOST_LIVE);
+    const lines = [...this.#outputs.values()].at(-1)?.lines ?? [];
+    const shown = lines.filter((line, at) => at < lines.length - 1 || line !== '').slice(-MOST_LIVE);
     const rows = [`${FRAMES[this.#frame % FRAMES.length]} ${this.#label}`, ...shown.map((line) => `  ${line.replaceAll('\t', '  ')}`)];
     this.surface.live(rows.map((row) => dim(clipPainted(row, columns() - 1))));
   }

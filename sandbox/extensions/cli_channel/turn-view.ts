@@ -62,10 +62,10 @@ export class TurnView {
         this.#status.start(printableLine(event.name));
         return;
       case 'tool-output':
-        if (!quiet) this.#status.output(event.text);
+        if (!quiet) this.#status.output(event.id, event.text);
         return;
       case 'tool-result': {
-        this.#status.outputEnded();
+        this.#status.outputEnded(event.id);
         const line = stepLine(event, this.#times, clock.now());
         if (!quiet)
           this.#line(
@@ -114,7 +114,7 @@ export class TurnView {
     this.#status.start('thinking');
   }
 
-  /** A line of its own, whatever is under way. */
+  /** A separate line, whatever is under way. */
   #line(text: string): void {
     this.#markdown.end();
     this.#status.stop();

@@ -229,6 +229,20 @@ describe('a tool asks the person at the terminal', () => {
     await user.done;
   });
 
+  it('U24 what comes from elsewhere while a question is open is shown above it, and the question stays', async () => {
+    const { chat, pith } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
+    const user = person(chat, [], WIDE);
+    await user.sees('› ');
+    user.type('go\n');
+    await user.sees(ALLOW_ONCE);
+    pith.kernel.events.publish('problem.found', { severity: 'warning', code: 'unknown_key', message: 'a key that nobody knows' });
+    await user.sees('a key that nobody knows');
+    user.type('y');
+    await user.sees('Armed.');
+    user.end();
+    await user.done;
+  });
+
   it('T18 F12 where always is not offered, the terminal does not take it', async () => {
     const { chat, pith, lastTool } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
     const user = person(chat, [], WIDE);

@@ -150,6 +150,24 @@ describe('U23 steps', () => {
     expect(await ada.done).toBe(0);
   });
 
+  it('U23 lines of calls that run side by side are not mixed', async () => {
+    const both: Answer = async function* (request) {
+      yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
+      for (const id of ['a', 'b']) yield { type: 'tool-call', id, name: 'shell', input: { command: id } };
+      for (const part of ['one ', 'line'])
+        for (const id of ['a', 'b']) yield { type: 'tool-output', id, text: part === 'line' ? `${part} of ${id}\n` : part };
+      for (const id of ['a', 'b']) yield { type: 'tool-result', id, name: 'shell', ok: true, at: 1, output: '', line: id };
+      yield { type: 'turn-end', reason: 'done', text: 'ok', usage: USAGE };
+    };
+    const ada = person(await scriptedChat([both]), ['--plain']);
+    await ada.sees('› ');
+    ada.type('go\n');
+    await ada.sees('  one line of a\n');
+    await ada.sees('  one line of b\n');
+    ada.end();
+    await ada.done;
+  });
+
   it('U23 --plain prints lines as they come, and draws nothing again', async () => {
     gate = new Promise((resolve) => (open = resolve));
     const chat = await scriptedChat([working]);

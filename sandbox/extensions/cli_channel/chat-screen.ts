@@ -1,0 +1,115 @@
+import pc from 'picocolors';
+import type { CommandIO } from 'pith';
+import { printable, printablePainted, wrapLines } from '@pith/plain-text';
+import { answerOf } from './answer-words.ts';
+import { askPerson } from './ask-person.ts';
+import type { ChatStatus } from './chat-status.ts';
+import { suggestsAt } from './completion.ts';
+import { openEditor, type LineEditor } from './line-editor.ts';
+import { noticeBlock } from './notice-block.ts';
+import type { Surface } from './surface.ts';
+import { widthOf, type Terminal } from './terminal.ts';
+import { typedHints } from './typed-hints.ts';
+
+export interface ScreenOptions {
+  readonly terminal: Terminal;
+  readonly io: CommandIO;
+  /** Nothing is drawn again, and nothing coloured. */
+  readonly plain: boolean;
+  /** Newest first. */
+  readonly history: readonly string[];
+  readonly complete: (typed: string, cursor: number) => ReturnType<Parameters<typeof openEditor>[0]['complete']>;
+  /** Ctrl-C. True: the text that was typed goes. */
+  readonly interrupted: (typed: string) => boolean;
+  readonly escaped: () => void;
+}
+
+/** Lines below the prompt while something is awaited: what it is, and ten of its output. */
+const LIVE_ROWS = 11;
+
+/** What a conversation shows, and where a person types: lines, notices of others, rows that last for a while, the line of status. */
+export class ChatScreen {
+  readonly colour: ReturnType<typeof pc.createColors>;
+  readonly editor: LineEditor;
+  readonly surface: Surface;
+  status: ChatStatus | null = null;
+  /** Paths of commands, by which hints name them as they are typed here. */
+  paths: readonly string[] = [];
+  /** An answer is being shown: notices wait until it pauses. */
+  isAnswering = false;
+  readonly #pending: string[] = [];
+  #live: readonly string[] = [];
+
+  constructor(private readonly options: ScreenOptions) {
+    const { terminal, io, plain, history, complete, interrupted, escaped } = options;
+    this.colour = pc.createColors(io.colour);
+    this.editor = openEditor(
+      {
+        terminal,
+        history,
+        complete,
+        suggests: suggestsAt,
+        isAnswer: (word) => answerOf(word) !== null,
+        interrupted,
+        escaped,
+        above: () => this.#live,
+        below: (columns) => [this.status?.line(columns) ?? ''].filter((line) => line !== '').map(this.colour.dim),
+        dim: this.colour.dim,
+      },
+      plain,
+    );
+    this.surface = {
+      write: (part) => this.editor.write(part),
+      live: (rows) => {
+        this.#live = rows;
+        this.editor.redraw();
+      },
+      liveRows: plain ? 0 : LIVE_ROWS,
+    };
+  }
+
+  write(line: string): void {
+    this.editor.write(`${wrapLines(printablePainted(line), this.columns)}\n`);
+  }
+
+  writeDim(line: string): void {
+    this.write(this.colour.dim(line));
+  }
+
+  hint(text: string): string {
+    return typedHints(text, this.paths);
+  }
+
+  /** Shows what comes from elsewhere: at once, or where the answer pauses. */
+  notify(message: string): void {
+    const { colour, columns } = this;
+    this.#pending.push(noticeBlock(this.hint(message), colour.yellow('●'), { colour: this.options.io.colour, columns }));
+    if (!this.isAnswering) this.printNotices();
+    this.status?.refresh();
+  }
+
+  printNotices(): void {
+    for (const block of this.#pending.splice(0)) this.editor.write(`${block}\n`);
+  }
+
+  /** Where commands speak. `signal` takes a question of theirs away. */
+  commandIO(signal: AbortSignal, session: CommandIO['session']): CommandIO {
+    return {
+      ...this.options.io,
+      print: (line) => this.write(line),
+      error: (line) => this.write(this.colour.red(printable(line))),
+      columns: this.columns,
+      ask: (question, { choices, secret } = {}) =>
+        askPerson(this.editor, { question: printable(question), choices, secret, say: (line) => this.writeDim(line) }, signal),
+      ...(session === undefined ? {} : { session }),
+    };
+  }
+
+  get rows(): number {
+    return this.options.terminal.output.rows ?? 0;
+  }
+
+  get columns(): number {
+    return widthOf(this.options.terminal);
+  }
+}

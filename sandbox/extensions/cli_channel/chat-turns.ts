@@ -1,0 +1,163 @@
+import type { Clock, CommandIO, Diagnostic } from 'pith';
+import { printable } from '@pith/plain-text';
+import { answerOf } from './answer-words.ts';
+import type { ChatScreen } from './chat-screen.ts';
+import type { Conversation, Sent } from './conversation.ts';
+import { mentionedFiles } from './file-mentions.ts';
+import { pastLines } from './first-screen.ts';
+import { Questions } from './questions.ts';
+import { Outbox, type SlashCommands } from './slash-commands.ts';
+import type { Terminal } from './terminal.ts';
+import type { TurnSteps } from './turn-steps.ts';
+import { TurnView } from './turn-view.ts';
+
+export interface TurnsOptions {
+  readonly conversation: Conversation;
+  readonly slash: SlashCommands;
+  readonly steps: TurnSteps;
+  readonly screen: ChatScreen;
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly io: CommandIO;
+}
+
+/** What a person's lines lead to: messages with their turns and the questions of tools, and commands. */
+export class ChatTurns {
+  readonly #outbox = new Outbox();
+  readonly #view: TurnView;
+  readonly #questions: Questions;
+  /** The thread whose question the person left open. */
+  #leftOpen: string | null = null;
+  /** A command runs: it says itself what it breaks. */
+  isCommanding = false;
+
+  constructor(
+    private readonly options: TurnsOptions,
+    /** Ends with the turn, or with the chat where there is none. */
+    private readonly signal: () => AbortSignal,
+  ) {
+    const { slash, screen, terminal, clock, io } = options;
+    this.#view = new TurnView({
+      terminal,
+      clock,
+      colour: io.colour,
+      quiet: io.quiet,
+      hint: (text) => screen.hint(text),
+      asks: true,
+      surface: screen.surface,
+      paused: () => screen.printNotices(),
+    });
+    this.#questions = new Questions({
+      editor: screen.editor,
+      commands: () => slash.all(),
+      io: () => ({ ...this.#io(), print: (line) => screen.write(screen.hint(line)) }),
+      dim: screen.colour.dim,
+      prompt: screen.colour.yellow,
+      rows: () => screen.rows,
+      slash: (line, signal) => this.#commandAtQuestion(line, signal),
+      waits: (isWaiting) => this.#waits(isWaiting),
+    });
+  }
+
+  /** It has been shown elsewhere: no notice shows it again. */
+  know(problem: Diagnostic): void {
+    this.#view.know(problem);
+  }
+
+  /** A line of the person. */
+  async take(line: string, signal: AbortSignal): Promise<void> {
+    const { slash, conversation } = this.options;
+    if (slash.covers(line)) return this.#command(line, signal);
+    if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim())) await this.#leavePlan(signal);
+    return this.#send(line, line, signal);
+  }
+
+  /** Goes on with a turn that was interrupted. */
+  resume(signal: AbortSignal): Promise<void> {
+    return this.#say(null, signal);
+  }
+
+  /** Asks what is open in the conversation, and goes on with it when that has been answered. Never rejects. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    const { threadId } = this.options.conversation;
+    try {
+      const isOpen = (await this.#questions.openIn(threadId, signal)).length > 0;
+      const isAnswered = isOpen && this.#leftOpen !== threadId && (await this.#questions.ask(threadId, signal));
+      if (isAnswered || (!isOpen && this.#leftOpen === threadId)) return await this.#say(null, signal);
+      this.#leftOpen = isOpen ? threadId : null;
+    } catch {
+      // the command /approvals says why
+    }
+  }
+
+  #io(): CommandIO {
+    const { screen, conversation } = this.options;
+    return screen.commandIO(this.signal(), this.#outbox.session(conversation));
+  }
+
+  /** With the files that `typed` names, and what a command loaded. */
+  async #send(input: string, typed: string, signal: AbortSignal): Promise<void> {
+    const { io, slash, screen } = this.options;
+    const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
+    for (const { ok, text } of lines) screen.write(`${ok ? screen.colour.green('✓') : screen.colour.yellow('!')} ${printable(text)}`);
+    const all = [...slash.takeAttachments(), ...attachments];
+    return this.#say(all.length === 0 ? input : { input, attachments: all }, signal);
+  }
+
+  async #command(line: string, signal: AbortSignal): Promise<void> {
+    const { slash, screen } = this.options;
+    this.isCommanding = true;
+    const asked = this.#questions.namedIn(line);
+    const run = asked === null ? slash.run(line, this.#io(), signal) : this.#questions.askOne(asked, signal);
+    await run.finally(() => (this.isCommanding = false));
+    const sent = this.#outbox.take();
+    if (slash.left || signal.aborted) return;
+    if (sent === null) {
+      screen.status?.refresh();
+      return this.catchUp(signal);
+    }
+    for (const said of pastLines([{ role: 'user', text: sent }], screen.colour)) screen.write(said);
+    return this.#send(sent, line, signal);
+  }
+
+  /** A slash command that is typed in the place of an answer. */
+  async #commandAtQuestion(line: string, signal: AbortSignal): Promise<'done' | 'no command' | 'left'> {
+    const { slash, screen } = this.options;
+    if (!slash.covers(line)) return 'no command';
+    await slash.run(line, this.#io(), signal);
+    if (this.#outbox.take() !== null) screen.writeDim('Nothing was sent: answer the question first');
+    return slash.left ? 'left' : 'done';
+  }
+
+  #waits(isWaiting: boolean): void {
+    const { screen } = this.options;
+    screen.isAnswering = !isWaiting;
+    if (isWaiting) screen.printNotices();
+  }
+
+  async #say(words: string | Sent | null, signal: AbortSignal): Promise<void> {
+    const { conversation, steps, screen } = this.options;
+    this.#leftOpen = null;
+    for (let next = words; ; next = null) {
+      let isAsked = false;
+      for await (const event of conversation.say(next, signal)) {
+        steps.observe(event);
+        screen.status?.observe(event);
+        this.#view.show(event);
+        isAsked = event.type === 'turn-end' && event.reason === 'awaiting_approval';
+      }
+      if (isAsked && (await this.#questions.ask(conversation.threadId, signal))) continue;
+      if (isAsked) this.#leftOpen = conversation.threadId;
+      break;
+    }
+    screen.write('');
+  }
+
+  /** A person who says go in plan mode may mean that it is over. */
+  async #leavePlan(signal: AbortSignal): Promise<void> {
+    const { screen, conversation } = this.options;
+    const question = screen.colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o ');
+    const answer = await screen.editor.choose(question, 'yn', signal);
+    if (answer !== null && answerOf(answer) === 'y') conversation.isPlanning = false;
+  }
+}
