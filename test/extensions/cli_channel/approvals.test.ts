@@ -240,7 +240,7 @@ describe('a tool asks the person at the terminal', () => {
     user.type('y');
     await user.sees('Armed.');
     user.end();
-    await user.done;
+    expect(await user.done).toBe(0);
   });
 
   it('T18 F12 where always is not offered, the terminal does not take it', async () => {

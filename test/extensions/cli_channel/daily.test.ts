@@ -165,7 +165,7 @@ describe('U23 steps', () => {
     await ada.sees('  one line of a\n');
     await ada.sees('  one line of b\n');
     ada.end();
-    await ada.done;
+    expect(await ada.done).toBe(0);
   });
 
   it('U23 --plain prints lines as they come, and draws nothing again', async () => {
