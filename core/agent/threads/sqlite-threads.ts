@@ -51,13 +51,15 @@ const SCHEMA = [
   `CREATE TABLE turndelegated (turn TEXT PRIMARY KEY, turns INTEGER NOT NULL, steps INTEGER NOT NULL, calls INTEGER NOT NULL) WITHOUT ROWID;`,
   // What compaction wrote before named also results that were not in it whole.
   `UPDATE messages SET retain = NULL WHERE turn = '';`,
+  `ALTER TABLE turns ADD COLUMN model TEXT;
+   CREATE INDEX turnsofthread ON turns (thread, started);`,
 ];
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
 const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
-const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)';
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
@@ -105,6 +107,15 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
 
     async keyed(threadId, key) {
       return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
+    },
+
+    async usage(threadId) {
+      const sums = 'SELECT model, sum(input) AS input, sum(output) AS output FROM turns WHERE thread = ? GROUP BY model ORDER BY model';
+      const last = store.get('SELECT id, input, output FROM turns WHERE thread = ? ORDER BY started DESC, id DESC LIMIT 1', threadId);
+      return {
+        models: store.all(sums, threadId).map((row) => ({ model: row.model === null ? null : text(row.model), ...usageOf(row) })),
+        last: last === null ? null : { turnId: text(last.id), ...usageOf(last) },
+      };
     },
 
     async delegated(turnId) {
@@ -165,15 +176,15 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       });
     },
 
-    async recordStep(turnId, { step, message, calls, usage, end, callers = [] }) {
+    async recordStep(turnId, { step, message, calls, usage, model, end, callers = [] }) {
       const text = JSON.stringify(message);
       const rows = calls.map(({ callId, name, extensionId, tool, input, effect, state, result }) => {
         const what = [callId, name, extensionId, tool, JSON.stringify(input) ?? 'null'];
         return [...what, effect, state, result && JSON.stringify(result)];
       });
       await write((statement) => {
-        const set = 'UPDATE turns SET steps = ?, input = ?, output = ? WHERE id = ?';
-        found(statement(set, step + 1, usage.inputTokens, usage.outputTokens, turnId).changes, `turn '${turnId}'`);
+        const set = 'UPDATE turns SET steps = ?, input = ?, output = ?, model = coalesce(?, model) WHERE id = ?';
+        found(statement(set, step + 1, usage.inputTokens, usage.outputTokens, model ?? null, turnId).changes, `turn '${turnId}'`);
         statement(INSERT_MESSAGE, text, null, turnId);
         rows.forEach((row, index) => statement(INSERT_CALL, turnId, step, index, ...row));
         if (end !== undefined) setState(statement, turnId, end, usage);
@@ -228,6 +239,10 @@ export function checkThreadFence(store: Store, fence: Fence): void {
   if (!isHeldInWrite(store, fence)) throw threadTaken(fence);
 }
 
+function usageOf(row: SqlRow): Usage {
+  return { inputTokens: Number(row.input), outputTokens: Number(row.output) };
+}
+
 function retainText(retain: Readonly<Record<string, Retain>>): string | null {
   return Object.keys(retain).length === 0 ? null : JSON.stringify(retain);
 }
@@ -274,7 +289,7 @@ function rowReader(file: string) {
         depth: Number(row.depth),
         state: text(row.state) as TurnState,
         steps: Number(row.steps),
-        usage: { inputTokens: Number(row.input), outputTokens: Number(row.output) },
+        usage: usageOf(row),
         startedAt: Number(row.started),
         key: row.key === null ? null : text(row.key),
       };

@@ -85,6 +85,7 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
     message,
     calls,
     usage,
+    model: turn.plan.model.ref,
     end: ending?.reason,
     callers: chargesOf(turn.parent),
   });

@@ -1,4 +1,4 @@
-import { type CommandInput, type CommandIO, type Message, PithError } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
 import { didYouMean, printable } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable, timeOf } from './text.ts';
@@ -28,7 +28,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     .map(({ message }) => ({ role: message.role, text: textOf(message) }))
     .filter(({ text }) => text !== '')
     .slice(-last);
-  io.json({ ...thread, messages: shown });
+  io.json({ ...thread, messages: shown, usage: (await kernel.threads.usage(id)) as unknown as JsonValue });
   const colour = colours(io);
   for (const { role, text } of shown) io.print(`${colour.dim(`${role}:`)} ${printable(text)}`);
 }

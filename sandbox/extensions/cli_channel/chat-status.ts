@@ -1,7 +1,7 @@
 import type { Command, TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
-import { list, query } from './query.ts';
-import { statusText, ThreadUsage, type Prices } from './status-line.ts';
+import { fields, list, query } from './query.ts';
+import { statusText, ThreadUsage, type PastUse, type Price } from './status-line.ts';
 import type { Terminals } from './terminals.ts';
 
 export interface StatusOptions {
@@ -29,7 +29,7 @@ export class ChatStatus {
     model: string,
   ) {
     this.#model = model;
-    this.#usage = new ThreadUsage((context.config['prices'] ?? {}) as Prices);
+    this.#usage = new ThreadUsage(new Map(Object.entries((context.config['prices'] ?? {}) as Record<string, Price>)));
     const refresh = () => this.refresh();
     const { events } = context;
     this.#offs = [
@@ -78,11 +78,25 @@ export class ChatStatus {
     this.#counting = true;
     while (this.#again && !this.#stop.signal.aborted) {
       this.#again = false;
+      await this.#openUsage();
       const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals', 'list'])];
       this.#counts = { tasks, questions };
       if (!this.#stop.signal.aborted) this.options.changed();
     }
     this.#counting = false;
+  }
+
+  /** Of a conversation that was begun before. */
+  async #openUsage(): Promise<void> {
+    const { conversation, commands } = this.options;
+    const { threadId, begun } = conversation;
+    if (!begun || this.#usage.isOf(threadId)) return;
+    try {
+      const thread = fields(await query(await commands(), ['threads', 'show', threadId, '--last', '1'], this.#stop.signal));
+      if (!this.#usage.isOf(threadId)) this.#usage.open(threadId, thread['usage'] as unknown as PastUse);
+    } catch {
+      // a thread that is about to begin: its first turn says what it uses
+    }
   }
 
   async #number(words: readonly string[]): Promise<number> {

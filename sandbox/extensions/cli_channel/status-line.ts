@@ -8,7 +8,7 @@ export interface Price {
 }
 
 /** By `provider/model`. */
-export type Prices = Readonly<Record<string, Price>>;
+export type Prices = ReadonlyMap<string, Price>;
 
 export interface Status {
   readonly model: string;
@@ -57,7 +57,20 @@ function short(count: number): string {
   return `${value < 100 ? value.toFixed(1).replace(/\.0$/u, '') : Math.round(value)}${unit}`;
 }
 
-/** What a conversation has used since it was opened here. */
+/** Of a model, or of a turn. */
+interface Use {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** What a conversation had used before it was opened here. */
+export interface PastUse {
+  readonly models: readonly (Use & { readonly model: string | null })[];
+  /** Part of it: of the newest turn, which may go on. */
+  readonly last: (Use & { readonly turnId: string }) | null;
+}
+
+/** What a conversation has used. */
 export class ThreadUsage {
   #thread = '';
   /** The model of the turn that runs, or ran last. */
@@ -68,28 +81,41 @@ export class ThreadUsage {
   lastRequest = 0;
   #turn = '';
   /** Of the turn that runs, up to its last step. */
-  #counted = { input: 0, output: 0 };
+  #counted: Use = { inputTokens: 0, outputTokens: 0 };
 
   constructor(private readonly prices: Prices) {}
+
+  /** Goes on with a conversation. */
+  open(thread: string, { models, last }: PastUse): void {
+    this.#reset(thread);
+    for (const { model, ...use } of models) this.#add(model, use);
+    if (last === null) return;
+    this.#turn = last.turnId;
+    this.#counted = last;
+  }
 
   observe(event: TurnEvent): void {
     if (event.type === 'turn-start') {
       if (event.thread !== this.#thread) this.#reset(event.thread);
       this.model = event.model;
-      if (event.turn !== this.#turn) this.#counted = { input: 0, output: 0 }; // else it goes on after a question, with its use
+      if (event.turn !== this.#turn) this.#counted = { inputTokens: 0, outputTokens: 0 }; // else it goes on after a question, with its use
       this.#turn = event.turn;
     }
     if (event.type !== 'step-end' && event.type !== 'turn-end') return;
-    const { inputTokens, outputTokens } = event.usage;
-    const input = Math.max(0, inputTokens - this.#counted.input);
-    const output = Math.max(0, outputTokens - this.#counted.output);
-    this.#counted = { input: inputTokens, output: outputTokens };
-    if (input + output === 0) return;
-    this.tokens += input + output;
-    this.lastRequest = input + output;
-    const price = this.model === null ? undefined : this.prices[this.model];
+    const inputTokens = Math.max(0, event.usage.inputTokens - this.#counted.inputTokens);
+    const outputTokens = Math.max(0, event.usage.outputTokens - this.#counted.outputTokens);
+    this.#counted = event.usage;
+    if (inputTokens + outputTokens === 0) return;
+    this.#add(this.model, { inputTokens, outputTokens });
+    this.lastRequest = inputTokens + outputTokens;
+  }
+
+  #add(model: string | null, { inputTokens, outputTokens }: Use): void {
+    this.tokens += inputTokens + outputTokens;
+    const price = model === null ? undefined : this.prices.get(model);
+    const cost = price === undefined ? null : (inputTokens * price.input + outputTokens * price.output) / 1_000_000;
     // A sum without a part of what was used would be a wrong one.
-    this.cost = price === undefined || this.cost === null ? null : this.cost + (input * price.input + output * price.output) / 1_000_000;
+    if (inputTokens + outputTokens > 0) this.cost = cost === null || this.cost === null ? null : this.cost + cost;
   }
 
   #reset(thread: string): void {

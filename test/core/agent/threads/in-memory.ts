@@ -67,6 +67,7 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
     const known = found(calls.get(turnId), turnId);
     known.set(place, { ...found(known.get(place), place), ...changes });
   };
+  const models = new Map<string, string>();
   const ofThread = (threadId: string) => [...turns.values()].filter((turn) => turn.threadId === threadId);
   const withCalls = (turn: TurnRecord | undefined) => (turn ? { turn, calls: [...(calls.get(turn.id)?.values() ?? [])] } : null);
 
@@ -80,7 +81,8 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
       turns.set(turn.id, turn);
       for (const message of first) add(turn.id, message);
     },
-    recordStep(turnId, { step, message, calls: asked, usage, end }) {
+    recordStep(turnId, { step, message, calls: asked, usage, model, end }) {
+      if (model !== undefined) models.set(turnId, model);
       update(turnId, { steps: step + 1, usage });
       add(turnId, message);
       const known = calls.get(turnId) ?? new Map<string, CallRecord>();
@@ -126,6 +128,20 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
   }
 
   return {
+    async usage(threadId) {
+      const sums = new Map<string | null, TurnRecord['usage']>();
+      for (const { id, usage } of ofThread(threadId)) {
+        const model = models.get(id) ?? null;
+        const { inputTokens, outputTokens } = sums.get(model) ?? { inputTokens: 0, outputTokens: 0 };
+        sums.set(model, { inputTokens: inputTokens + usage.inputTokens, outputTokens: outputTokens + usage.outputTokens });
+      }
+      const last = ofThread(threadId).sort((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? 1 : -1))[0];
+      const named = [...sums].sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1));
+      return {
+        models: named.map(([model, usage]) => ({ model, ...usage })),
+        last: last === undefined ? null : { turnId: last.id, ...last.usage },
+      };
+    },
     async load(threadId) {
       const thread = threads.get(threadId);
       return thread ? { thread, messages: [...(messages.get(threadId) ?? [])] } : null;

@@ -89,6 +89,23 @@ async function setup(kind: (typeof KINDS)[number][1], clock = manualClock()) {
 }
 
 describe.each(KINDS)('Threads %s', (_, kind) => {
+  it('U22 says what a thread has used, by model, and what of it its newest turn', async () => {
+    const { threads, writer, begin } = await setup(kind);
+    expect(await threads.usage('t')).toEqual({ models: [], last: null });
+    await begin('t', 'turn-1', 'hello');
+    const step = stepOf(0, 'x', []);
+    await writer.recordStep('turn-1', { ...step, usage: { inputTokens: 7, outputTokens: 3 }, model: 'test/a', end: 'done' });
+    await begin('t', 'turn-2', 'hello');
+    await writer.recordStep('turn-2', { ...step, usage: { inputTokens: 5, outputTokens: 1 }, end: 'done' });
+    expect(await threads.usage('t')).toEqual({
+      models: [
+        { model: null, inputTokens: 5, outputTokens: 1 },
+        { model: 'test/a', inputTokens: 7, outputTokens: 3 },
+      ],
+      last: { turnId: 'turn-2', inputTokens: 5, outputTokens: 1 },
+    });
+  });
+
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
     const { threads, writer, begin } = await setup(kind);
     await begin('t', 'turn-1', 'hello');
