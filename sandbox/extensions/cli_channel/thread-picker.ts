@@ -24,15 +24,19 @@ export async function listedThreads(commands: readonly Command[], signal: AbortS
 
 /** The newest conversation. Throws `thread_unknown` where there is none; `what`: what cannot be done then. */
 export async function latestThread(commands: readonly Command[], what: string, signal: AbortSignal): Promise<string> {
-  const id = (await listedThreads(commands, signal))[0]?.id;
-  if (id !== undefined) return id;
-  throw new PithError('thread_unknown', `nothing to ${what}: there is no conversation yet`, { cure: 'begin one with pith chat' });
+  const [newest] = await listedThreads(commands, signal);
+  if (newest === undefined) throw noThreads(what);
+  return newest.id;
+}
+
+function noThreads(what: string): PithError {
+  return new PithError('thread_unknown', `nothing to ${what}: there is no conversation yet`, { cure: 'begin one with pith chat' });
 }
 
 /** Lets a person choose a conversation from a list; null when they choose none. Throws `thread_unknown` where there is none. */
 export async function pickThread(commands: readonly Command[], io: CommandIO, signal: AbortSignal): Promise<string | null> {
-  await latestThread(commands, 'resume', signal);
   const threads = (await listedThreads(commands, signal)).slice(0, SHOWN);
+  if (threads.length === 0) throw noThreads('resume');
   const room = Math.max(20, io.columns - 24);
   for (const [place, { title, updatedAt }] of threads.entries())
     io.print(`${String(place + 1).padStart(3)}  ${timeOf(updatedAt)}  ${printableLine(title, room)}`);

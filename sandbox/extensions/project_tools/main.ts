@@ -29,7 +29,7 @@ export default class ProjectTools implements ToolProvider, CommandProvider, Work
     const project = this.#project;
     if (project === null) return [];
     this.#runs ??= new CommandRuns(this.context, project);
-    return [...readingTools(project), ...changeTools(project, this.#undo), ...shellTools(this.#runs, this.#undo)];
+    return [...readingTools(project, this.context.clock), ...changeTools(project, this.#undo), ...shellTools(this.#runs, this.#undo)];
   }
 
   async listWork(): Promise<readonly RunningWork[]> {

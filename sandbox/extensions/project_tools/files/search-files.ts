@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { defineTool, messageOf, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
+import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
 import { decodeText } from '@pith/safe-files';
 import { matcher } from './list-files.ts';
@@ -22,7 +22,7 @@ const input = z.object({
 });
 
 /** U1: a regular expression in linear time over what git would list. */
-export function searchFilesTool(project: Project): Tool {
+export function searchFilesTool(project: Project, clock: Clock): Tool {
   return defineTool({
     name: 'search_files',
     description:
@@ -32,7 +32,7 @@ export function searchFilesTool(project: Project): Tool {
     timeoutMs: 30_000,
     async execute(call, { signal }) {
       try {
-        return await search(project, call, signal);
+        return await search({ project, clock }, call, signal);
       } catch (error) {
         return refusalOf(error, call.path, signal);
       }
@@ -41,7 +41,11 @@ export function searchFilesTool(project: Project): Tool {
   });
 }
 
-async function search(project: Project, call: z.infer<typeof input>, signal: AbortSignal): Promise<ToolResult> {
+async function search(
+  { project, clock }: { readonly project: Project; readonly clock: Clock },
+  call: z.infer<typeof input>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
   let pattern: RE2JS;
   try {
     pattern = RE2JS.compile(call.pattern, call.ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
@@ -59,12 +63,13 @@ async function search(project: Project, call: z.infer<typeof input>, signal: Abo
     (file) => isWanted(file.startsWith(base) ? file.slice(base.length) : file) && (holding === null || holding.has(file)),
   );
   const matches: string[] = [];
-  const late = AbortSignal.timeout(MOST_MS);
+  const end = clock.now() + MOST_MS;
+  const isLate = () => clock.now() > end;
   let files = 0;
   let skipped = 0;
   let searched = 0;
   for (const file of paths) {
-    if (matches.length >= MOST_MATCHES || late.aborted) break;
+    if (matches.length >= MOST_MATCHES || isLate()) break;
     signal.throwIfAborted();
     searched += 1;
     const text = await textOf(project, file);
@@ -77,7 +82,7 @@ async function search(project: Project, call: z.infer<typeof input>, signal: Abo
   const notes = [
     matches.length === 0 ? `nothing matches '${call.pattern}'` : null,
     left > 0
-      ? `… ${left} files were not searched: ${late.aborted ? 'it took too long' : `there are more than ${MOST_MATCHES} matches`}; narrow it by glob or path`
+      ? `… ${left} files were not searched: ${isLate() ? 'it took too long' : `there are more than ${MOST_MATCHES} matches`}; narrow it by glob or path`
       : null,
     found.isCut ? 'the project has more files than are looked at: name a folder in path' : null,
     skipped > 0 ? `${skipped} binary or very large files left out` : null,

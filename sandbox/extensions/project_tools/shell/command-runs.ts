@@ -135,7 +135,12 @@ export class CommandRuns {
   async look(id: string, waitMs: number, signal: AbortSignal): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
     if (found === undefined) return null;
-    if (found.ended === null && waitMs > 0) await Promise.race([found.done, this.context.clock.sleep(waitMs, signal)]);
+    if (found.ended === null && waitMs > 0) {
+      const enough = new AbortController();
+      const late = this.context.clock.sleep(waitMs, AbortSignal.any([signal, enough.signal]));
+      await Promise.race([found.done, late]).finally(() => enough.abort());
+      await late.catch(() => undefined); // it was not needed, or the call has ended
+    }
     return found.shown;
   }
 

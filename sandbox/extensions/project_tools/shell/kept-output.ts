@@ -15,6 +15,12 @@ export class KeptOutput {
 
   get text(): string {
     const left = this.#length - this.#head.length - this.#tail.length;
-    return left === 0 ? this.#head + this.#tail : `${this.#head}\n… ${left} characters left out …\n${this.#tail}`;
+    return left === 0
+      ? this.#head + this.#tail
+      : `${this.#head.replace(CUT_END, '')}\n… ${left} characters left out …\n${this.#tail.replace(CUT_START, '')}`;
   }
 }
+
+/** Half a character, where a cut divided it. */
+const CUT_END = /[\ud800-\udbff]$/u;
+const CUT_START = /^[\udc00-\udfff]/u;

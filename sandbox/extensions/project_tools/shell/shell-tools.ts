@@ -146,8 +146,12 @@ async function run(
     timeoutMs: seconds * 1000,
     sandboxed,
   };
+  if (wanted.background) {
+    const result = started(runs, shell);
+    if (result.ok) await undo.noteCommand(placeOf(turn), wanted.command);
+    return result;
+  }
   await undo.noteCommand(placeOf(turn), wanted.command);
-  if (wanted.background) return started(runs, shell);
   const { exit, output, stopped } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
