@@ -93,7 +93,8 @@ describe.skipIf(!available)('U3 a command of the person', () => {
       maxOutputBytes: 1000,
       onOutput: (text) => shown.push(text),
     });
-    expect({ exit, truncated, kept: stdout.length }).toEqual({ exit: 0, truncated: true, kept: 996 });
+    expect({ exit, truncated }).toEqual({ exit: 0, truncated: true });
+    expect([996, 1000]).toContain(stdout.length); // with what came on the other stream, or before it
     expect(shown.join('')).toMatch(/^(?:out\nerr|err\nout)\nx+\nlast\n$/u);
   });
 
@@ -261,7 +262,7 @@ describe.skipIf(!isLinux)('what is left of a program', () => {
       });
       loop.disable();
       expect(outcome).toMatchObject({ exit: null, stopped: 'it started more than 128 processes' });
-      expect(outcome.stdout.length).toBeLessThan(450);
+      expect(outcome.stdout.length).toBeLessThan(1000); // thousands, where nothing ends it
       expect(loop.max / 1e6).toBeLessThan(1000);
       expect(runs(nap)).toBe(false);
     },
