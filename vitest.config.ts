@@ -29,17 +29,28 @@ export const base = {
 /** The command and the processes of extensions run what was built: of the sources as they are now. */
 export const globalSetup = ['scripts/build.mjs', source('test/homes.ts')];
 
+const CORES = availableParallelism();
 const apart = filesApart(source('test'));
 
 export default defineConfig({
   test: {
     globalSetup,
-    // Many files wait for processes, so that two side by side pay on two cores too.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // In this order.
+    // One after the other.
     projects: [
-      { ...base, test: { ...base.test, name: 'apart', include: [...apart] } },
-      { ...base, test: { ...base.test, name: 'together', include: ['test/**/*.test.ts'], exclude: [...apart], isolate: false } },
+      // These wait for processes much of the time, so that two for each core pay.
+      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: 2 * CORES, sequence: { groupOrder: 0 } } },
+      {
+        ...base,
+        test: {
+          ...base.test,
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: [...apart],
+          isolate: false,
+          maxWorkers: Math.max(2, CORES - 1),
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 });
