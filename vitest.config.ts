@@ -47,7 +47,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...apart],
           isolate: false,
-          maxWorkers: Math.max(2, CORES - 1),
+          maxWorkers: CORES + 1,
           sequence: { groupOrder: 1 },
         },
       },
