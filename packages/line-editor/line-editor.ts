@@ -1,4 +1,4 @@
-import { printableLine } from '@pith/plain-text';
+import { displayWidth, printableLine, wrapLines } from '@pith/plain-text';
 import { commonBeginning, listRows, NOTHING, type Completion } from './completion-list.ts';
 import { atEnd, EMPTY, ERASURES, insert, KILLS, moveLine, MOVES, removed, replaceBefore, type EditedText } from './edited-text.ts';
 import { InputHistory } from './input-history.ts';
@@ -374,7 +374,9 @@ export class LineEditor implements LineSource {
   }
 
   #leaveBehind(prompt: string, text: string): void {
-    this.#area.write(`${sentLines(prompt, text)}\n`);
+    const sent = sentLines(prompt, text);
+    const columns = this.options.terminal.output.columns ?? Infinity;
+    this.#area.write(`${displayWidth(prompt) > columns ? wrapLines(sent, columns) : sent}\n`); // a long question breaks between words, a message where it must
   }
 
   #compose(columns: number, rows: number): AreaFrame {

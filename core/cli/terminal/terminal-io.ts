@@ -91,12 +91,14 @@ function inputLines(input: () => Readable): AsyncIterable<string> {
 
 /** Asks a person on a terminal; null when they end the input. With choices it asks until one of them is given. */
 async function askOn(
-  stdio: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+  stdio: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream & { readonly columns?: number } },
   question: string,
   options: { readonly choices?: readonly string[]; readonly secret?: boolean } = {},
 ): Promise<string | null> {
   const { choices, secret } = options;
-  const prompt = choices ? `${question} [${choices.join('/')}] ` : `${question} `;
+  const rows = wrapLines(choices ? `${question} [${choices.join('/')}]` : question, stdio.output.columns ?? Infinity).split('\n');
+  const prompt = `${rows.pop() ?? ''} `;
+  for (const row of rows) stdio.output.write(`${row}\n`);
   const output = secret ? silent() : stdio.output;
   if (secret) stdio.output.write(prompt);
   const lines = createInterface({ input: stdio.input, output, terminal: true, historySize: 0 });

@@ -109,7 +109,7 @@ describe('U3 shell', () => {
     project.test.kernel.events.handle('tool.progressed', ({ text }) => void shown.push(text));
     expect(await project.call('shell', { command: 'cat a.txt; echo problem >&2; exit 3', cwd: 'src' })).toMatchObject({
       output: expect.stringMatching(/^(?:hello\nproblem|problem\nhello)\n\[exit code 3\]$/u),
-      title: 'Failed: cat a.txt; echo problem >&2; exit 3 (exit code 3)',
+      title: 'Ran cat a.txt; echo problem >&2; exit 3 (exit code 3)',
     });
     expect(shown.join('')).toContain('hello\n');
     const long = out(await project.call('shell', { command: 'for i in $(seq 20000); do echo line $i; done' }));

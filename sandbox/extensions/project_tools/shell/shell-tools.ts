@@ -155,7 +155,7 @@ async function run(
   const { exit, output, stopped } = await runs.run(shell, (text) => runs.show(idempotencyKey, text), signal);
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
-    title: `${exit === 0 ? 'Ran' : 'Failed:'} ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}`,
+    title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}`,
   });
 }
 
