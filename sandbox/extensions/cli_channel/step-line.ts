@@ -11,11 +11,17 @@ export type StepTimes = Map<string, { readonly at: number; readonly input: JsonV
 export function stepLine(event: ToolResultEvent, times: StepTimes, now: number): { readonly text: string; readonly time: string } {
   const call = times.get(event.id);
   times.delete(event.id);
-  const own = event.line ?? event.title;
+  const own = ENDED.has(event.error?.code ?? '') ? `${event.name}: ${ENDED.get(event.error?.code ?? '')}` : (event.line ?? event.title);
   const text =
     own ?? (event.ok ? `${event.name}${brief(call?.input)}` : `${event.name}${brief(call?.input)}: ${event.error?.message ?? 'failed'}`);
   return { text: oneLine(text, 160), time: call ? duration(now - call.at) : '' };
 }
+
+/** By codes of errors whose message is for the model: the person knows, because it was them. */
+const ENDED: ReadonlyMap<string, string> = new Map([
+  ['approval_denied', 'refused'],
+  ['aborted', 'stopped'],
+]);
 
 /** What to say at the end of a turn besides its text; null when all went well. */
 export function endingLine(event: TurnEndEvent): string | null {
