@@ -1,5 +1,6 @@
 import type { Command, TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
+import { modelOf } from './first-screen.ts';
 import { fields, list, query } from './query.ts';
 import { statusText, ThreadUsage, type PastUse, type Price } from './status-line.ts';
 import type { Terminals } from './terminals.ts';
@@ -19,6 +20,8 @@ export class ChatStatus {
   readonly #stop = new AbortController();
   #counts = { tasks: 0, questions: 0 };
   #model: string;
+  /** What commands say answers here. A turn says it more exactly. */
+  #chosen: string;
   #counting = false;
   #again = false;
 
@@ -29,6 +32,7 @@ export class ChatStatus {
     model: string,
   ) {
     this.#model = model;
+    this.#chosen = model;
     this.#usage = new ThreadUsage(new Map(Object.entries((context.config['prices'] ?? {}) as Record<string, Price>)));
     const refresh = () => this.refresh();
     const { events } = context;
@@ -79,6 +83,7 @@ export class ChatStatus {
     while (this.#again && !this.#stop.signal.aborted) {
       this.#again = false;
       await this.#openUsage();
+      await this.#askModel();
       const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals', 'list'])];
       this.#counts = { tasks, questions };
       if (!this.#stop.signal.aborted) this.options.changed();
@@ -97,6 +102,13 @@ export class ChatStatus {
     } catch {
       // a thread that is about to begin: its first turn says what it uses
     }
+  }
+
+  /** A command may have chosen another. */
+  async #askModel(): Promise<void> {
+    const { conversation, commands } = this.options;
+    const found = await modelOf(conversation, await commands(), this.#stop.signal);
+    if (found.known && found.text !== this.#chosen) this.#model = this.#chosen = found.text;
   }
 
   async #number(words: readonly string[]): Promise<number> {

@@ -37,11 +37,12 @@ export function pastLines(past: readonly PastMessage[], colour: Colours): readon
   });
 }
 
-async function modelOf(
-  { model, agentId }: Conversation,
+/** What answers in a conversation. `known` false: `text` says why it is not known. */
+export async function modelOf(
+  { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
   commands: readonly Command[],
   signal: AbortSignal,
-): Promise<{ readonly text: string; readonly offline: boolean }> {
+): Promise<{ readonly text: string; readonly offline: boolean; readonly known: boolean }> {
   try {
     const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
     // 'default' needs no model to be loaded
@@ -55,8 +56,8 @@ async function modelOf(
           ),
         )['ref'],
       ) ?? own;
-    return { text: ref, offline: ref.startsWith('offline/') };
+    return { text: ref, offline: ref.startsWith('offline/'), known: true };
   } catch (error) {
-    return { text: messageOf(error), offline: false }; // the first turn says it in full
+    return { text: messageOf(error), offline: false, known: false }; // the first turn says it in full
   }
 }
