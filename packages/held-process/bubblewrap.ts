@@ -91,10 +91,10 @@ export function system(): readonly string[] {
   return [
     ...PROGRAMS.flatMap(sameAsHere),
     ...SYSTEM_FILES.flatMap((file) => ['--ro-bind-try', file, file]),
-    ...bound(process.execPath),
     ...DEVICES,
     ...temporary('/dev/shm'),
     ...temporary('/tmp'),
+    ...bound(process.execPath), // which may lie below one of these
   ];
 }
 
