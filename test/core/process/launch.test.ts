@@ -72,7 +72,8 @@ it('K10 lines of output are passed on, also the last one, and a burst is cut wit
   expect(folder.lines).toContain('one');
   expect(folder.lines).toContain('two');
   expect(folder.lines.length).toBeLessThan(200);
-  expect(folder.lines.at(-1)).toMatch(/more characters were printed at once, and left out$/u);
+  const printed = folder.lines.filter((line) => line !== 'two'); // the other stream may be read later
+  expect(printed.at(-1)).toMatch(/more characters were printed at once, and left out$/u);
 });
 
 it.runIf(isLinux)('K10 nothing that a process started is left when it ends: of its group, and detached', async () => {
