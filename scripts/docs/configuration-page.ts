@@ -12,7 +12,7 @@ import { AGENT_SKILLS, AGENT_TRIGGERS, SKILLS_SETTINGS, skillsSchema } from './s
 const AGENT_FILE: ReadonlyMap<string, string> = new Map([
   ['name', 'Required.'],
   ['description', 'What it is for.'],
-  ['provider', 'What stands before the slash of the model.'],
+  ['provider', 'What comes before the slash of the model.'],
   ['model', 'An alias, `provider/model`, or the name alone beside `provider`.'],
   ['allow_skills', 'Whether it meets skills.'],
   ['uses_tools', 'As in a manifest; without it `core_tools`.'],
@@ -38,7 +38,7 @@ Later ones win, key by key:
 
 1. the defaults below
 2. \`~/.pith/config.yaml\`
-3. \`sandbox/pith.yaml\`; every setting stands, commented, in \`sandbox/pith.sample.yaml\`
+3. \`sandbox/pith.yaml\`; every setting, commented, is in \`sandbox/pith.sample.yaml\`
 4. environment variables
 5. options of the command, such as \`--no-skills\`
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const FURTHER: ReadonlyMap<string, string> = new Map([
   ['Catalog', 'one line for each skill that an agent may load, in the system text'],
-  ['Bound skill', "a skill in an agent's `uses_skills`: its body stands in the instructions of every turn"],
+  ['Bound skill', "a skill in an agent's `uses_skills`: its body is in the instructions of every turn"],
   ['Instructions', 'bodies of bound skills, then the prompt template, then inline instructions'],
   ['Source', 'a folder in which skills are found; of two skills with one id, that of the higher source is used'],
   ['Mode', 'how an agent meets its skills: `catalog`, `single_tool`, `triggers` or `none`'],

@@ -21,6 +21,17 @@ describe('U33 plain English', () => {
     expect(sources.flatMap(bannedComments)).toEqual([]);
   });
 
+  it('U33 the same in pages and skills', () => {
+    const pages = ['README.md', ...['docs', 'sandbox/skills'].flatMap((folder) => filesBelow(folder, '.md'))];
+    const found = pages.flatMap((file) =>
+      read(file)
+        .replaceAll(/^```[^]*?^```/gmu, (code) => code.replaceAll(/[^\n]/gu, ''))
+        .split('\n')
+        .flatMap((line, index) => (BANNED_IN_COMMENTS.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
   it('U33 the same in manifests, prompts and the sample of settings', () => {
     const files = [
       ...filesBelow('sandbox/extensions', 'manifest.yaml'),
