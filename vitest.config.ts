@@ -19,8 +19,8 @@ export const base = {
   test: {
     setupFiles: ['reflect-metadata', source('test/own-home.ts')],
     pool: 'forks' as const,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    testTimeout: 40_000,
+    hookTimeout: 40_000,
     // K5: test kernels give extensions plain data only, as if each were in another process. The journeys run the command without this.
     env: { PITH_TEST_WIRE: '1' },
   },
