@@ -1,3 +1,4 @@
+import { PithError } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
 import { openRecordFile } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
@@ -19,6 +20,8 @@ interface Permission {
 interface PermissionsFile {
   /** Oldest first; none while the file cannot be read. */
   list(): readonly Permission[];
+  /** Throws `trust_failed` with what to do while the file cannot be read. */
+  check(): void;
   /** Durable when it returns. Throws `trust_failed`. */
   add(permission: Permission): void;
   /** False: there is none like it. Throws `trust_failed`. */
@@ -49,6 +52,12 @@ export function openPermissionsFile(home: string, project: string): PermissionsF
     });
   return {
     list: () => list(),
+    check() {
+      const problem = file.problem();
+      if (problem === null) return;
+      const cure = 'correct the file, or move it away; until then nothing is allowed always in a project';
+      throw new PithError('trust_failed', problem, { cure });
+    },
     add: (permission) => write((former) => [...former.filter((each) => !isSame(each, permission)), permission].slice(-MOST)),
     clear() {
       if (list().length > 0) write(() => []);

@@ -20,6 +20,8 @@ export type ProjectPermission = Omit<Permission, 'scope' | 'threadId'>;
 /** Where the permissions of a project are kept: outside of the project. */
 export interface ProjectPermissions {
   list(): readonly ProjectPermission[];
+  /** Throws `trust_failed` while they cannot be read. */
+  check(): void;
   /** Throws `trust_failed` where it cannot be written. */
   add(permission: ProjectPermission): void;
   /** False: there is none like it. Throws `trust_failed`. */

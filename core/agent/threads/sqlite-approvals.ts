@@ -132,6 +132,7 @@ export function createSqliteApprovals(
     },
 
     async permissions(rootThreadId) {
+      project?.check(); // who asks wants to know; a call is simply asked about
       const ofProject = (project?.list() ?? []).map((each): Permission => ({ ...each, scope: 'project', threadId: null }));
       const ofThreads = new Map<string, Permission>();
       for (const said of store.all(PERMISSIONS).map(read)) {
