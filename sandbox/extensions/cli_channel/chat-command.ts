@@ -60,7 +60,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       const recipe = await recipeMessage(() => findCommands(context), given, signal);
       const commands = await findKernelCommands(context);
       const isChat = io.interactive && message === null && recipe === null;
-      const input = isChat && isPicked(given) ? await withPicked(given, commands, io, signal) : given;
+      const input = isChat && isPicked(given) ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
       if (input === null) return 0;
       const said = recipe ?? message;
       const isResumed = input.options['resume'] === true;
@@ -137,10 +137,10 @@ function isPicked({ options }: CommandInput): boolean {
 async function withPicked(
   { arguments: words, options }: CommandInput,
   commands: readonly Command[],
-  io: CommandIO,
+  place: Parameters<typeof pickThread>[1],
   signal: AbortSignal,
 ): Promise<CommandInput | null> {
-  const thread = await pickThread(commands, io, signal);
+  const thread = await pickThread(commands, place, signal);
   return thread === null ? null : { arguments: words, options: { ...options, thread, resume: false } };
 }
 

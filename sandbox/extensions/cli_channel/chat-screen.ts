@@ -38,6 +38,7 @@ export class ChatScreen {
   /** An answer is being shown: notices wait until it pauses. */
   isAnswering = false;
   readonly #pending: string[] = [];
+  #openQuestions = 0;
   #live: readonly string[] = [];
 
   constructor(private readonly options: ScreenOptions) {
@@ -80,11 +81,17 @@ export class ChatScreen {
     return typedHints(text, this.paths);
   }
 
+  /** Asks the person. While a question is open, notices appear above it. */
+  readonly questions: Pick<LineEditor, 'ask' | 'choose'> = {
+    ask: (prompt, signal, hidden) => this.#whileOpen(() => this.editor.ask(prompt, signal, hidden)),
+    choose: (prompt, keys, signal) => this.#whileOpen(() => this.editor.choose(prompt, keys, signal)),
+  };
+
   /** Shows what comes from elsewhere: at once, or where the answer pauses. */
   notify(message: string): void {
     const { colour, columns } = this;
     this.#pending.push(noticeBlock(this.hint(message), colour.yellow('●'), { colour: this.options.io.colour, columns }));
-    if (!this.isAnswering) this.printNotices();
+    if (!this.isAnswering || this.#openQuestions > 0) this.printNotices();
     this.status?.refresh();
   }
 
@@ -100,9 +107,19 @@ export class ChatScreen {
       error: (line) => this.write(this.colour.red(printable(line))),
       columns: this.columns,
       ask: (question, { choices, secret } = {}) =>
-        askPerson(this.editor, { question: printable(question), choices, secret, say: (line) => this.writeDim(line) }, signal),
+        askPerson(this.questions, { question: printable(question), choices, secret, hint: (line) => this.writeDim(line) }, signal),
       ...(session === undefined ? {} : { session }),
     };
+  }
+
+  async #whileOpen(ask: () => Promise<string | null>): Promise<string | null> {
+    this.printNotices();
+    this.#openQuestions += 1;
+    try {
+      return await ask();
+    } finally {
+      this.#openQuestions -= 1;
+    }
   }
 
   get rows(): number {

@@ -48,14 +48,13 @@ export class ChatTurns {
       paused: () => screen.printNotices(),
     });
     this.#questions = new Questions({
-      editor: screen.editor,
+      editor: screen.questions,
       commands: () => slash.all(),
       io: () => ({ ...this.#io(), print: (line) => screen.write(screen.hint(line)) }),
       dim: screen.colour.dim,
       prompt: screen.colour.yellow,
       rows: () => screen.rows,
       slash: (line, signal) => this.#commandAtQuestion(line, signal),
-      waits: (isWaiting) => this.#waits(isWaiting),
     });
   }
 
@@ -129,12 +128,6 @@ export class ChatTurns {
     return slash.left ? 'left' : 'done';
   }
 
-  #waits(isWaiting: boolean): void {
-    const { screen } = this.options;
-    screen.isAnswering = !isWaiting;
-    if (isWaiting) screen.printNotices();
-  }
-
   async #say(words: string | Sent | null, signal: AbortSignal): Promise<void> {
     const { conversation, steps, screen } = this.options;
     this.#leftOpen = null;
@@ -157,7 +150,7 @@ export class ChatTurns {
   async #leavePlan(signal: AbortSignal): Promise<void> {
     const { screen, conversation } = this.options;
     const question = screen.colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o ');
-    const answer = await screen.editor.choose(question, 'yn', signal);
+    const answer = await screen.questions.choose(question, 'yn', signal);
     if (answer !== null && answerOf(answer) === 'y') conversation.isPlanning = false;
   }
 }

@@ -17,8 +17,6 @@ export interface QuestionsOptions {
   readonly rows: () => number;
   /** Runs a slash command that is typed in the place of an answer. `no command`: the line is none. `left`: the person leaves the chat. */
   readonly slash: (line: string, signal: AbortSignal) => Promise<'done' | 'no command' | 'left'>;
-  /** Called when a question begins to wait for the person, and when it no longer does: meanwhile other things may be shown above it. */
-  readonly waits?: (isWaiting: boolean) => void;
 }
 
 interface OpenQuestion {
@@ -93,7 +91,6 @@ export class Questions {
         throw error;
       },
     );
-    this.options.waits?.(true);
     const here = this.#askPerson(question, both);
     try {
       const first = await Promise.race([elsewhere, here]);
@@ -104,7 +101,6 @@ export class Questions {
     } finally {
       stop.abort();
       await Promise.allSettled([elsewhere, here]); // the lines of a person are read by one at a time
-      this.options.waits?.(false);
     }
     const answer = await here;
     if (answer !== null) return this.#answer(id, answer, signal);

@@ -1,4 +1,5 @@
-import { PithError, type Command, type CommandIO } from 'pith';
+import { PithError, type Clock, type Command, type CommandIO } from 'pith';
+import { localTime } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import { fields, list, query, text } from './query.ts';
 
@@ -34,12 +35,18 @@ function noThreads(what: string): PithError {
 }
 
 /** Lets a person choose a conversation from a list; null when they choose none. Throws `thread_unknown` where there is none. */
-export async function pickThread(commands: readonly Command[], io: CommandIO, signal: AbortSignal): Promise<string | null> {
+export async function pickThread(
+  commands: readonly Command[],
+  { io, clock }: { readonly io: CommandIO; readonly clock: Pick<Clock, 'now'> },
+  signal: AbortSignal,
+): Promise<string | null> {
   const threads = (await listedThreads(commands, signal)).slice(0, SHOWN);
   if (threads.length === 0) throw noThreads('resume');
-  const room = Math.max(20, io.columns - 24);
-  for (const [place, { title, updatedAt }] of threads.entries())
-    io.print(`${String(place + 1).padStart(3)}  ${timeOf(updatedAt)}  ${printableLine(title, room)}`);
+  const times = threads.map(({ updatedAt }) => localTime(updatedAt, clock.now()));
+  const width = Math.max(...times.map((time) => time.length));
+  const room = Math.max(20, io.columns - width - 8);
+  for (const [place, { title }] of threads.entries())
+    io.print(`${String(place + 1).padStart(3)}  ${times[place]?.padEnd(width)}  ${printableLine(title, room)}`);
   for (;;) {
     const answer = (await io.ask(`Go on with which one? [1-${threads.length}, Enter leaves]`))?.trim() ?? '';
     if (answer === '') return null;
@@ -47,11 +54,4 @@ export async function pickThread(commands: readonly Command[], io: CommandIO, si
     if (chosen !== undefined) return chosen.id;
     io.print(`Type a number from 1 to ${threads.length}.`);
   }
-}
-
-/** Local, to the minute. */
-function timeOf(at: number): string {
-  const date = new Date(at);
-  const two = (part: number) => String(part).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }

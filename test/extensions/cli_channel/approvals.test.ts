@@ -1,9 +1,10 @@
 import pc from 'picocolors';
+import type { Command } from 'pith';
 import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
-import { kernelChat, person as personAt, pipe, type Chat, type Person, type PersonOptions } from './chats.ts';
+import { kernelChat, person as personAt, pipe, scriptedChat, type Chat, type Person, type PersonOptions } from './chats.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
@@ -239,6 +240,27 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('a key that nobody knows');
     user.type('y');
     await user.sees('Armed.');
+    user.end();
+    expect(await user.done).toBe(0);
+  });
+
+  it('U24 what comes from elsewhere while a command asks is shown above its question, too', async () => {
+    const asking: Command = {
+      path: 'choose',
+      description: 'Asks something',
+      async run(_input, io) {
+        io.print(`chosen: ${await io.ask('Which one?', { choices: ['red', 'blue'] })}`);
+      },
+    };
+    const chat = await scriptedChat([], [asking]);
+    const user = person(chat, [], WIDE);
+    await user.sees('› ');
+    user.type('/choose\n');
+    await user.sees('Which one? [red/blue]');
+    chat.terminals.deliver({ text: 'the task is done', kind: 'task' }, 'all');
+    await user.sees('the task is done');
+    user.type('blue\n');
+    await user.sees('chosen: blue');
     user.end();
     expect(await user.done).toBe(0);
   });
