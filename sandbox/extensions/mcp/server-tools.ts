@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type JsonValue, type Tool } from 'pith';
-import { printable } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import type { Connection } from './connection.ts';
 import { changesIn, saidOf, subjectOf } from './known-tools.ts';
 import type { ServerTool } from './listed-tool.ts';
@@ -38,7 +38,7 @@ function offered(connection: Connection, tool: ServerTool, name: string): Tool {
     input: z.looseObject({}),
     inputSchema,
     effect: isReadOnly ? 'read' : annotations['idempotentHint'] === true ? 'idempotent' : 'write',
-    needsApproval: () => question(connection, tool, isReadOnly),
+    needsApproval: (given) => question(connection, tool, { isReadOnly, given }),
     timeoutMs: timeoutMs + 1000,
     async execute(input, { signal, approved }) {
       if (approved === subjectOf(connection.name, tool)) await connection.known.agree(connection.name, tool);
@@ -50,7 +50,11 @@ function offered(connection: Connection, tool: ServerTool, name: string): Tool {
 }
 
 /** False where nobody is asked: the server says that it only reads, and has said the same since it was believed. */
-async function question({ name, config, known }: Connection, tool: ServerTool, isReadOnly: boolean): Promise<false | ApprovalQuestion> {
+async function question(
+  { name, config, known }: Connection,
+  tool: ServerTool,
+  { isReadOnly, given }: { readonly isReadOnly: boolean; readonly given: Readonly<Record<string, unknown>> },
+): Promise<false | ApprovalQuestion> {
   const before = await known.known(name, tool);
   const changes = before === null ? [] : changesIn(saidOf(tool), before);
   if (before !== null && changes.length === 0 && isReadOnly && config.approvals === 'never-for-read-only') return false;
@@ -61,8 +65,24 @@ async function question({ name, config, known }: Connection, tool: ServerTool, i
         ? `The MCP server '${name}' says of it:`
         : `The MCP server '${name}' has changed the ${changes.join(' and the ')} of this tool since you agreed to it. It says now:`;
   const isNew = before === null || changes.length > 0; // the next question reads otherwise: an "always" to this one would cover nothing
-  const text = `${since}\n${plain(tool.description ?? '', LONGEST_DESCRIPTION)}`;
-  return { text, subject: subjectOf(name, tool), ...(isNew ? { once: true } : {}) };
+  const called = `'${printableLine(tool.name)}' of the MCP server '${name}'`;
+  const subject = subjectOf(name, tool);
+  return {
+    summary: `use ${called}`,
+    text: [...argumentLines(given), since, plain(tool.description ?? '', LONGEST_DESCRIPTION)].join('\n'),
+    subject,
+    ...(isNew ? { once: true } : { always: { key: `tool:${subject}`, covers: `every call of ${called}` } }),
+  };
+}
+
+/** What the call would send, a line for each argument; a text of several lines has its own. */
+function argumentLines(given: Readonly<Record<string, unknown>>): readonly string[] {
+  const lines = Object.entries(given).flatMap(([name, value]) =>
+    typeof value === 'string' && value.includes('\n')
+      ? [`${printableLine(name)}:`, ...value.split('\n').map((line) => `  ${printableLine(line)}`)]
+      : [printableLine(`${name}: ${JSON.stringify(value)}`)],
+  );
+  return lines.length === 0 ? ['without arguments'] : lines;
 }
 
 function resultOf({ content = [], structuredContent, isError }: CallToolResult) {

@@ -36,7 +36,11 @@ describe('MCP servers', () => {
     });
     expect(found.find(({ name }) => name === 'fix_write')).toMatchObject({ effect: 'write', needsApproval: 'maybe' });
     expect(await asks('fix_echo')).toBe(false);
-    expect(await asks('fix_write')).toMatchObject({ text: expect.stringContaining("server 'fix' says of it:\nWrites.") });
+    expect(await asks('fix_write')).toMatchObject({
+      summary: "use 'write' of the MCP server 'fix'", // U11
+      text: expect.stringMatching(/^without arguments\n.*server 'fix' says of it:\nWrites\./u),
+      always: { covers: "every call of 'write' of the MCP server 'fix'" },
+    });
     // oxlint-disable-next-line no-control-regex
     expect(JSON.stringify(found)).not.toMatch(/\\u001b|\\u0007|Ignore all rules/u);
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ ok: true, output: 'hello without key' });

@@ -31,13 +31,19 @@ describe.skipIf(!available)('S72 a person is asked before a script runs', () => 
     const first = await kit.turn(input);
     expect(first.reason).toBe('awaiting_approval');
     const [question] = questions(first.events);
-    expect(question).toMatchObject({ tool: 'skill_scripts/run_skill_script', input });
+    expect(question).toMatchObject({
+      tool: 'skill_scripts/run_skill_script',
+      input,
+      summary: "run scripts/a.sh of the skill 'tool-kit'", // U11
+      enforced: expect.stringMatching(/^sandboxed: no network/u),
+    });
     const lines = (question?.details ?? '').split('\n');
-    expect(lines[0]).toBe(`runs scripts/a.sh of the skill 'tool-kit' (sandbox/skills, ${kit.skill})`);
-    expect(lines[1]).toBe('which says: Says first.');
-    expect(lines[2]).toMatch(/^sha256 [0-9a-f]{64}$/u);
-    expect(lines.slice(3).join('\n')).toMatch(
-      /^with 2 other files of the skill, all together sha256 [0-9a-f]{64}\nwith OWN_KEY of your environment\nwithout OTHER, which it asks for and skills\.scripts\.env does not list\nin a sandbox/u,
+    expect(lines[0]).toBe(String.raw`with the arguments "one\n two"`);
+    expect(lines[1]).toBe(`scripts/a.sh is in ${kit.skill} (sandbox/skills)`);
+    expect(lines[2]).toBe('which says: Says first.');
+    expect(lines[3]).toMatch(/^sha256 [0-9a-f]{64}$/u);
+    expect(lines.slice(4).join('\n')).toMatch(
+      /^with 2 other files of the skill, all together sha256 [0-9a-f]{64}\nwith OWN_KEY of your environment\nwithout OTHER, which it asks for and skills\.scripts\.env does not list\na yes is for/u,
     );
     // A neighbour changes while the question is open: the yes is not for that.
     await writeFile(path.join(kit.skill, 'scripts/part.sh'), 'echo changed\n');
@@ -123,7 +129,7 @@ describe('S73 without a sandbox', () => {
 
   it('S73 a question about a script that nothing will hold says so', async () => {
     const kit = await scriptKernel(SCRIPTS, { settings: 'sandbox: none' });
-    expect(questions((await kit.turn(input)).events)[0]?.details).toContain('WITHOUT A SANDBOX');
+    expect(questions((await kit.turn(input)).events)[0]?.enforced).toMatch(/^not sandboxed: /u);
     await answer(kit, 'no');
     await resumed(kit);
   });

@@ -53,7 +53,7 @@ async function answered({ pith }: ScriptKernel, answer: 'once' | 'always' | 'no'
   return pith.run('', { resume: true, channelId });
 }
 
-const WITHOUT = `WITHOUT A SANDBOX (${WHY}; ${CURE}): it can do all that you can`;
+const WITHOUT = `not sandboxed: it sees and can change what you can (${WHY}; ${CURE})`;
 const RAN = [{ ok: true, output: 'ran with one\n' }];
 const REFUSED = [
   {
@@ -76,7 +76,7 @@ describe('T16 S73 scripts where there is no sandbox', () => {
     const kit = await scriptKernel(SCRIPTS, { settings: `approval: ${approval}` });
     const asked = await turn(kit, channel);
     expect([asked.reason, asked.results]).toEqual(['awaiting_approval', []]);
-    expect(questions(asked)[0]?.details?.split('\n')).toContain(WITHOUT);
+    expect(questions(asked)[0]?.enforced).toBe(WITHOUT);
     expect((await answered(kit, 'once', channel)).results).toMatchObject(RAN);
     expect(questions(await turn(kit, channel))).toHaveLength(1); // once is once
     expect((await answered(kit, 'no', channel)).results).toMatchObject([{ ok: false, error: { code: 'approval_denied' } }]);
@@ -116,14 +116,14 @@ describe.skipIf(!available)('T16 S73 a yes for a run inside a sandbox', () => {
   it('T16 S73 that holds always asks again where there is none', async () => {
     terminal(true);
     const kit = await scriptKernel(SCRIPTS, { settings: '' });
-    expect(questions(await turn(kit, 'cli'))[0]?.details).toContain('in a sandbox: ');
+    expect(questions(await turn(kit, 'cli'))[0]?.enforced).toContain('sandboxed: no network');
     expect((await answered(kit, 'always')).results).toMatchObject(RAN);
     expect((await turn(kit, 'cli')).results).toMatchObject(RAN);
     withoutBubblewrap();
     await kit.pith.restart();
     const asked = await turn(kit, 'cli');
     expect(asked.results).toEqual([]);
-    expect(questions(asked)[0]?.details?.split('\n')).toContain(WITHOUT);
+    expect(questions(asked)[0]?.enforced).toBe(WITHOUT);
     expect((await answered(kit, 'no')).results).toMatchObject([{ ok: false }]);
   });
 
@@ -135,7 +135,7 @@ describe.skipIf(!available)('T16 S73 a yes for a run inside a sandbox', () => {
     await kit.pith.restart();
     const after = await answered(kit, 'once');
     expect(after.results).toMatchObject(isThere ? [] : REFUSED);
-    expect(questions(after).map(({ details = '' }) => details.includes(WITHOUT))).toEqual(isThere ? [true] : []);
+    expect(questions(after).map(({ enforced }) => enforced === WITHOUT)).toEqual(isThere ? [true] : []);
     const last = isThere ? await answered(kit, 'once') : after;
     expect(last.results).toMatchObject(isThere ? RAN : REFUSED);
   });

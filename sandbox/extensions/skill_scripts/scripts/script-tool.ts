@@ -64,7 +64,7 @@ export function scriptTool(context: ExtensionContext<ScriptsConfig>, library: Pi
       const confinement = await confinementOf(ports());
       if (confinement.by === 'nothing' ? !isAtTerminal(turn) : settings.approval === 'never') return false;
       const file = await fileOf(found.skill, script, context.logger);
-      return file === null ? false : questionOf(found.skill, file, settings, confinement);
+      return file === null ? false : questionOf(found.skill, { script: file, args }, settings, confinement);
     },
     present: presentScript,
     async execute({ skill_id, script, args }, call) {
@@ -117,26 +117,39 @@ async function fileOf(skill: SkillRecord, given: string, logger: Logger): Promis
 
 type Settings = ScriptsConfig['scripts'];
 
-/** What a person reads before a script runs, and what their yes is for. The arguments are in the input, so that an `always` holds for others too. */
-function questionOf(skill: SkillRecord, script: ScriptFile, settings: Settings, confinement: Confinement): ApprovalQuestion {
+/** What a person reads before a script runs, and what their yes is for. An `always` is for the script as it is, whatever its arguments. */
+function questionOf(
+  skill: SkillRecord,
+  { script, args }: { readonly script: ScriptFile; readonly args: readonly string[] },
+  settings: Settings,
+  confinement: Confinement,
+): ApprovalQuestion {
   const { path, sha256, others, allSha256, declared } = script;
   const names = passedNames(script, settings);
   const kept = (declared?.env ?? []).filter((name) => !names.includes(name));
+  const called = printableLine(`${path} of the skill '${printableLine(skill.id)}'`);
   const text = [
-    printableLine(`runs ${path} of the skill '${printableLine(skill.id)}' (${skill.source}, ${skill.realDirectory})`),
+    args.length === 0 ? 'without arguments' : printableLine(`with the arguments ${args.map((each) => JSON.stringify(each)).join(' ')}`),
+    printableLine(`${path} is in ${skill.realDirectory} (${skill.source})`),
     ...(declared?.description ? [printableLine(`which says: ${declared.description}`)] : []),
     `sha256 ${sha256}`,
     ...(others === 0 ? [] : [`with ${others} other ${others === 1 ? 'file' : 'files'} of the skill, all together sha256 ${allSha256}`]),
     ...(names.length === 0 ? [] : [`with ${names.join(', ')} of your environment`]),
     ...(kept.length === 0 ? [] : [`without ${printableLine(kept.join(', '))}, which it asks for and skills.scripts.env does not list`]),
-    confinementLine(confinement),
-    'a yes counts for all of this as it is now; always: for each time that this script is run in this conversation, with whatever arguments',
+    'a yes is for all of this as it is now',
   ].join('\n');
-  return { text, subject: subjectOf(skill, script, { ...settings, confinedBy: confinement.by }) };
+  const subject = subjectOf(skill, script, { ...settings, confinedBy: confinement.by });
+  return {
+    summary: `run ${called}`,
+    text,
+    enforced: enforcedBy(confinement),
+    subject,
+    always: { key: `script:${subject}`, covers: `${called} as it is now, with any arguments` },
+  };
 }
 
-function confinementLine(confinement: Confinement): string {
-  if (confinement.by === 'bubblewrap') return 'in a sandbox: no network, no files but those of the skill, which it can only read';
+function enforcedBy(confinement: Confinement): string {
+  if (confinement.by === 'bubblewrap') return 'sandboxed: no network, no files but those of the skill, which it can only read';
   const why = confinement.by === 'settings' ? 'skills.scripts.sandbox: none' : `${confinement.why}; ${confinement.cure}`;
-  return `WITHOUT A SANDBOX (${why}): it can do all that you can`;
+  return `not sandboxed: it sees and can change what you can (${why})`;
 }
