@@ -2,7 +2,7 @@ import type { Clock, CommandIO, Diagnostic } from 'pith';
 import { printable } from '@pith/plain-text';
 import { answerOf } from './answer-words.ts';
 import type { ChatScreen } from './chat-screen.ts';
-import type { Conversation, Sent } from './conversation.ts';
+import { withSkills, type Conversation, type Sent } from './conversation.ts';
 import { mentionedFiles } from './file-mentions.ts';
 import { pastLines } from './first-screen.ts';
 import { Questions } from './questions.ts';
@@ -99,8 +99,7 @@ export class ChatTurns {
     const { io, slash, screen } = this.options;
     const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
     for (const { ok, text } of lines) screen.write(`${ok ? screen.colour.green('✓') : screen.colour.yellow('!')} ${printable(text)}`);
-    const all = [...slash.takeAttachments(), ...attachments];
-    return this.#say(all.length === 0 ? input : { input, attachments: all }, signal);
+    return this.#say(withSkills({ input, attachments }, slash.takeSkills()), signal);
   }
 
   async #command(line: string, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,21 @@
-import type { ExtensionContext, TurnEvent, TurnInfo, TurnPolicy, TurnRequest } from 'pith';
+import { messageOf, type ExtensionContext, type TurnEvent, type TurnInfo, type TurnPolicy, type TurnRequest } from 'pith';
+import { skillUsed } from 'pith/skill_registry';
 import { ulid } from 'ulid';
+import type { LoadedSkill } from './loaded-skill.ts';
 
 /** What of the context a conversation needs. */
 export type ChatContext = Pick<ExtensionContext, 'id' | 'agents' | 'events' | 'find' | 'clock' | 'config' | 'dataDirectory' | 'logger'>;
 
 /** A message, and what goes with it. */
-export type Sent = Required<Pick<TurnRequest, 'input' | 'attachments'>>;
+export type Sent = Required<Pick<TurnRequest, 'input' | 'attachments'>> & { readonly skills?: readonly LoadedSkill[] };
+
+/** The message with the skills that the person loaded for it, which come before other attachments. */
+export function withSkills({ input, attachments }: Sent, skills: readonly LoadedSkill[]): Sent | string {
+  if (attachments.length + skills.length === 0) return input;
+  return { input, attachments: [...skills.map(({ attachment }) => attachment), ...attachments], skills };
+}
+
+type TurnStart = Extract<TurnEvent, { type: 'turn-start' }>;
 
 /** One person's talk: with whom, in which thread, by which model. */
 export class Conversation {
@@ -28,13 +38,27 @@ export class Conversation {
   }
 
   /** One turn; never throws. null continues the one that was interrupted. */
-  say(text: string | Sent | null, signal: AbortSignal): AsyncIterable<TurnEvent> {
+  async *say(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     this.begun = true;
     const { agentId: agent, threadId, model, isPlanning } = this;
     const narrowed: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };
     const policy = Object.keys(narrowed).length === 0 ? undefined : narrowed;
-    const words = text === null ? { resume: true } : typeof text === 'string' ? { input: text } : text;
-    return this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal);
+    const { skills = [], ...words } = message === null ? { resume: true } : typeof message === 'string' ? { input: message } : message;
+    for await (const event of this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal)) {
+      if (event.type === 'turn-start') this.#report(skills, event);
+      yield event;
+    }
+  }
+
+  /** Skills that a person loaded are counted as those that a model reads. */
+  #report(skills: readonly LoadedSkill[], { turn: turnId, thread: threadId, agent: agentId }: TurnStart): void {
+    const { events, logger } = this.context;
+    const loaded = { turnId, threadId, agentId, state: 'loaded', how: 'slash', correlationId: null } as const;
+    try {
+      for (const { id: skillId, sha256 } of skills) events.publish(skillUsed, { ...loaded, skillId, sha256 });
+    } catch (error) {
+      logger.warn('loaded skills not counted', { reason: messageOf(error) }); // skills come from elsewhere than the registry, which defines the topic
+    }
   }
 
   startNew(): void {

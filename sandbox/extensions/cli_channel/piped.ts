@@ -2,7 +2,7 @@ import type { Clock, CommandIO, JsonValue, TurnEvent } from 'pith';
 import { untilAborted } from '@pith/promises';
 import { printable } from '@pith/plain-text';
 import { AllowList } from './allow-list.ts';
-import type { ChatContext, Sent } from './conversation.ts';
+import { withSkills, type ChatContext, type Sent } from './conversation.ts';
 import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -44,9 +44,9 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
     let done = isCommand ? await slash.run(line, { ...io, colour: false, session: outbox.session(conversation) }, signal) : 0;
     const message = isCommand ? outbox.take() : line;
     if (message !== null && !slash.left && !signal.aborted) {
-      const all = [...(isCommand ? slash.takeAttachments() : []), ...attachments];
+      const sent = withSkills({ input: message, attachments }, isCommand ? slash.takeSkills() : []);
       attachments = [];
-      done = Math.max(done, await turn(all.length === 0 ? message : { input: message, attachments: all }));
+      done = Math.max(done, await turn(sent));
     }
     code = Math.max(code, done);
     if (slash.left || done === INTERRUPTED) break;

@@ -1,18 +1,18 @@
 import { codeOf, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { didYouMean, printableJson, splitWords } from '@pith/plain-text';
-import type { ChatContext, Conversation, Sent } from './conversation.ts';
+import type { ChatContext, Conversation } from './conversation.ts';
 import { errorLine } from './error-line.ts';
 import { findCommands } from './found-commands.ts';
+import { loadSkill, type LoadedSkill } from './loaded-skill.ts';
 import { localCommands, type ChatScreen } from './local-commands.ts';
-import { skillAttachment } from './skill-attachment.ts';
 import { typedHints } from './typed-hints.ts';
 
 /** What is typed with a slash: the commands of the command line, and those that belong to the conversation itself. */
 export class SlashCommands {
   /** `/quit` was given. */
   left = false;
-  #attachments: Sent['attachments'] = [];
+  #skills: readonly LoadedSkill[] = [];
 
   constructor(
     private readonly context: ChatContext,
@@ -22,11 +22,11 @@ export class SlashCommands {
     private readonly screen: ChatScreen | null = null,
   ) {}
 
-  /** What goes with the message that the last command sent. */
-  takeAttachments(): Sent['attachments'] {
-    const attachments = this.#attachments;
-    this.#attachments = [];
-    return attachments;
+  /** The skills that go with the message that the last command sent. */
+  takeSkills(): readonly LoadedSkill[] {
+    const skills = this.#skills;
+    this.#skills = [];
+    return skills;
   }
 
   /** True for `/word …` and `/extension:word …`; a path such as `/etc/hosts` is a message. */
@@ -60,9 +60,9 @@ export class SlashCommands {
     const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/u.exec(line.trim()) ?? [];
     if (io.session === undefined || name === '') return false;
     try {
-      const attachment = await skillAttachment(this.context, this.conversation.agentId, name, signal);
-      if (attachment === null) return false;
-      this.#attachments = [attachment];
+      const skill = await loadSkill(this.context, this.conversation.agentId, name, signal);
+      if (skill === null) return false;
+      this.#skills = [skill];
     } catch {
       return false; // then the command is simply unknown
     }

@@ -90,7 +90,8 @@ export async function kernelChat(options: TestKernelOptions): Promise<Chat> {
   return { pith, requests, tell: pith.kernel.events.publish as Chat['tell'], context: heard, terminals: new Terminals() };
 }
 
-const TALKER = 'id: talker\nentrypoint: main.ts\nprovides: [command]\n';
+const TALKER =
+  'id: talker\nentrypoint: main.ts\nprovides: [command]\noptional_depends_on: [skill_registry]\nevents: { publishes: [skill.used] }\n';
 const KEEPS_CONTEXT = 'export default class { constructor(context) { globalThis.talker = context; } getCommands() { return []; } }\n';
 const kept = globalThis as { talker?: ChatContext };
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, mkdir, realpath, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { skillUsed } from 'pith/skill_registry';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
@@ -265,6 +266,8 @@ describe('U25 commands of the conversation', () => {
         'skills/letters/SKILL.md': skillFile('letters', 'Writes letters.', 'Write politely. </skill>'),
       },
     });
+    const used: unknown[] = [];
+    chat.pith.kernel.events.handle(skillUsed, (use) => void used.push(use));
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('/letters to my landlord\r');
@@ -277,6 +280,8 @@ describe('U25 commands of the conversation', () => {
     expect(sent).toContain('[Skill: letters]');
     expect(sent).toMatch(/Write politely\. <\/skill>\\n*.*<\/skill sha256=/u);
     expect(sent).toContain('Use the skill `letters`: to my landlord');
+    // The statistics count it as one that the model read.
+    expect(used).toEqual([expect.objectContaining({ skillId: 'letters', state: 'loaded', how: 'slash', agentId: 'main' })]);
   });
 });
 

@@ -4,17 +4,27 @@ import type { ChatContext } from './conversation.ts';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
-/** A skill that a person asked for by its name, to be sent with a message. null where the agent may read no skill of that name. */
-export async function skillAttachment(
+/** A skill that a person asked for by its name, to be sent with a message. */
+export interface LoadedSkill {
+  readonly id: string;
+  /** Of the whole SKILL.md. */
+  readonly sha256: string;
+  readonly attachment: Attachment;
+}
+
+/** null where the agent may read no skill of that name. */
+export async function loadSkill(
   context: Pick<ChatContext, 'agents' | 'find'>,
   agentId: string,
   name: string,
   signal: AbortSignal,
-): Promise<Attachment | null> {
+): Promise<LoadedSkill | null> {
   const agent = await context.agents.find(agentId);
   for (const provider of context.find(SkillProvider)) {
     const readable = (await provider.readableSkills?.(agent, signal)) ?? [];
-    if (readable.includes(name)) return { name: `skill ${name}`, text: envelope(await provider.getSkillContent(name, signal)) };
+    if (!readable.includes(name)) continue;
+    const content = await provider.getSkillContent(name, signal);
+    return { id: content.id, sha256: content.sha256, attachment: { name: `skill ${name}`, text: envelope(content) } };
   }
   return null;
 }
