@@ -1,8 +1,9 @@
-import { Places, type ContextProvider, type ExtensionContext } from 'pith';
+import { messageOf, Places, type ContextProvider, type ExtensionContext } from 'pith';
+import { changedLines, laterFiles } from './changed-files.ts';
 import { findInstructions, notShown } from './instruction-files.ts';
 import { instructionsText, openingLine } from './instructions-text.ts';
 
-/** AGENTS.md, else CLAUDE.md, of a project that a person trusts. */
+/** AGENTS.md, else CLAUDE.md, of a project that a person trusts; says which of the files that Pith takes from it came later or changed. */
 export default class ProjectInstructions implements ContextProvider {
   readonly contextPriority = 20;
 
@@ -14,6 +15,17 @@ export default class ProjectInstructions implements ContextProvider {
 
   async opening(): Promise<string | null> {
     const places = this.context.use(Places);
-    return openingLine(await findInstructions(places), notShown(places));
+    const line = openingLine(await findInstructions(places), [...notShown(places), ...laterFiles(places)]);
+    const lines = [...(line === null ? [] : [line]), ...(await this.#changed(places))];
+    return lines.length === 0 ? null : lines.join('\n');
+  }
+
+  async #changed(places: Places): Promise<readonly string[]> {
+    try {
+      return await changedLines(places, this.context.kv);
+    } catch (error) {
+      this.context.logger.warn('changes of project files not known', { reason: messageOf(error) });
+      return [];
+    }
   }
 }

@@ -10,9 +10,13 @@ import type { ExtensionContext } from 'pith';
 import { folderWith, kernelOf, writeFiles } from '../../places.ts';
 
 /** The extension alone, in a project of which the person was shown all that there is. */
-function instructionsOf(project: string, sandbox = path.join(project, 'sandbox')) {
-  const places = trustOf({ sandbox, shipped: '/nowhere', home: null, accepts: true });
-  return new ProjectInstructions({ use: () => places } as unknown as ExtensionContext);
+function instructionsOf(project: string, sandbox = path.join(project, 'sandbox'), kept = new Map<string, unknown>()) {
+  return instructionsAt(trustOf({ sandbox, shipped: '/nowhere', home: null, accepts: true }), kept);
+}
+
+function instructionsAt(places: object, kept = new Map<string, unknown>()) {
+  const kv = { get: async (key: string) => kept.get(key) ?? null, set: async (key: string, value: unknown) => void kept.set(key, value) };
+  return new ProjectInstructions({ use: () => places, kv } as unknown as ExtensionContext);
 }
 
 const projectWith = (files: Readonly<Record<string, string>>) =>
@@ -90,12 +94,31 @@ describe('U6 the instructions of a project', () => {
   it('U6 T1 is not used where nobody trusts the project, nor when it came later; that is said', async () => {
     const project = projectWith({ 'AGENTS.md': 'Be brief.' });
     const at = { sandbox: path.join(project, 'sandbox'), shipped: '/nowhere', home: folderWith() };
-    const restricted = new ProjectInstructions({ use: () => trustOf(at) } as unknown as ExtensionContext);
+    const restricted = instructionsAt(trustOf(at));
     expect([await restricted.getContext(), await restricted.opening()]).toEqual([null, null]);
-    const later = new ProjectInstructions({ use: () => ({ project, projectFiles: [] }) } as unknown as ExtensionContext);
+    const later = instructionsAt({ project, projectFiles: [] });
     expect(await later.getContext()).toBeNull();
     expect(await later.opening()).toContain('Not using AGENTS.md, which came after you trusted this folder');
+    writeFiles(project, { '.mcp.json': '{}', '.env': 'A=1' });
+    expect(await later.opening()).toContain('Not using AGENTS.md, .mcp.json and .env, which came after you trusted this folder');
   });
+});
+
+it('U6 T1 a change of .mcp.json or .env is said once, when the next conversation begins', async () => {
+  const project = projectWith({ '.mcp.json': '{}', '.env': 'A=1' });
+  const kept = new Map<string, unknown>();
+  const opening = () => instructionsOf(project, undefined, kept).opening();
+  expect(await opening()).toBeNull();
+  writeFiles(project, { '.mcp.json': '{ "mcpServers": {} }' });
+  expect(await opening()).toBe(
+    '.mcp.json has changed since the last conversation here; see what its servers run now, and agree to it: pith mcp',
+  );
+  expect(await opening()).toBeNull();
+  writeFiles(project, { '.env': 'A=2' });
+  expect(await opening()).toMatch(/^\.env has changed since the last conversation here; the secrets that extensions declare/u);
+  expect(JSON.stringify([...kept])).not.toContain('A=');
+  rmSync(path.join(project, '.env'));
+  expect(await opening()).toBeNull();
 });
 
 describe('U6 attacks on the instructions', () => {
