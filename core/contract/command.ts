@@ -60,6 +60,8 @@ export interface PipedInput {
 export interface CommandSession {
   readonly threadId: string;
   readonly agentId: string;
+  /** The model that the person chose for it; absent: the agent's. */
+  readonly model?: string;
   /** Sends this as the person's next message in this conversation once the command has ended; of several calls the last counts. */
   send(text: string): void;
 }

@@ -61,8 +61,8 @@ export class CommandCalls {
   }
 }
 
-function plainSession({ threadId, agentId }: CommandSession): Omit<CommandSession, 'send'> {
-  return { threadId, agentId };
+function plainSession({ threadId, agentId, model }: CommandSession): Omit<CommandSession, 'send'> {
+  return { threadId, agentId, ...(model === undefined ? {} : { model }) };
 }
 
 const MOST_COMMANDS = 1000;

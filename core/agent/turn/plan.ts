@@ -141,10 +141,14 @@ export interface PreviewRequest {
   readonly threadId?: string;
   readonly channelId?: string;
   readonly userId?: string;
+  /** Instead of the agent's. */
+  readonly model?: string;
 }
 
 /** What the model would be sent, and what each part of it costs. */
 export interface PromptPreview {
+  /** `contextWindow`: the tokens that it takes; null: not known. */
+  readonly model: { readonly ref: string; readonly contextWindow: number | null };
   readonly system: string;
   readonly messages: readonly Message[];
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: FunctionTool['inputSchema'] }[];
@@ -157,11 +161,11 @@ export async function preview(
   request: PreviewRequest,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<PromptPreview> {
-  const { threadId = 'preview', channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER, input } = request;
+  const { threadId = 'preview', channelId = UNKNOWN_CHANNEL, userId = LOCAL_USER, input, model } = request;
   const { spec, notes } = await deps.registry.resolve(request.agent);
   const loaded = request.threadId === undefined ? null : await deps.threads.load(threadId);
   const history = sentHistory(loaded?.messages ?? []);
-  const policy = withOwnModel(deps, spec, ofBringer(spec), null);
+  const policy = withOwnModel(deps, spec, { ...ofBringer(spec), ...(model === undefined ? {} : { model }) }, null);
   const turn = { id: 'preview', threadId, agent: spec, channelId, userId, policy, correlationId: 'preview', depth: 0, key: null };
   const thread = { date: loaded?.thread.date ?? dayOf(deps.clock.now()), compactions: loaded?.thread.compactions ?? 0, history };
   const plan = await planTurn(deps, { turn, notes, thread, text: input }, signal);
@@ -182,6 +186,7 @@ export async function preview(
   ];
   const counts = countTokens(parts.map(({ text }) => text));
   return {
+    model: { ref: plan.model.ref, contextWindow: plan.model.contextWindow },
     system: plan.system,
     messages: assemble('', [...past, message]),
     tools,

@@ -1,5 +1,5 @@
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
-import { printable } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
@@ -23,12 +23,20 @@ export async function showContext(kernel: Kernel, input: CommandInput, io: Comma
     throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', {
       cure: 'use it in pith chat',
     });
-  const { agentId: agent, threadId } = io.session;
-  const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL });
+  const { agentId: agent, threadId, model } = io.session;
+  const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL, model });
   io.json(jsonOf(preview));
   if (input.options['full'] === true) printParts(io, preview);
+  io.print(windowLine(preview));
   printTokens(io, preview);
   if (input.options['full'] !== true && io.interactive) io.print(colours(io).dim('\nThe whole text: /context --full'));
+}
+
+/** How much of the model's context the request fills. */
+function windowLine({ model: { ref, contextWindow }, tokens: { total } }: PromptPreview): string {
+  const name = printableLine(ref);
+  if (contextWindow === null) return `${name}: its context size is unknown, so no percentage is shown`;
+  return `${name}: about ${Math.min(100, Math.round((total / contextWindow) * 100))}% of its context of ${contextWindow.toLocaleString('en')} tokens`;
 }
 
 function printParts(io: CommandIO, preview: PromptPreview): void {

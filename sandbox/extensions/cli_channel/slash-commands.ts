@@ -149,8 +149,8 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
 export class Outbox {
   #text: string | null = null;
 
-  session({ threadId, agentId }: Pick<Conversation, 'threadId' | 'agentId'>): NonNullable<CommandIO['session']> {
-    return { threadId, agentId, send: (text) => void (this.#text = text) };
+  session({ threadId, agentId, model }: Pick<Conversation, 'threadId' | 'agentId' | 'model'>): NonNullable<CommandIO['session']> {
+    return { threadId, agentId, ...(model === null ? {} : { model }), send: (text) => void (this.#text = text) };
   }
 
   /** Once the command has ended. An empty text is no message. */

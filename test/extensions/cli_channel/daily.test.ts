@@ -256,6 +256,19 @@ describe('U25 commands of the conversation', () => {
     expect(chat.requests).toMatchObject([{ agent: 'main', input: 'hello' }]);
   });
 
+  it.each([
+    [10_000, /^scripted\/scripted: about \d+% of its context of 10,000 tokens$/mu],
+    [null, /^scripted\/scripted: its context size is unknown, so no percentage is shown$/mu],
+  ])('U22 U25 /context says how much of the context a request fills (of %s)', async (contextWindow, line) => {
+    const chat = await kernelChat({
+      model: scriptedModel([], { contextWindow }),
+      files: { 'pith.yaml': 'default_agent: main\n', 'agents/main/manifest.yaml': agentFile('main') },
+    });
+    const { out } = await pipe(chat, [], { lines: ['/context'] });
+    expect(out).toMatch(line);
+    expect(out).toMatch(/^total +\d+$/mu);
+  });
+
   it('U25 /skill-name loads that skill before the model answers', async () => {
     const model = scriptedModel([{ text: 'Dear landlord' }]);
     const chat = await kernelChat({
