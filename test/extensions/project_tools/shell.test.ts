@@ -244,6 +244,34 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     expect(existsSync(project.at('.git/commondir'))).toBe(false);
   });
 
+  it('U3 changes no settings of git that are included, or those of a working tree', async () => {
+    const project = await projectWith(
+      { 'shared.cfg': '[core]\n', '.myhooks/pre-commit': 'kept\n', 'more.cfg': '[core]\n\thooksPath = .myhooks\n' },
+      { git: true },
+    );
+    for (const [name, value] of [
+      ['include.path', '../shared.cfg'],
+      ['extensions.worktreeConfig', 'true'],
+      ['core.repositoryFormatVersion', '1'],
+    ] as const)
+      execFileSync('git', ['config', name, value], { cwd: project.root });
+    for (const name of ['more.cfg', 'absent.cfg'])
+      execFileSync('git', ['config', '--add', 'include.path', `../${name}`], { cwd: project.root });
+    const set = (file: string) => `printf "[core]\\n\\tfsmonitor = ./evil.sh\\n" > ${file}`;
+    const command = [
+      set('shared.cfg'),
+      set('more.cfg'),
+      'echo x > .myhooks/pre-commit',
+      set('.git/config.worktree'),
+      set('absent.cfg'),
+    ].join('\n');
+    expect(out(await project.call('shell', { command }))).toContain('[Pith removed .git/config.worktree');
+    expect(project.read('shared.cfg')).toBe('[core]\n');
+    expect(project.read('more.cfg')).toContain('hooksPath');
+    expect(project.read('.myhooks/pre-commit')).toBe('kept\n');
+    for (const name of ['.git/config.worktree', 'absent.cfg']) expect(existsSync(project.at(name)), name).toBe(false);
+  });
+
   it('U3 sees of the folders of PATH the programs and libraries, not what else lies beside them', async () => {
     const home = realpathSync(
       folderWith({

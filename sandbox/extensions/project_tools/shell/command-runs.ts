@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { createConfinedPrograms, type ConfinedOutcome, type ConfinedPrograms } from '@pith/held-process';
-import { PithError, type ExtensionContext } from 'pith';
+import { messageOf, PithError, type ExtensionContext } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { KeptOutput } from './kept-output.ts';
@@ -98,8 +98,12 @@ export class CommandRuns {
       signal,
     );
     const outcome = await run.finally(() => {
-      for (const name of guarded?.takeAway() ?? [])
-        output.add(`\n[Pith removed ${name}, which the command made: it would decide which programs git starts]`);
+      try {
+        for (const name of guarded?.takeAway() ?? [])
+          output.add(`\n[Pith removed ${name}, which the command made: it would decide which programs git starts]`);
+      } catch (error) {
+        output.add(`\n[Pith could not remove a file of git that the command made: ${messageOf(error)}; look into .git before you use it]`);
+      }
     });
     return { ...outcome, output: output.text };
   }

@@ -22,12 +22,15 @@ export async function placesOf(project: Project, access: readonly Access[], sign
   const isShown = (at: string) => shown.some((place) => isBelow(at, place));
   const { secrets, repositories } = await lookThrough(project, signal);
   const git = repositories.map(guardedOf);
+  const included = await includedSettings(root, signal);
+  const absent = [...git.flatMap((each) => each.redirection), ...included.filter((at) => isBelow(at, root) && !existsSync(at))];
   const readOnly = [
     sandbox,
     ...SKILL_SOURCES.map((folder) => realOf(path.join(root, folder, 'skills'))),
     path.join(root, '.mcp.json'),
     ...git.flatMap((each) => each.readOnly),
     ...(await ownHooks(root, signal)),
+    ...included.map(realOf),
   ];
   const empty = [
     project.data(),
@@ -42,8 +45,8 @@ export async function placesOf(project: Project, access: readonly Access[], sign
       ...existing(empty, isShown).map((at): CoveredPath => ({ at, as: 'empty' })),
     ],
     takeAway() {
-      const made = git.flatMap((each) => each.redirection).filter((at) => lstatSync(at, { throwIfNoEntry: false }) !== undefined);
-      for (const at of made) rmSync(at, { recursive: true, force: true });
+      const made = absent.filter((at) => lstatSync(at, { throwIfNoEntry: false }) !== undefined);
+      for (const at of made) rmSync(at, { recursive: true, force: true, maxRetries: 2 });
       return made.map((at) => path.relative(root, at));
     },
   };
@@ -57,7 +60,7 @@ interface GuardedRepository {
   readonly readOnly: readonly string[];
   /** A command could make it, and git would run what is in it. */
   readonly absentHooks: readonly string[];
-  /** The file that would name another repository, with other settings. It is not there. */
+  /** Files that would bring other settings, of another repository or of this working tree. They are not there. */
   readonly redirection: readonly string[];
 }
 
@@ -69,16 +72,32 @@ function guardedOf(dotGit: string): GuardedRepository {
   return {
     readOnly: ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'].map(at),
     absentHooks: [at('hooks')].filter(isAbsent),
-    redirection: [at('commondir')].filter(isAbsent),
+    redirection: [at('commondir'), at('config.worktree')].filter(isAbsent),
   };
 }
 
 /** A folder of the project from which its settings let git take hooks. */
 async function ownHooks(root: string, signal: AbortSignal): Promise<readonly string[]> {
-  const printed = (await runGit(root, ['config', '--local', '--type=path', '--get', 'core.hooksPath'], signal))?.trim() ?? '';
+  const asked = ['config', '--local', '--includes', '--type=path', '--get', 'core.hooksPath'];
+  const printed = (await runGit(root, asked, signal))?.trim() ?? '';
   if (printed === '') return [];
-  const at = path.resolve(root, printed);
+  const top = (await runGit(root, ['rev-parse', '--show-toplevel'], signal))?.trim() || root;
+  const at = path.resolve(top, printed);
   return [path.basename(at) === '_' ? path.dirname(at) : at]; // the hooks of husky lie beside the folder that it names
+}
+
+/** Files that the settings of the repository include, whether they are there or not. */
+async function includedSettings(root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const listed = await runGit(root, ['config', '--local', '--includes', '--list', '--show-origin', '-z'], signal);
+  const parts = (listed ?? '').split('\0');
+  const found = new Set<string>();
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const origin = path.resolve(root, (parts[at] ?? '').replace(/^file:/u, ''));
+    const [key = '', value = ''] = (parts[at + 1] ?? '').split(/\n([^]*)/u);
+    found.add(origin);
+    if (/^include(?:if\..*)?\.path$/iu.test(key) && !value.startsWith('~')) found.add(path.resolve(path.dirname(origin), value));
+  }
+  return [...found];
 }
 
 const MOST_LOOKED_AT = 200_000;
@@ -100,7 +119,7 @@ async function lookThrough({ jail, root }: Project, signal: AbortSignal): Promis
   for (let names = folders.pop(); names !== undefined; names = folders.pop()) {
     signal.throwIfAborted();
     if (looked > MOST_LOOKED_AT)
-      throw new FileRefused('file_unavailable', 'the project has too many files to find those with secrets, so the command was not run');
+      throw new FileRefused('file_unavailable', 'the project has too many files to check for secrets, so the command was not run');
     const { entries } = await jail.list(names, MOST_LOOKED_AT).catch(() => ({ entries: [] })); // a command cannot read it either
     looked += entries.length;
     for (const { name, type } of entries) {
