@@ -83,7 +83,7 @@ const CONFIGURATION = [
 export const SYSTEM_FILES = CONFIGURATION.map((name) => `/etc/${name}`);
 export const DEVICE_FOLDERS = ['/dev', '/proc'];
 
-/** What lies outside of the places that are given is memory without a limit. Comes after all places: none can be made in it any more. */
+/** What lies outside of the places that are given is memory without a limit. It comes last: nothing can be mounted after it. */
 export const BASE_READ_ONLY = ['--remount-ro', '/dev', '--remount-ro', '/'];
 
 /** Programs, libraries, certificates and names: no one's own files. */

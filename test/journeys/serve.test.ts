@@ -166,7 +166,7 @@ describe('pith serve', () => {
     await started(supervisor);
     expect(starts(supervisor)[0]!.quarantined).toEqual([]);
     supervisor.child.kill('SIGTERM');
-    expect((await supervisor.ended).err).toContain('the kernel crashed: it answered no more');
+    expect((await supervisor.ended).err).toContain('the kernel crashed: it stopped answering');
   }, 60_000);
 
   it('K21 a restart that is asked for starts the kernel again, and is no crash', async () => {

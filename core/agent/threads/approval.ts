@@ -202,8 +202,8 @@ export function expiredAt(approval: Approval, now: number): Approval {
 }
 
 export function unknownApproval(id: string, open: readonly Approval[]): PithError {
-  const ids = open.map((each) => each.id);
-  return new PithError('approval_unknown', `there is no question '${id}'`, {
+  const ids = open.map((each) => (each.number > 0 ? String(each.number) : each.id));
+  return new PithError('approval_unknown', `there is no open question '${id}'`, {
     where: id,
     cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
   });

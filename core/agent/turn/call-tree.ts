@@ -11,7 +11,7 @@ export interface CallNode {
 
 /** The turns that run now: who called whom. */
 export interface CallTree {
-  /** Where a turn is that is to begin or to go on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
+  /** The place of a turn that begins or goes on. Throws `limit_reached`, or `thread_busy` where waiting would never end. */
   node(request: TurnRequest): CallNode;
   began(turn: RunningTurn): void;
   ended(turn: RunningTurn): void;

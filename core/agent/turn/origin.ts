@@ -63,7 +63,7 @@ export function withOwnModel(
   const provider = models.providerOf(model);
   if (provider === null || !extensions.isForeign(provider)) return policy;
   const declaredByPerson = origin !== null && broughtBy === undefined && !extensions.isForeign(id);
-  const fromCaller = origin === null && parent?.record.agent.model === model; // its own call is under the same rule
+  const fromCaller = origin === null && parent?.record.agent.model === model; // the same rule applies to its own call
   return declaredByPerson || fromCaller
     ? policy
     : comingFrom(policy, [...(policy.startedBy ?? []), { extensionId: provider, ownOnly: true }]);

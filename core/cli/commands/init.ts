@@ -125,7 +125,7 @@ export function newProject(project: string, installation = packageRoot()): NewPr
   return { files: new Map(missing), install, command: 'npx pith' };
 }
 
-/** How a person who is in `folder` starts Pith: `npx pith` where npm finds it, else by the path of the program. */
+/** How a person in `folder` starts Pith: `npx pith` where npm finds it, else by the path of the program. */
 export function commandName(folder: string, installation = packageRoot()): string {
   const prefix = npmPrefix(folder);
   if (prefix !== null && (prefix === installation || existsSync(join(prefix, 'node_modules', '.bin', 'pith')))) return 'npx pith';

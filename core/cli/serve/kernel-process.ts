@@ -101,7 +101,7 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
     child.on('error', (error) => end({ how: 'crash', why: error.message }));
     child.on('exit', (code, killed) => {
       if (code === RESTART_EXIT) end({ how: 'restart', reason });
-      else if (hung) end({ how: 'crash', why: 'it answered no more' });
+      else if (hung) end({ how: 'crash', why: 'it stopped answering' });
       else if (code !== null && (ASKED_TO_END.includes(code) || couldNotStart || declared === null)) end({ how: 'exit', code });
       else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `it was ended by ${killed}` });
     });

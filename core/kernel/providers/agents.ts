@@ -48,7 +48,7 @@ export function createDeclaredAgents(lifecycle: Lifecycle, discovery: () => Disc
   };
 }
 
-/** Every enabled agent; `spec` is null for those that their own failure or of a hard dependency keeps from running. */
+/** Every enabled agent; `spec` is null for those that their own failure, or that of a hard dependency, keeps from running. */
 function declaredAgents(lifecycle: Lifecycle, discovery: Discovery): readonly AgentDeclaration[] {
   return [...discovery.declarations.values()]
     .filter((declaration) => isAgent(lifecycle, declaration))

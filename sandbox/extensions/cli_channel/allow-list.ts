@@ -31,7 +31,7 @@ export function readAllowList({ options }: { readonly options: Readonly<Record<s
   return said.map((rule) => {
     const [, tool = '', calls = ''] = /^([^\s:]+):(.+)$/su.exec(rule.trim()) ?? [];
     if (tool !== '' && calls.trim() !== '') return { tool, calls: calls.trim() };
-    throw new PithError('usage', `wrong use of --allow: '${printableLine(rule, 80)}' names no tool and what it may do`, {
+    throw new PithError('usage', `wrong use of --allow: '${printableLine(rule, 80)}' does not say what the tool may do`, {
       cure: 'write: --allow "shell:npm test" or --allow "edit_file:src/"',
     });
   });

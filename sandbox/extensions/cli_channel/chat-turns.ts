@@ -67,7 +67,7 @@ export class ChatTurns {
   async take(line: string, signal: AbortSignal): Promise<void> {
     const { slash, conversation } = this.options;
     if (slash.covers(line)) return this.#command(line, signal);
-    if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim())) await this.#leavePlan(signal);
+    if (conversation.isPlanning && /^go[.!]?$/iu.test(line.trim()) && !(await this.#leavePlan(signal))) return;
     return this.#send(line, line, signal);
   }
 
@@ -145,11 +145,13 @@ export class ChatTurns {
     screen.write('');
   }
 
-  /** A person who says go in plan mode may mean that it is over. */
-  async #leavePlan(signal: AbortSignal): Promise<void> {
+  /** A person who says go in plan mode may mean that it is over. False: they did not. */
+  async #leavePlan(signal: AbortSignal): Promise<boolean> {
     const { screen, conversation } = this.options;
     const question = screen.colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o ');
     const answer = await screen.questions.choose(question, 'yn', signal);
-    if (answer !== null && answerOf(answer) === 'y') conversation.isPlanning = false;
+    if (answer === null || answerOf(answer) !== 'y') return false;
+    conversation.isPlanning = false;
+    return true;
   }
 }

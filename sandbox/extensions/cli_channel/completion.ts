@@ -93,7 +93,8 @@ async function argumentsAt(
 
 /** What the list of a group names: numbers where it is of questions. */
 async function namesOf(group: string, commands: readonly Command[], signal: AbortSignal, field = 'id'): Promise<readonly string[]> {
-  const rows = list(await query(commands, [group, 'list'], signal)).map(fields);
-  if (group === 'approvals') return rows.map((_, index) => String(index + 1));
+  const isQuestions = group === 'approvals';
+  const rows = list(await query(commands, isQuestions ? [group] : [group, 'list'], signal)).map(fields);
+  if (isQuestions) return rows.flatMap(({ number, id }) => (Number(number) > 0 ? String(number) : (text(id) ?? [])));
   return rows.flatMap((row) => text(row[field]) ?? text(row['name']) ?? []);
 }

@@ -198,8 +198,10 @@ class InteractiveChat {
   async #numbered({ text: said, approvalId }: ChannelMessage): Promise<string> {
     if (approvalId === undefined) return said;
     const open = await query(await this.#slash.all(), ['approvals', 'list'], this.signal).catch(() => null); // then its id says which it is
-    const at = list(open ?? []).findIndex((question) => text(fields(question)['id']) === approvalId);
-    return at < 0 ? said : said.replaceAll(approvalId, String(at + 1));
+    const question = list(open ?? [])
+      .map(fields)
+      .find(({ id }) => text(id) === approvalId);
+    return Number(question?.['number'] ?? 0) > 0 ? said.replaceAll(approvalId, String(question?.['number'])) : said;
   }
 }
 

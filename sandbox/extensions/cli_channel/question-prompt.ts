@@ -41,7 +41,7 @@ export function keyHelp(question: Askable): readonly string[] {
   const words: Readonly<Record<AnswerKey, string>> = {
     y: 'allow this call',
     a: `allow ${covered} in this chat, without asking again`,
-    p: `allow ${covered} in every chat of this project; /permissions lists and takes back`,
+    p: `allow ${covered} in every chat of this project; /permissions shows and removes it`,
     n: 'refuse; the agent goes on without it',
     e: 'refuse and say why; the agent reads it',
     v: 'show everything, however long',

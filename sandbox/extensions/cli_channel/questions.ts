@@ -133,7 +133,7 @@ export class Questions {
         const done = await slash(typed, signal);
         if (done === 'left') return null;
         if (done === 'no command')
-          io().print(dim('That is no answer, and nothing was decided: y allows this call, n refuses it, ? shows all keys'));
+          io().print(dim('That is not an answer, so nothing happened: y allows this call, n refuses it, ? shows all keys'));
       }
     }
   }

@@ -34,7 +34,7 @@ export class Terminals {
     const named = all.filter(({ threadId }) => threadId === target);
     const reached = named.length > 0 ? named : all;
     if (reached.length === 0)
-      throw new PithError('provider_unavailable', 'no terminal is open: nobody could be reached', { cure: 'start one with pith chat' });
+      throw new PithError('provider_unavailable', 'no terminal is open to show this', { cure: 'start one with pith chat' });
     for (const terminal of reached) terminal.show(message);
     this.#delivered += 1;
     return `terminal-${this.#delivered}`;

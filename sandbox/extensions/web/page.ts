@@ -33,9 +33,7 @@ interface Reading {
 /** The readable text of a page. Follows redirects within its host. Rejects when `signal` aborts. */
 export async function readPage(address: URL, { clock, privateOrigins }: Reading, signal: AbortSignal): Promise<Page> {
   const late = new AbortController();
-  const cancel = clock.after(MOST_MS, () =>
-    late.abort(new PithError('limit_reached', `the page did not come whole within ${MOST_MS / 1000} s`)),
-  );
+  const cancel = clock.after(MOST_MS, () => late.abort(new PithError('limit_reached', `the page took longer than ${MOST_MS / 1000} s`)));
   try {
     const fetch = guardedFetch({ allow: privateOrigins });
     return await followed(address, (url) =>
@@ -123,7 +121,7 @@ function refusalOf({ status }: Response, { host }: URL): string {
 }
 
 const MEANINGS = new Map([
-  [401, 'it wants a log-in'],
+  [401, 'it needs a log-in'],
   [402, 'it wants to be paid'],
   [403, 'it refuses this page, perhaps to programs only'],
   [404, 'no such page'],

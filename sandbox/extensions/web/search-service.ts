@@ -146,7 +146,7 @@ function refusal(status: number, manner: Manner, host: string): PithError {
       cure: `set a valid key: pith secrets set ${keyName}`,
     });
   if (status === 429 || status === 432 || status === 433)
-    return new PithError('web_failed', `${name} answers no more requests for now (${status})`, {
+    return new PithError('web_failed', `${name} has reached its request limit (${status})`, {
       cure: 'wait, or see what your plan allows',
     });
   return new PithError('web_failed', `${name} at ${host} answered ${status}`, { cure: 'try later' });

@@ -30,7 +30,7 @@ export function webSetup({ searxng_url: address, search }: Config, service: () =
     applyConfig: changeOf,
     async onSetupComplete() {
       const set = service();
-      if (set === null) return 'No search service is set up: agents can read pages, and not search';
+      if (set === null) return 'No search service is set up: agents can read pages but cannot search';
       await set.search('test', 1);
       return `${set.name} at ${set.host} answers`;
     },

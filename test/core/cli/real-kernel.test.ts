@@ -266,6 +266,7 @@ describe("the kernel's own commands with the real kernel", () => {
     const prompt = (await json('agents', 'prompt', 'assistant', '--text', 'Hi')) as Prompt;
     const part = { name: expect.any(String), tokens: expect.any(Number) };
     expect(prompt).toEqual({
+      model: { ref: 'offline/librarian', contextWindow: null },
       system: expect.stringMatching(/^You are Assistant/u),
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
       tools: expect.arrayContaining([{ name: 'hello', description: 'Makes a greeting for a person.', inputSchema: expect.any(Object) }]),

@@ -86,7 +86,7 @@ describe('a tool asks the person at the terminal', () => {
     user.type('go\n');
     await user.sees(ALLOW);
     user.type('please launch the small one\n');
-    await user.sees('That is no answer, and nothing was decided');
+    await user.sees('That is not an answer, so nothing happened');
     await user.sees(ALLOW);
     user.type('/approvals\n');
     await user.sees('ASKED BY');
@@ -387,6 +387,10 @@ describe('a tool asks the person at the terminal', () => {
     expect(lastTool()).toContain('plan_mode');
     await user.sees('plan › ');
     user.type('go\n');
+    await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
+    user.type('n');
+    await user.sees('[n]o n\nplan › ');
+    user.type('go\n'); // nothing was sent before: the script would be one answer short
     await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
     user.type('y');
     await user.sees(ALLOW);

@@ -299,12 +299,20 @@ describe('U25 commands of the conversation', () => {
 });
 
 it('U13 a question of work in the background is shown with its number', async () => {
-  const chat = await scriptedChat([says('ok')], [answering('approvals list', [{ id: 'q-one' }, { id: 'q-two' }])]);
+  const chat = await scriptedChat(
+    [says('ok')],
+    [
+      answering('approvals list', [
+        { id: 'q-one', number: 5 },
+        { id: 'q-two', number: 8 },
+      ]),
+    ],
+  );
   const named = { ...chat, context: { ...chat.context, find: onlyExtra(chat.context.find) } as typeof chat.context };
   const ada = person(named);
   await ada.sees('› ');
   chat.terminals.deliver({ text: 'asks; answer with: pith approvals approve q-two', kind: 'approval', approvalId: 'q-two' }, 'all');
-  await ada.sees('approve 2');
+  await ada.sees('approve 8');
   expect(ada.screen()).not.toContain('q-two');
   ada.end();
   await ada.done;

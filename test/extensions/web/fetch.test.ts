@@ -129,7 +129,7 @@ describe('U7 web_fetch', () => {
     const result = web.fetch(server.origin);
     await expect.poll(() => open).toBe(1);
     await clock.advance(20_000);
-    expect(said(await result)).toBe(`limit_reached: ${server.host} could not be read: the page did not come whole within 20 s`);
+    expect(said(await result)).toBe(`limit_reached: ${server.host} could not be read: the page took longer than 20 s`);
     await expect.poll(() => open).toBe(0);
   });
 

@@ -73,7 +73,7 @@ describe('U7 web_search', () => {
 
   it.each([
     ['Brave Search', 401, '{}', /refused the key in BRAVE_API_KEY.*\(401\); set a valid key: pith secrets set BRAVE_API_KEY/],
-    ['Tavily', 432, '{}', /answers no more requests for now \(432\)/],
+    ['Tavily', 432, '{}', /has reached its request limit \(432\)/],
     ['Tavily', 500, KEY, /answered 500/],
     ['SearXNG', 403, '', /does not answer in JSON; add json to 'search: formats:'/],
     ['SearXNG', 200, '<html>', /does not answer in JSON/],

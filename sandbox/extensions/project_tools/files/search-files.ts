@@ -84,7 +84,7 @@ async function search(
     left > 0
       ? `… ${left} files were not searched: ${isLate() ? 'it took too long' : `there are more than ${MOST_MATCHES} matches`}; narrow it by glob or path`
       : null,
-    found.isCut ? 'the project has more files than are looked at: name a folder in path' : null,
+    found.isCut ? 'the project has too many files to look at: name a folder in path' : null,
     skipped > 0 ? `${skipped} binary or very large files left out` : null,
     found.secret > 0 ? `${found.secret} files left out that may contain secrets` : null,
   ].filter((note) => note !== null);

@@ -79,7 +79,7 @@ async function questionOf(runs: CommandRuns, wanted: Wanted): Promise<ApprovalQu
   const notes = [
     isLong ? whole : null,
     folder === '.' ? null : `In the folder ${folder}.`,
-    wanted.background ? 'It goes on running beside the conversation until it is stopped.' : null,
+    wanted.background ? 'It keeps running in the background until you stop it.' : null,
     'It runs the code of this project.',
   ].filter((note) => note !== null);
   return {
@@ -116,7 +116,7 @@ function coverOf(
 }
 
 function confinedBy(access: readonly string[]): string {
-  const network = access.includes('network') ? 'all that this machine can reach by network' : 'no network';
+  const network = access.includes('network') ? 'full network access' : 'no network';
   const files = access.includes('home')
     ? 'writes the project and your home folder; the usual places of keys are empty'
     : 'writes the project only';
