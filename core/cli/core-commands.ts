@@ -4,13 +4,13 @@ import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
 import type { NamedTarget } from './terminal/opened-target.ts';
 
-/** Runs with a kernel that has loaded no code yet: what a command needs that says nothing of it. */
+/** Runs with a kernel that has loaded no code yet; the default. */
 export type KernelRun = (kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 /** Runs without a kernel. */
 export type BareRun = (cwd: string, input: CommandInput, io: CommandIO, signal: AbortSignal) => Promise<number | void>;
 
 interface Definition extends Omit<Command, 'run'> {
-  /** Its place in the help that lists only some. */
+  /** Its place in the short help. */
   readonly first?: number;
   /** Where it can be given: on the command line, in chat, or in both (default). */
   readonly only?: 'command line' | 'chat';
@@ -49,7 +49,7 @@ const RECIPIENTS = {
   description: "Who gets it: extension:ID, or 'provider:openai https://api.openai.com' (default: who asks for it as the settings are)",
 } as const;
 
-/** What help that lists only some says of the kernel's commands that begin with a word. */
+/** The lines of the short help for groups of the kernel's commands. */
 export const CORE_GROUPS: readonly { readonly path: string; readonly first: number; readonly description: string }[] = [
   { path: 'agents', first: 6, description: 'List, show and make agents' },
   { path: 'threads', first: 8, description: 'List, show, rename, export and delete conversations' },
@@ -153,7 +153,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'threads delete',
-    description: 'Delete a conversation with all that was said in it',
+    description: 'Delete a conversation and all its messages',
     arguments: [ID('The thread')],
     options: [YES],
     load: async () => (await import('./commands/thread-changes.ts')).deleteThread,
@@ -189,8 +189,8 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     description: 'Allow what a tool asks for, and go on with the conversation',
     arguments: [QUESTION],
     options: [
-      { name: 'always', type: 'boolean', description: 'Ask no more in this conversation for what the question says that always covers' },
-      { name: 'project', type: 'boolean', description: 'Ask no more for it in this project' },
+      { name: 'always', type: 'boolean', description: 'Do not ask again in this conversation for what always covers' },
+      { name: 'project', type: 'boolean', description: 'Do not ask again for it in this project' },
     ],
     load: async () => (await import('./commands/approvals.ts')).approve,
   },

@@ -48,12 +48,12 @@ export async function runProcess(openKernel: OpenKernel): Promise<void> {
     abort.signal,
   );
   await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-  await new Promise((resolve) => setImmediate(resolve)); // a file says only then that it cannot be written
+  await new Promise((resolve) => setImmediate(resolve)); // a file reports only then that it cannot be written
   // What an extension left running must not keep a finished command alive.
   process.exit(ended !== undefined ? ENDED[ended] : unwritten ? code || EXIT.failed : code);
 }
 
-/** Standard output is what the command says, one JSON value perhaps; what extensions print on the side is for people. */
+/** Standard output is for the command, perhaps one JSON value; what extensions print besides is for people. */
 function keepOutputClean(): void {
   const aside = console.error.bind(console);
   console.log = console.info = console.debug = aside;

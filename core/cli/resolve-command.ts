@@ -3,7 +3,7 @@ import { type Command, PithError } from '../contract/index.ts';
 import type { DeclaredCommand, Host } from '../kernel/index.ts';
 import { CORE_COMMANDS, type CoreCommand } from './core-commands.ts';
 
-/** What a line of words stands for before any code of an extension has been loaded. */
+/** What a line of words means, before any code of an extension is loaded. */
 export type Resolved =
   | { readonly kind: 'core'; readonly command: CoreCommand; readonly rest: readonly string[] }
   | { readonly kind: 'declared'; readonly command: DeclaredCommand; readonly words: readonly string[] };

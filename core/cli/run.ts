@@ -109,7 +109,7 @@ async function resolveWords(typed: readonly string[], host: () => Promise<Comman
     const source = await host();
     const switches = switchesOf(source.extensions.list());
     const rest = withoutSwitches(words, switches); // one may be between the words
-    const found = rest.length < words.length ? await resolveCommand(rest, host).catch(() => null) : null; // the first error says what was typed
+    const found = rest.length < words.length ? await resolveCommand(rest, host).catch(() => null) : null; // the first error names what was typed
     if (found !== null) return found;
     const isOption = typed[0]?.startsWith('--') === true && withoutSwitches(typed.slice(0, 1), switches).length > 0; // its value comes next
     if (isOption || (await isMessage(rest, source))) return talk();
@@ -133,19 +133,19 @@ function readInput(command: Command | CoreCommand, rest: readonly string[], swit
 
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
-  const input = await inputOf(command, given, line); // before anything is opened, as far as its options are known: wrong use is said at once
-  sayRenamed(command, io);
+  const input = await inputOf(command, given, line); // before anything is opened, as far as its options are known: wrong use is reported at once
+  reportRenamed(command, io);
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
   requireTrust(command, (await target()).trust);
   const [run, kernel] = await Promise.all([command.load(), line.kernel()]);
-  if (!SHOWING.includes(command.path)) (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
+  if (!SHOWING.includes(command.path)) (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
-/** A former name works, and says which one took its place. */
-function sayRenamed({ path, renamed }: Pick<Command, 'path' | 'renamed'>, io: CommandIO): void {
+/** A former name works, and the new one is printed. */
+function reportRenamed({ path, renamed }: Pick<Command, 'path' | 'renamed'>, io: CommandIO): void {
   if (renamed !== undefined && !io.quiet) io.error(`pith: '${path}' is now '${renamed}'`);
 }
 
@@ -158,13 +158,13 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
-  sayRenamed(command, io);
+  reportRenamed(command, io);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
-  (await import('./terminal/problems.ts')).sayWrongSettings(kernel, io);
+  (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
-/** Runs a command on a kernel that works, with what is wrong said before it, and what turned out to be wrong after it. */
+/** Runs a command on a started kernel; reports known problems before it, and new ones after it. */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
   await untilAborted(isShort ? kernel.start('used') : kernel.start(), signal);
@@ -172,14 +172,14 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   const problems = new Problems(kernel, io);
   const isRead = io.interactive && !isShort;
   if (!isRead) problems.follow();
-  await untilAborted(isRead ? problems.summarise() : problems.say(), signal);
+  await untilAborted(isRead ? problems.summarise() : problems.report(), signal);
   try {
     return (await command.run(input, isRead ? io : problems.quietIO, signal)) ?? EXIT.done;
   } catch (error) {
-    if (!problems.hasSaid(messageOf(error))) throw error;
+    if (!problems.hasReported(messageOf(error))) throw error;
     return exitCodeOf(error);
   } finally {
-    if (!isRead && !signal.aborted) await problems.say();
+    if (!isRead && !signal.aborted) await problems.report();
   }
 }
 

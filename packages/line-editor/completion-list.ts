@@ -1,6 +1,6 @@
 import { displayWidth, printableLine } from '@pith/plain-text';
 
-/** What may stand from `from` up to the cursor. */
+/** What can replace the text from `from` up to the cursor. */
 export interface Completion {
   readonly from: number;
   readonly items: readonly string[];

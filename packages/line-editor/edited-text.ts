@@ -60,14 +60,14 @@ export const MOVES: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   ['alt-f', ({ text, cursor }) => ({ text, cursor: wordAfter(text, cursor) })],
 ]);
 
-/** Characters that go. */
+/** Keys that delete characters. */
 export const ERASURES: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   ['backspace', (edited) => cut(edited, before(edited.text, edited.cursor), edited.cursor)],
   ['ctrl-h', (edited) => cut(edited, before(edited.text, edited.cursor), edited.cursor)],
   ['delete', (edited) => cut(edited, edited.cursor, after(edited.text, edited.cursor))],
 ]);
 
-/** Longer parts that go, and that Ctrl-Y brings back. */
+/** Keys that delete longer parts, which Ctrl-Y brings back. */
 export const KILLS: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   [
     'ctrl-k',
@@ -88,7 +88,7 @@ export const KILLS: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   ['alt-d', (edited) => cut(edited, edited.cursor, wordAfter(edited.text, edited.cursor))],
 ]);
 
-/** What one of `KILLS` took away. */
+/** The text that one of `KILLS` deleted. */
 export function removed(earlier: EditedText, later: EditedText): string {
   return earlier.text.slice(later.cursor, later.cursor + earlier.text.length - later.text.length);
 }

@@ -20,7 +20,7 @@ interface NodeKey {
 
 /** Decodes what a terminal sends. Sequences that mean nothing here are left out whole. */
 export class KeyStream {
-  /** Of its own, so that whoever read the input before has no part in it. */
+  /** Separate from the input, so that earlier readers do not interfere. */
   readonly #decoder = new EventEmitter();
   /** The rest of it has not come yet. */
   #sequence = '';

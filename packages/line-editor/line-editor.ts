@@ -14,11 +14,11 @@ export interface LineEditorOptions {
   readonly terminal: TerminalStreams;
   /** Newest first. */
   readonly history: readonly string[];
-  /** What may stand at the cursor. */
+  /** What can complete the text at the cursor. */
   complete(text: string, cursor: number): Promise<Completion>;
   /** True where completions are shown while a person types, without Tab. */
   suggests?(text: string, cursor: number): boolean;
-  /** Ctrl-C. True: the text that was typed goes. */
+  /** Ctrl-C. True: the typed text is cleared. */
   interrupted(text: string): boolean;
   /** Esc, where it closes nothing of the editor. */
   escaped(): void;
@@ -26,30 +26,30 @@ export interface LineEditorOptions {
   above?(columns: number): readonly string[];
   /** Rows below the prompt. */
   below?(columns: number): readonly string[];
-  /** True for a word that answers a question as its first letter does: who types it whole has answered with that letter. */
+  /** True for a word that means what its first letter means as an answer, such as `yes`. */
   isAnswer?(word: string): boolean;
   readonly dim?: (text: string) => string;
 }
 
-/** Where the texts of a person come from, and where everything else is printed meanwhile. */
+/** The source of what a person types; everything else is printed through it, above the prompt. */
 export interface LineSource {
-  /** The next text; null when the input has ended. What was typed while nobody asked comes first, in its order. */
+  /** The next message; null when the input has ended. Messages that were queued come first, in their order. */
   next(prompt: string): Promise<string | null>;
   /**
-   * The answer to a question: what was typed before it was asked is none, and is kept. null when the input ends or `signal` takes the
-   * question away. `hidden`: what is typed is neither shown nor remembered.
+   * The answer to a question. What was typed before the question does not answer it, and is kept. null when the input ends or `signal`
+   * withdraws the question. `hidden`: what is typed is neither shown nor remembered.
    */
   ask(prompt: string, signal: AbortSignal, hidden?: boolean): Promise<string | null>;
   /**
    * As `ask`, for one key: on an empty line a key of `keys` answers at once; any other begins a line that Enter answers. null when the input
-   * ends or `signal` takes the question away.
+   * ends or `signal` withdraws the question.
    */
   choose(prompt: string, keys: string, signal: AbortSignal): Promise<string | null>;
-  /** Prints; what has no end of line yet is the beginning of the next. */
+  /** Prints. A line that has no end yet goes on with the next call. */
   write(text: string): void;
-  /** What is shown above or below the prompt is different now. */
+  /** Draws the prompt again: what is above or below it has changed. */
   redraw(): void;
-  /** Gives the texts that nobody has asked for back to be edited. */
+  /** Puts the queued messages back into the editor. */
   takeBack(): void;
   clearScreen(): void;
   close(): void;
@@ -57,10 +57,10 @@ export interface LineSource {
 
 interface Question {
   readonly prompt: string;
-  /** That answer at once; null: none do. */
+  /** Keys that answer at once; null: none. */
   readonly keys: string | null;
   readonly hidden: boolean;
-  /** False while a message is being typed that was begun before. */
+  /** False while the person finishes a message that they began before. */
   open: boolean;
   answer(text: string | null): void;
 }
@@ -72,7 +72,7 @@ interface Search {
   readonly before: EditedText;
 }
 
-/** Messages that a person types, below what others print. */
+/** Edits messages below what others print. */
 export class LineEditor implements LineSource {
   readonly #area: LiveArea;
   readonly #mode: TerminalMode;
@@ -193,7 +193,7 @@ export class LineEditor implements LineSource {
     const asked = this.#asked;
     const isKey = asked?.keys?.includes(text) === true && this.#edited.text === '';
     this.#insert(text);
-    if (isKey) setImmediate(() => this.#keyed(asked, text)); // once all that came with it has been read: the first of several keys is no answer
+    if (isKey) setImmediate(() => this.#keyed(asked, text)); // not a time to wait for: after the rest of this chunk of input, because the first of several keys is no answer
   }
 
   #keyed(asked: Question, key: string): void {
@@ -275,7 +275,7 @@ export class LineEditor implements LineSource {
     waiting(text);
   }
 
-  /** Who types a whole word has answered with its first letter: the rest of the word alone is nothing (null), with more it is the message `no, because`. */
+  /** The first letter of a whole word has answered already: the rest of the word alone means nothing (null); with more text it is the message `no, because`. */
   #withAnswer(text: string): string | null {
     const answered = this.#answered;
     this.#answered = '';
@@ -412,7 +412,7 @@ export class LineEditor implements LineSource {
   }
 }
 
-/** Without what would steer a terminal or hide in the message: lines and tabs stay. */
+/** Without characters that steer a terminal or hide in the message; line ends and tabs stay. */
 function defused(text: string): string {
   return text.replaceAll(/\r\n?/gu, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '');
 }

@@ -1,6 +1,6 @@
 import { breakPainted, clipPainted, widthOf } from './rows.ts';
 
-/** What is below everything that was printed. No row is longer than the columns it was made for. */
+/** The rows below everything that was printed. No row is longer than the columns it was made for. */
 export interface AreaFrame {
   readonly rows: readonly string[];
   /** Where in them the cursor is. */
@@ -14,8 +14,8 @@ export interface AreaOutput {
 }
 
 /**
- * The last rows of a terminal, which are drawn again while others print above them. What is printed without its end of line is in the
- * area until the end has come, so that nothing of the area is ever in the middle of a line.
+ * The last rows of a terminal, which are drawn again while others print above them. A line that is printed without its end belongs
+ * to the area until the end comes, so that the area is never drawn in the middle of a line.
  */
 export class LiveArea {
   /** Printed by others, and not drawn yet. */
@@ -57,7 +57,7 @@ export class LiveArea {
     queueMicrotask(() => this.#draw());
   }
 
-  /** The terminal has another size: it has broken what it shows in its own way. */
+  /** The terminal has another size, and may have broken rows differently. */
   resized(): void {
     this.#last = '';
     this.refresh();
@@ -71,12 +71,12 @@ export class LiveArea {
     this.refresh();
   }
 
-  /** Takes the area away, for somebody else who uses the terminal. */
+  /** Removes the area, so that others can use the terminal. */
   hide(): void {
     this.#flush('');
   }
 
-  /** What was printed stays, the area goes. */
+  /** Removes the area; what was printed stays. */
   close(): void {
     if (this.#closed) return;
     this.#flush(this.#unfinished + this.#pending === '' || (this.#unfinished + this.#pending).endsWith('\n') ? '' : '\n');
@@ -114,7 +114,7 @@ export class LiveArea {
     this.#last = shown;
   }
 
-  /** From the cursor to the first row of the area, and everything below goes. */
+  /** Moves to the first row of the area and erases everything below. */
   #erase(): string {
     if (this.#drawn === null) return '';
     const { widths, row, column } = this.#drawn;

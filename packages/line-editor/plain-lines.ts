@@ -1,9 +1,10 @@
 import { createInterface, type Interface } from 'node:readline';
+import { wrapLines } from '@pith/plain-text';
 import type { LineEditorOptions, LineSource } from './line-editor.ts';
 
 type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped'>;
 
-/** A typed line that stops what is under way. */
+/** A line that stops the answer. */
 const STOP = '/stop';
 
 /** Lines as the terminal itself edits them: nothing is ever drawn again, for screen readers and terminals that cannot move their cursor. */
@@ -14,7 +15,7 @@ export class PlainLines implements LineSource {
   #asking: ((text: string | null) => void) | null = null;
   #before: string[] = [];
   #ended = false;
-  /** The last thing on the terminal is a line without its end. */
+  /** What was printed last has no end of line. */
   #isOpen = false;
 
   constructor(private readonly options: PlainOptions) {
@@ -50,10 +51,10 @@ export class PlainLines implements LineSource {
       };
       signal.addEventListener('abort', withdraw, { once: true });
       if (hidden) {
-        input.setRawMode?.(true); // so that the terminal does not show it; then the terminal edits nothing either
+        input.setRawMode?.(true); // so that the terminal does not show what is typed; it does not edit it either
         input.on('data', watch);
       }
-      this.write(prompt);
+      this.write(broken(prompt, this.options.terminal.output.columns));
       this.#asking = settle;
     });
   }
@@ -107,12 +108,18 @@ export class PlainLines implements LineSource {
   }
 }
 
+/** A question as a terminal shows it without breaking words; it ends as it was, before what is typed. */
+function broken(prompt: string, columns = 80): string {
+  const text = prompt.trimEnd();
+  return wrapLines(text, columns || 80) + prompt.slice(text.length);
+}
+
 /** Ctrl-C and Ctrl-D as they come from a terminal that obeys no key. */
 const LEAVES = /[\u0003\u0004]/u; // oxlint-disable-line no-control-regex
-/** What was typed of an answer that the person left. */
+/** The typed part of an answer that the person abandoned. */
 const LEFT = /^.*[\u0003\u0004]/u; // oxlint-disable-line no-control-regex
 
-/** What is left of a text in which keys that erase were typed: Backspace, and Ctrl-U and Ctrl-W for all of it. */
+/** A typed text after its erasing keys: Backspace takes one character, Ctrl-U and Ctrl-W take all. */
 function erased(typed: string): string {
   const kept: string[] = [];
   for (const character of typed) {

@@ -82,13 +82,13 @@ export function layOut(prompt: string, { text, cursor }: EditedText, columns: nu
   return { rows: [...rows, row], ...at };
 }
 
-/** Cells of a line, of which colours take none. */
+/** The cells that a line takes; colours take none. */
 export function widthOf(painted: string): number {
   const plain = painted.split(PAINT).filter((_, index) => index % 2 === 0);
   return displayWidth(plain.join(''));
 }
 
-/** A text as it is left behind once it was sent: whole lines, which the terminal breaks. */
+/** A sent text as it stays on the screen: whole lines, which the terminal breaks. */
 export function sentLines(prompt: string, text: string): string {
   const lead = prompt.includes('\n') ? 0 : widthOf(prompt);
   return prompt + printable(text).replaceAll('\n', `\n${' '.repeat(lead)}`);

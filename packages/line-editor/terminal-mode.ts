@@ -1,14 +1,14 @@
-/** The streams of a terminal, or their stand-ins in tests. */
+/** The streams of a terminal, or what replaces them in tests. */
 export interface TerminalStreams {
   readonly input: NodeJS.ReadableStream & { setRawMode?(on: boolean): unknown; readonly isTTY?: boolean };
   readonly output: NodeJS.WritableStream & { readonly columns?: number; readonly rows?: number; readonly isTTY?: boolean };
 }
 
-/** Pasted text comes marked, and keys with Shift, Alt and Ctrl say so where the terminal can. */
+/** Asks the terminal to mark pasted text, and to report Shift, Alt and Ctrl where it can. */
 const ON = '\u001b[?2004h\u001b[>1u';
 const OFF = '\u001b[<u\u001b[?2004l';
 
-/** A terminal that hands over each key. Whatever happens to the process, the terminal is given back as it was. */
+/** A terminal that reports each key. Whatever happens to the process, the terminal is given back as it was. */
 export class TerminalMode {
   #on = false;
 
@@ -47,7 +47,7 @@ export class TerminalMode {
     };
     process.on('SIGCONT', resume);
     process.kill(process.pid, 'SIGTSTP');
-    setImmediate(resume); // where no shell waits for the process, the signal does nothing
+    setImmediate(resume); // not a time to wait for: where no shell waits for the process, the signal does nothing, and this comes next
   }
 
   readonly #exit = (): void => void this.terminal.output.write(OFF);

@@ -135,7 +135,7 @@ describe('pith serve', () => {
     expect(code).toBe(1);
     expect(err).toContain('pith: the kernel could not start: exit code 1; it starts again\n');
     expect(err).toMatch(
-      /pith: the kernel could not start 5 times in 5 minutes: exit code 1; correct what it said above, then start again: pith serve\n$/u,
+      /pith: the kernel could not start 5 times in 5 minutes: exit code 1; correct the error above, then start again: pith serve\n$/u,
     );
     expect(existsSync(path.join(folder.sandbox, 'data', 'quarantine.json'))).toBe(false);
   }, 90_000);
@@ -198,7 +198,7 @@ export default class {
     expect(second.pid).not.toBe(first.pid);
     supervisor.child.kill('SIGTERM');
     const { err, code } = await supervisor.ended;
-    expect(err).toContain('The kernel starts again: new native module');
+    expect(err).toContain('Restarting the kernel: new native module');
     expect(err).not.toContain('crashed');
     expect(code).toBe(143);
   }, 60_000);

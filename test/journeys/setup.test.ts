@@ -94,7 +94,7 @@ describe('pith secrets', () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
     expect(await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\nnot this\n`)).toMatchObject({
       code: 0,
-      out: `Kept OPENAI_API_KEY for provider:openai ${new URL(server.url).origin}\n`,
+      out: `Stored OPENAI_API_KEY for provider:openai ${new URL(server.url).origin}\n`,
     });
     const file = path.join(folder.path, '.pith', 'secrets.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);

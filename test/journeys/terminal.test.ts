@@ -106,7 +106,7 @@ describe.runIf(existsSync(SCRIPT))('a chat that stays open on a terminal', () =>
     type('/secrets set GREETER_KEY');
     await sees(/giventoextension:greeterandtonobodyelse\.GREETER_KEY:$/u);
     type(CANARY);
-    await sees('Kept GREETER_KEY');
+    await sees('Stored GREETER_KEY');
     child.stdin.write('\u001b[A'); // the line before: never the secret
     await sees('› /secrets set GREETER_KEY');
     child.stdin.write('\u0015');

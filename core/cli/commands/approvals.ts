@@ -5,7 +5,7 @@ import { approvalJson, askersText, questionLines, SCREEN_LINES } from './approva
 import { colours, printTable, timeOf } from './text.ts';
 import { type Approval, type ApprovalAnswer, coversOf, summaryOf, unknownApproval, LOCAL_USER } from '../../agent/index.ts';
 
-/** What is open; with a question, that one, or its answer once it has one. */
+/** Lists open questions; with a question, shows it or its answer. */
 export async function approvals(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   if (input.arguments['question'] === undefined) return listApprovals(kernel, input, io);
   return input.options['wait'] === true ? waitForAnswer(kernel, input, io, signal) : showApproval(kernel, input, io);
@@ -41,8 +41,8 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
   const most = input.options['all'] === true ? Infinity : Number(input.options['lines'] ?? SCREEN_LINES);
   const wholeBy = inChat ? 'v' : `pith approvals ${nameOf(approval)} --all`;
   for (const line of questionLines(approval, { most, wholeBy, colour, columns: io.interactive ? io.columns : Infinity })) io.print(line);
-  if (answer !== null) return io.print(`  ${saidLine(approval)}`);
-  if (inChat) return; // the question below says the rest
+  if (answer !== null) return io.print(`  ${answerLine(approval)}`);
+  if (inChat) return; // the question below has the rest
   const covers = coversOf(approval);
   io.print(`  ${covers === null ? 'always is not offered: Pith asks about every such call' : `always covers: ${covers}`}`);
   io.print(colour.dim(`  question ${nameOf(approval)} (${approval.id}), open until ${timeOf(expiresAt)}`));
@@ -59,8 +59,8 @@ function openJson({ approvals }: Kernel, approval: Approval) {
 }
 
 export async function approve(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
-  const said = input.options['project'] === true ? 'project' : input.options['always'] === true ? 'always' : 'once';
-  return answer({ kernel, io, signal }, await named(kernel, input), said);
+  const choice = input.options['project'] === true ? 'project' : input.options['always'] === true ? 'always' : 'once';
+  return answer({ kernel, io, signal }, await named(kernel, input), choice);
 }
 
 export async function reject(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
@@ -74,7 +74,7 @@ export async function waitForAnswer(kernel: Kernel, input: CommandInput, io: Com
   const answered = await kernel.approvals.waitFor(approval, signal);
   const { id, tool, answer, reason, by } = answered;
   io.json({ id, tool, answer, reason, by });
-  io.print(saidLine(answered));
+  io.print(answerLine(answered));
 }
 
 interface Place {
@@ -83,16 +83,16 @@ interface Place {
   readonly signal: AbortSignal;
 }
 
-async function answer(place: Place, { id, rootThreadId }: Approval, said: ApprovalAnswer, reason = ''): Promise<number> {
+async function answer(place: Place, { id, rootThreadId }: Approval, choice: ApprovalAnswer, reason = ''): Promise<number> {
   const { approvals } = place.kernel;
   const isAwaited = await approvals.isAwaited(rootThreadId);
-  const answered = await approvals.answer(id, { answer: said, by: LOCAL_USER, ...(reason === '' ? {} : { reason }) });
-  place.io.print(saidLine(answered));
+  const answered = await approvals.answer(id, { answer: choice, by: LOCAL_USER, ...(reason === '' ? {} : { reason }) });
+  place.io.print(answerLine(answered));
   return goOn(place, answered, isAwaited);
 }
 
-/** `Refused "run `npm test`": wrong day`; who answered is said where it was not this person. */
-function saidLine(approval: Approval): string {
+/** `Refused "run `npm test`": wrong day`; who answered is named where it was not this person. */
+function answerLine(approval: Approval): string {
   const { answer, reason, by } = approval;
   const summary = printableLine(summaryOf(approval));
   const what = `${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}`;
@@ -121,29 +121,29 @@ type Continued = 'here' | 'elsewhere' | 'later' | 'nowhere';
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /**
- * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing what is said.
+ * Goes on with the conversation that waited for this answer: in the process that shows it where one does, else here, printing the answer.
  * A conversation with further open questions waits for those. Exit code 1 when the turn fails.
  */
 async function goOn(place: Place, approval: Approval, isAwaited: boolean): Promise<number> {
   const { kernel, io, signal } = place;
   const { rootThreadId: threadId, channelId } = approval;
-  const tell = (continued: Continued, end: End | null = null) =>
+  const printResult = (continued: Continued, end: End | null = null) =>
     io.json({ ...approvalJson(approval), answer: approval.answer, reason: approval.reason, continued, end: endJson(end) });
 
-  if (io.session?.threadId === threadId) return (tell('later'), 0); // the conversation goes on by itself
+  if (io.session?.threadId === threadId) return (printResult('later'), 0); // the conversation goes on by itself
   const open = await kernel.approvals.list(threadId);
   if (open.length > 0) {
     io.print(`The conversation still waits for: ${open.map((each) => `${nameOf(each)} ${printableLine(summaryOf(each))}`).join(', ')}`);
-    return (tell('later'), 0);
+    return (printResult('later'), 0);
   }
-  if ((await kernel.threads.unfinished(threadId))?.turn.state !== 'awaiting_approval') return (tell('nowhere'), 0);
+  if ((await kernel.threads.unfinished(threadId))?.turn.state !== 'awaiting_approval') return (printResult('nowhere'), 0);
   const grace = isAwaited ? ATTENDED_MS : channelId === TERMINAL ? 0 : SERVED_MS;
   if (grace > 0 && (await kernel.approvals.isContinued(threadId, grace, signal))) {
     io.print(`The conversation ${threadId} goes on where it is open`);
-    return (tell('elsewhere'), 0);
+    return (printResult('elsewhere'), 0);
   }
   const end = await goOnHere(place, threadId, approval.path[0]?.agentId ?? kernel.settings.default_agent);
-  tell('here', end);
+  printResult('here', end);
   if (end?.reason === 'aborted') return 130;
   return end === null || end.reason === 'error' || end.reason === 'awaiting_approval' ? 1 : 0;
 }

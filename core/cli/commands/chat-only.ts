@@ -11,7 +11,7 @@ export async function showModel(kernel: Kernel, input: CommandInput, io: Command
   io.print(`${ref} (${why})`);
 }
 
-/** Names and places only: what a setting says is nobody's business who looks over a shoulder. */
+/** Prints names and places only: values may be private. */
 export async function showSettings(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<number> {
   const { default_agent, origins } = kernel.settings;
   const findings = kernel.findings().filter(({ severity }) => severity !== 'info');
@@ -25,7 +25,7 @@ export async function showSettings(kernel: Kernel, _input: CommandInput, io: Com
       { title: 'SETTING', value: ({ key }) => key },
       { title: 'SET IN', value: ({ where }) => where },
     ],
-    'No settings: everything is as it comes',
+    'No settings: all have their defaults',
   );
   const colour = colours(io);
   for (const finding of findings)
@@ -33,10 +33,10 @@ export async function showSettings(kernel: Kernel, _input: CommandInput, io: Com
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
 }
 
-/** Exit code 1 where nothing could start the kernel again; then it says how a person does. */
+/** Exit code 1 where nothing can restart the kernel; then it prints how a person can. */
 export async function restartKernel(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const given = input.arguments['reason'];
-  const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'somebody asked for it';
+  const reason = (typeof given === 'string' ? given : (given ?? []).join(' ')) || 'requested';
   if (kernel.restarts.ask(reason)) {
     io.json({ ok: true, restarting: true });
     io.print('The kernel restarts when the running turns have ended');

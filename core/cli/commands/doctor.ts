@@ -53,7 +53,7 @@ function printFinding(io: CommandIO, finding: Diagnostic): void {
   io.print(`${paint(severity === 'info' ? 'note:' : `${severity}:`)} ${colour.dim(findingLine(finding))}`);
 }
 
-/** What several extensions have in common is said once. */
+/** What several extensions have in common is printed once. */
 function notesOf(
   extensions: DoctorReport['extensions'],
 ): ReadonlyMap<string, { readonly ids: readonly string[]; readonly isAlarm: boolean }> {
@@ -66,7 +66,7 @@ function notesOf(
   return found;
 }
 
-/** Something runs that nothing holds, because a person chose so; or something that was written does not hold. */
+/** Something runs without a sandbox because a person chose so, or a setting has no effect. */
 function isAlarm(code: string): boolean {
   return code === 'unconfined' || isIgnored({ code });
 }

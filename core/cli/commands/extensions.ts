@@ -116,7 +116,7 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
   if (Array.isArray(named)) return allowNamed(kernel, String(input.arguments['id']), named.map(String), io);
   const { id, asks, manifest } = findExtension(kernel, String(input.arguments['id']));
   if (manifest === null)
-    throw new PithError('manifest_invalid', `the manifest of '${id}' is invalid, so nobody knows what it asks for`, {
+    throw new PithError('manifest_invalid', `the manifest of '${id}' is invalid, so what it asks for is unknown`, {
       cure: `correct it; see: pith extensions show ${id}`,
     });
   const open = asks.filter(({ withheld }) => withheld);
@@ -128,8 +128,8 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
     io.json({ ok: open.length === 0, id, granted: [] });
     return open.length === 0 ? 0 : 1;
   }
-  const cure = `read the list above, then say: pith extensions allow ${id} --yes`;
-  if (!(await agreed('Let it have that?', cure, input, io))) return 1;
+  const cure = `read the list above, then run: pith extensions allow ${id} --yes`;
+  if (!(await agreed('Allow this?', cure, input, io))) return 1;
   kernel.trust.allow(
     id,
     asks.filter(({ never }) => never === null).map(({ ask }) => ask),
@@ -141,7 +141,7 @@ export async function allowExtension(kernel: Kernel, input: CommandInput, io: Co
 
 /** What a person has just agreed to in another question, which showed it: the manifest need not be there yet. */
 function allowNamed({ trust }: Kernel, id: string, asks: readonly string[], io: CommandIO): number {
-  if (io.session !== undefined) throw new PithError('usage', '--ask is for programs', { cure: `say: /extensions allow ${id}` });
+  if (io.session !== undefined) throw new PithError('usage', '--ask is for programs', { cure: `run: /extensions allow ${id}` });
   if (trust.level === 'restricted')
     throw new PithError('restricted', `'${id}' is given nothing: nobody has trusted the sandbox`, {
       where: trust.opened,

@@ -4,7 +4,7 @@ import type { Kernel } from '../../compose/index.ts';
 import type { Permission } from '../../agent/index.ts';
 import { colours, printTable, timeOf } from './text.ts';
 
-/** What need not be asked: in a chat, that of the project and of the conversation; else that of all conversations. */
+/** Lists what Pith no longer asks about: in a chat, for the project and this conversation; else for all conversations. */
 export async function listPermissions(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
   const found = await permissionsOf(kernel, io);
   io.json(found.map(({ number, scope, threadId, tool, covers, at }) => ({ number, scope, thread: threadId, tool, covers, at })));

@@ -25,28 +25,28 @@ export async function listSecrets(kernel: Kernel, _input: CommandInput, io: Comm
 export async function setSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<number> {
   const name = String(input.arguments['name']);
   const { setup } = kernel.host;
-  if (!setup.secrets().some((secret) => secret.name === name)) await setup.setSecret(name, null); // says why not, before anybody types
+  if (!setup.secrets().some((secret) => secret.name === name)) await setup.setSecret(name, null); // throws the reason before anybody types
   const recipients = await recipientsOf(kernel, input, name);
   if (io.interactive) io.print(`${name} will be given to ${recipients.join(', ')} and to nobody else.`);
   const value = io.interactive ? await io.ask(`${name}:`, { secret: true }) : await firstLine(io.input);
   if (value === null || value.trim() === '')
-    throw new PithError('usage', `no value was given for '${name}'`, {
-      cure: `run it on a terminal, or pipe the value in: … | pith secrets set ${name}`,
+    throw new PithError('usage', `nothing was stored: no value was given for '${name}'`, {
+      cure: io.interactive ? undefined : `run it on a terminal, or pipe the value in: … | pith secrets set ${name}`,
     });
   const { from } = await setup.setSecret(name, { value: value.trim(), for: recipients });
   io.json({ ok: true, name, from, for: [...recipients] });
   if (from === 'environment') io.error(`The environment has ${name} too, and wins`);
-  if (!io.quiet) io.print(`Kept ${name} for ${recipients.join(', ')}`);
+  if (!io.quiet) io.print(`Stored ${name} for ${recipients.join(', ')}`);
   return 0;
 }
 
-/** Gives a kept secret to more. */
+/** Gives a stored secret to more recipients. */
 export async function allowSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const name = String(input.arguments['name']);
   const recipients = await recipientsOf(kernel, input, name);
   const { for: given } = await kernel.host.setup.allowSecret(name, recipients);
   io.json({ ok: true, name, for: [...(given ?? [])] });
-  if (!io.quiet) io.print(`${name} is given for ${(given ?? []).map(inWords).join(', ')}`);
+  if (!io.quiet) io.print(`${name} is now given to ${(given ?? []).map(inWords).join(', ')}`);
 }
 
 export async function removeSecret(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
@@ -76,8 +76,8 @@ async function recipientsOf(kernel: Kernel, { options }: CommandInput, name: str
   if (named.length > 0) return named;
   const users = await kernel.host.setup.secretUsers(name);
   if (users.length > 0) return users;
-  throw new PithError('not_declared', `nobody says that it uses '${name}' now`, {
-    cure: `name who shall have it: pith secrets set ${name} --for extension:ID`,
+  throw new PithError('not_declared', `no extension or setting uses '${name}' now`, {
+    cure: `name who gets it: pith secrets set ${name} --for extension:ID`,
   });
 }
 

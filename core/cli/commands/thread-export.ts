@@ -42,7 +42,7 @@ function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** What was said, and which tools were called with what. Results, and what was put beside a message, are left out: JSON has them. */
+/** The messages, and the tool calls with their arguments. Results, and what was put beside a message, are left out: JSON has them. */
 function sectionOf(message: Message): readonly string[] {
   if (message.role === 'user') {
     const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));

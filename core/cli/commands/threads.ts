@@ -16,7 +16,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
       { title: 'LAST', value: ({ updatedAt }) => timeOf(updatedAt) },
       { title: 'BEGINS', value: ({ title }) => title },
     ],
-    'No conversations yet: pith chat begins one',
+    'No conversations yet; start one with: pith chat',
   );
 }
 

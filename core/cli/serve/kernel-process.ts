@@ -4,7 +4,7 @@ import { messageOf } from '../../contract/index.ts';
 import { EXIT } from '../terminal/report.ts';
 import type { Suspect } from './crash-policy.ts';
 
-/** What the kernel's process tells its supervisor. */
+/** Messages of the kernel's process to its supervisor. */
 export type Message =
   /** Before any code of an extension runs. */
   | { readonly type: 'declared'; readonly dataDirectory: string; readonly suspects: readonly Suspect[] }
@@ -30,7 +30,7 @@ export function numberIn(env: Readonly<Record<string, string | undefined>>, name
 export type KernelEnd =
   | { readonly how: 'stopped' }
   | { readonly how: 'restart'; readonly reason: string }
-  /** It ended by itself: as it was told, or because it could not start, of which it has said why. */
+  /** It ended by itself: because it was asked to, or because it could not start and has printed the reason. */
   | { readonly how: 'exit'; readonly code: number }
   | { readonly how: 'crash'; readonly why: string };
 
@@ -43,7 +43,7 @@ export interface KernelRun {
 /** Exit codes of a kernel that ended because somebody asked it to, whoever that was. */
 export const ASKED_TO_END: readonly number[] = [EXIT.done, EXIT.hungUp, EXIT.interrupted, EXIT.terminated];
 
-/** A kernel that says nothing for so long hangs. */
+/** A kernel that sends nothing for so long hangs. */
 const SILENCE_MS = 15_000;
 /** How long it may take to end when it is asked to; the supervisor's own limit is ten seconds. */
 const STOP_MS = 9000;
@@ -61,7 +61,7 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
       ...(guard === null ? {} : { execPath: guard, execArgv: ['--pdeathsig', 'KILL', '--', process.execPath, ...process.execArgv] }),
     });
   } catch (error) {
-    return Promise.resolve({ end: { how: 'crash', why: messageOf(error) }, declared: null }); // no memory for it: all else is told
+    return Promise.resolve({ end: { how: 'crash', why: messageOf(error) }, declared: null }); // no memory for it: any other failure is an event
   }
   return new Promise((resolve) => {
     let declared: KernelRun['declared'] = null;
@@ -103,7 +103,7 @@ export function runKernel(env: Readonly<Record<string, string | undefined>>, sig
       if (code === RESTART_EXIT) end({ how: 'restart', reason });
       else if (hung) end({ how: 'crash', why: 'it stopped answering' });
       else if (code !== null && (ASKED_TO_END.includes(code) || couldNotStart || declared === null)) end({ how: 'exit', code });
-      else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `it was ended by ${killed}` });
+      else end({ how: 'crash', why: killed === null ? `exit code ${code}` : `ended by ${killed}` });
     });
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });

@@ -33,10 +33,10 @@ async function supervise(
     const ranBefore = known !== null;
     known = declared ?? known;
     if (end.how === 'stopped') return 0;
-    // What cannot start at all is told at once; what did start once is kept running, whatever is in its way now.
+    // A kernel that never started is reported at once; one that has started once is kept running, whatever goes wrong now.
     if (end.how === 'exit' && (ASKED_TO_END.includes(end.code) || !ranBefore)) return end.code;
     if (end.how === 'restart') {
-      io.error(`The kernel starts again: ${end.reason}`);
+      io.error(`Restarting the kernel: ${end.reason}`);
       continue;
     }
     // No extension can stop a kernel from starting, so such ends are not counted as crashes. The kernel has printed the reason.
@@ -51,7 +51,7 @@ async function supervise(
     if (decision.act === 'give up') {
       const cure =
         end.how === 'exit'
-          ? '; correct what it said above'
+          ? '; correct the error above'
           : ', and no changed extension is left that could be why; see the log in the data folder';
       io.error(`pith: ${often}: ${why}${cure}, then start again: pith serve`);
       return 1;

@@ -19,8 +19,8 @@ export async function serveKernel(
 ): Promise<number> {
   const orphaned = (): void => void process.kill(process.pid, 'SIGTERM');
   process.once('disconnect', orphaned);
-  await tell({ type: 'alive' });
-  const alive = setInterval(() => void tell({ type: 'alive' }), ALIVE_MS);
+  await sendToSupervisor({ type: 'alive' });
+  const alive = setInterval(() => void sendToSupervisor({ type: 'alive' }), ALIVE_MS);
   const kernel = await open();
   const dataDirectory = kernel.settings.data_dir;
   const running = () => [...kernel.host.extensions.discovery.declarations.values()].filter(({ id }) => mayRun(kernel, id));
@@ -28,20 +28,20 @@ export async function serveKernel(
   const suspects = good
     .changed()
     .map((changed) => ({ ...changed, inProcess: kernel.settings.extensions[changed.id]?.isolation === 'in_process' }));
-  await tell({ type: 'declared', dataDirectory, suspects });
+  await sendToSupervisor({ type: 'declared', dataDirectory, suspects });
   const healthy = setInterval(() => good.recordIfSteady(), numberIn(env, 'PITH_SERVE_HEALTHY_MS', HEALTHY_MS));
   const turns = openTurns(kernel);
   try {
     const asked = restartAsked(kernel, signal);
     const opened = kernel.start().catch(async (error: unknown) => {
-      await tell({ type: 'not started' });
+      await sendToSupervisor({ type: 'not started' });
       throw error;
     });
     const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, io)));
     const reason = await Promise.race([asked, started.then(() => asked)]); // what does not come to start must not keep it from ending
     if (reason === null) return 0;
     await turns.ended(TURNS_MS, signal);
-    await tell({ type: 'restart', reason });
+    await sendToSupervisor({ type: 'restart', reason });
     return RESTART_EXIT;
   } finally {
     clearInterval(alive);
@@ -62,7 +62,7 @@ async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
   }
   const problems = new Problems(kernel, io);
   problems.follow();
-  await problems.say();
+  await problems.report();
   io.json({ type: 'started', sandbox: kernel.trust.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
   if (!io.quiet) io.print(`Serving ${kernel.trust.sandbox}; Ctrl-C ends it`);
 }
@@ -98,7 +98,7 @@ function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal
 }
 
 /** Resolves when it has been written; a supervisor that is gone is noticed elsewhere. */
-function tell(message: Message): Promise<void> {
+function sendToSupervisor(message: Message): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.send?.(message, undefined, {}, () => resolve());
     else resolve();

@@ -42,7 +42,7 @@ function namedSandbox(named: string, path: string): string {
   });
 }
 
-/** A folder without anything is a sandbox to be filled; one that holds other things is somebody else's. */
+/** A folder without anything is a sandbox to be filled; one with other things in it is somebody else's. */
 function isSandbox(folder: string): boolean {
   if (MARKS.some((mark) => existsSync(join(folder, mark)))) return true;
   try {

@@ -40,7 +40,7 @@ export function trustOfTarget({ sandbox, bareProject, accepts }: Pick<NamedTarge
   return trustOf({ sandbox, bareProject, shipped: shippedSandbox(), home: userHome(), accepts });
 }
 
-/** The target with the person's decision about it: a terminal is asked once, and whatever is restricted is said in a line. */
+/** The target with the person's decision about it: a terminal is asked once, and restrictions are reported in one line. */
 export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolean): Promise<Target> {
   let trust = trustOfTarget(named);
   if (asks && io.interactive && trust.isOpen) {

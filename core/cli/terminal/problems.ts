@@ -8,18 +8,18 @@ const MOST_LINES = 3;
 /** Where nobody can ask for the rest. */
 const MOST_ERRORS = 20;
 
-/** Says the errors in the settings, for a command that does something else. */
-export function sayWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO): void {
-  say(
+/** Reports the errors in the settings before a command that does something else. */
+export function reportWrongSettings(kernel: Pick<Kernel, 'findings'>, io: CommandIO): void {
+  printProblems(
     kernel.findings().filter(({ severity }) => severity === 'error'),
     io,
   );
 }
 
-/** What a conversation says of its problems: all of them briefly where a person reads and has /doctor; else each once. */
+/** The problems that a conversation reports: a summary where a person reads and has /doctor, else each of them once. */
 export class Problems {
-  readonly #said = new Set<string>();
-  /** What the command said on the error stream. */
+  readonly #reported = new Set<string>();
+  /** What the command printed on the error stream. */
   readonly #notices = new Set<string>();
 
   constructor(
@@ -37,55 +37,56 @@ export class Problems {
     io.print([`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n'));
   }
 
-  /** Those that have not been said yet, on the error stream. */
-  async say(): Promise<void> {
-    const isSaid = (problem: Diagnostic) => this.#said.has(problem.message) || formsOf(problem).some((text) => this.#notices.has(text));
-    this.#tell((await this.kernel.problems()).filter((problem) => !isSaid(problem)));
+  /** Prints those that have not been reported yet on the error stream. */
+  async report(): Promise<void> {
+    const isReported = (problem: Diagnostic) =>
+      this.#reported.has(problem.message) || formsOf(problem).some((text) => this.#notices.has(text));
+    this.#report((await this.kernel.problems()).filter((problem) => !isReported(problem)));
   }
 
-  /** Says each that comes while Pith runs when it comes. */
+  /** Reports each new problem while Pith runs. */
   follow(): void {
     const { events } = this.kernel;
-    events.handle('problem.found', (problem) => this.#tell([problem]));
+    events.handle('problem.found', (problem) => this.#report([problem]));
     events.handle('extension.failed', (failure) => {
-      if (failure.phase === 'reload') this.#tell([failureOf(failure.extensionId, failure)]);
+      if (failure.phase === 'reload') this.#report([failureOf(failure.extensionId, failure)]);
     });
   }
 
-  /** Whether a text says no more than problems that have been said. */
-  hasSaid(text: string): boolean {
-    return this.#said.has(keyOf(text));
+  /** Whether a text says no more than problems that have been reported. */
+  hasReported(text: string): boolean {
+    return this.#reported.has(keyOf(text));
   }
 
-  /** For the command: neither a notice nor an error of a turn says a problem again. */
+  /** For the command: neither a notice nor an error of a turn repeats a problem. */
   get quietIO(): CommandIO {
     const error = (text: string): void => {
-      if (this.hasSaid(text)) return;
+      if (this.hasReported(text)) return;
       this.#notices.add(keyOf(text));
       this.io.error(text);
     };
     return { ...this.io, error };
   }
 
-  #tell(problems: readonly Diagnostic[]): void {
-    for (const problem of problems) for (const text of [problem.message, ...formsOf(problem)]) this.#said.add(text);
-    say(problems, this.io);
+  #report(problems: readonly Diagnostic[]): void {
+    for (const problem of problems) for (const text of [problem.message, ...formsOf(problem)]) this.#reported.add(text);
+    printProblems(problems, this.io);
   }
 }
 
-/** The texts in which a turn says a problem. */
+/** The texts in which a turn reports a problem. */
 function formsOf({ code, message, cure }: Diagnostic): readonly string[] {
   const why = code === 'model_unknown' ? message.slice(message.indexOf(': ') + 2) : message; // the turn knows nothing of the setting
   return [why, `${why}; ${cure}`].map(keyOf);
 }
 
-/** What a text says; all that an agent cannot run for is one. */
+/** Identifies a text; all reasons why one agent cannot run count as one. */
 function keyOf(text: string): string {
   const bare = text.replace(/^pith: /u, '');
   return /^the agent '[^']+' cannot run:/u.exec(bare)?.[0] ?? bare;
 }
 
-function say(problems: readonly Diagnostic[], io: CommandIO): void {
+function printProblems(problems: readonly Diagnostic[], io: CommandIO): void {
   for (const problem of problems.slice(0, MOST_ERRORS)) io.error(`pith: ${lineOf(problem, io)}`);
   if (problems.length > MOST_ERRORS) io.error(`and ${problems.length - MOST_ERRORS} more: pith doctor`);
 }

@@ -18,13 +18,13 @@ export function exitCodeOf(error: unknown): number {
   return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
 }
 
-/** For what fails before anything of Pith could say more. */
+/** For failures before any part of Pith could explain them. */
 function cureOf(error: NodeJS.ErrnoException): string | undefined {
   return error.code === 'EMFILE' || error.code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : undefined;
 }
 
 function withWhere(message: string, found: string | undefined): string {
-  const where = found === undefined ? '' : printableLine(found); // names of files and folders, which may hold anything
+  const where = found === undefined ? '' : printableLine(found); // names of files and folders, which may be anything
   if (where === '' || message.includes(where)) return message;
   if (/^(?:is|has|holds|cannot|must|leads) /u.test(message)) return `${where}: ${message}`; // what is there is its subject
   const colon = message.indexOf(': ');

@@ -5,7 +5,7 @@ import { Writable, type Readable } from 'node:stream';
 import type { CommandIO } from '../../contract/index.ts';
 import { printable, printableJson, printablePainted, wrapLines } from '@pith/plain-text';
 
-/** The streams of a process, or their stand-ins in tests. */
+/** The streams of a process, or what replaces them in tests. */
 export interface Stdio {
   readonly input: NodeJS.ReadStream | NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -23,7 +23,7 @@ export interface TerminalOptions {
   readonly workingDirectory: string;
 }
 
-/** A command's input and output on the standard streams. Nothing that it says steers a terminal, but for Pith's own colours. */
+/** A command's input and output on the standard streams. Nothing that it prints steers a terminal, except Pith's own colours. */
 export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
   const interactive = !options.json && isTerminal(stdio.output) && isTerminal(stdio.input); // the input last: opening it takes its time
   const colour = isTerminal(stdio.output) && !options.noColour && !options.json;
@@ -53,8 +53,8 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
 }
 
 /** A terminal would break it inside words. */
-export function writeError({ error }: Pick<Stdio, 'error'>, told: string): void {
-  const text = printable(told);
+export function writeError({ error }: Pick<Stdio, 'error'>, message: string): void {
+  const text = printable(message);
   error.write(asLine(isTerminal(error) ? wrapLines(text, (error as Partial<NodeJS.WriteStream>).columns || 80) : text));
 }
 
@@ -109,7 +109,7 @@ async function askOn(
       if (answer === null || !choices) return answer;
       const choice = chosen(answer, choices);
       if (choice !== undefined) return choice;
-      stdio.output.write(`That is no answer: type ${choices.join(' or ')}\n`);
+      stdio.output.write(`Answer with ${choices.join(' or ')}\n`);
     }
   } finally {
     lines.close();

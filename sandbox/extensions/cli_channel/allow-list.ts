@@ -25,10 +25,10 @@ interface AskedQuestion {
 
 /** Reads `--allow` and `--yes`. Throws `usage`. */
 export function readAllowList({ options }: { readonly options: Readonly<Record<string, unknown>> }): readonly AllowRule[] {
-  const said = [options['allow'] ?? []].flat().map(String);
-  if (options['yes'] === true && said.length === 0)
+  const given = [options['allow'] ?? []].flat().map(String);
+  if (options['yes'] === true && given.length === 0)
     throw new PithError('usage', '--yes alone allows nothing: say what may run', { cure: 'add, for example: --allow "shell:npm test"' });
-  return said.map((rule) => {
+  return given.map((rule) => {
     const [, tool = '', calls = ''] = /^([^\s:]+):(.+)$/su.exec(rule.trim()) ?? [];
     if (tool !== '' && calls.trim() !== '') return { tool, calls: calls.trim() };
     throw new PithError('usage', `wrong use of --allow: '${printableLine(rule, 80)}' does not say what the tool may do`, {
@@ -53,7 +53,7 @@ export function ruleFor({ tool, key, ships }: AskedQuestion): string | null {
 /** Kinds of keys that name a place, which a folder above it names too. */
 const FOLDERS: ReadonlySet<string> = new Set(['write', 'read']);
 
-/** A key without its first word, which says what kind it is; that nothing confines a command must be said. */
+/** A key without its first word, which says what kind it is; that nothing confines a command must be given. */
 function partsOf(key: string): { readonly kind: string; readonly rest: string } {
   const colon = key.indexOf(':');
   const kind = key.slice(0, Math.max(colon, 0));
@@ -81,20 +81,20 @@ export class AllowList {
   ) {}
 
   /** One turn, which goes on after questions that are all allowed. What is not allowed is shown as elsewhere, with the rule that would allow it. */
-  async *say(conversation: Conversation, message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  async *runTurn(conversation: Conversation, message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     for (let words = message; ; words = null) {
-      const held: TurnEvent[] = [];
-      for await (const event of conversation.say(words, signal)) {
+      const questions: TurnEvent[] = [];
+      for await (const event of conversation.runTurn(words, signal)) {
         const isAsking = event.type === 'approval-request' || (event.type === 'turn-end' && event.reason === 'awaiting_approval');
-        if (isAsking) held.push(event);
+        if (isAsking) questions.push(event);
         else if (words !== null || message === null || event.type !== 'turn-start') yield event; // it has begun before
       }
-      if (held.length === 0) return;
+      if (questions.length === 0) return;
       const open = await this.#openIn(conversation.threadId, signal);
       const allowed = open.filter((question) => isAllowed(this.rules, question));
       for (const question of allowed) await this.#allow(question, conversation, signal);
       if (allowed.length === open.length && open.length > 0 && !signal.aborted) continue;
-      yield* held;
+      yield* questions;
       for (const question of open) if (!allowed.includes(question)) this.#hint(question);
       return;
     }

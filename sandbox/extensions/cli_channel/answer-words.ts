@@ -1,4 +1,4 @@
-/** What a person may say to a question. */
+/** How a person can answer a question. */
 export type AnswerKey = 'y' | 'a' | 'p' | 'n' | 'e' | 'v' | '?';
 
 const WORDS: ReadonlyMap<string, AnswerKey> = new Map([
@@ -11,7 +11,7 @@ const WORDS: ReadonlyMap<string, AnswerKey> = new Map([
   ...(['?', 'help'] as const).map((word) => [word, '?'] as const),
 ]);
 
-/** The key that a word stands for, whatever its case and the dot or the exclamation mark behind it; null: it is no answer. */
+/** The key that a word means, in any case and with a dot or an exclamation mark after it; null: it is no answer. */
 export function answerOf(typed: string): AnswerKey | null {
   return WORDS.get(typed.trim().toLowerCase().replace(/[.!]$/u, '')) ?? null;
 }

@@ -62,7 +62,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       const isChat = io.interactive && message === null && recipe === null;
       const input = isChat && isPicked(given) ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
       if (input === null) return 0;
-      const said = recipe ?? message;
+      const sent = recipe ?? message;
       const isResumed = input.options['resume'] === true;
       const allow = readAllowList(input);
       if (isChat && allow.length > 0)
@@ -76,13 +76,13 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       const note = (line: string) => (io.quiet ? undefined : io.error(line));
       opening.notes.forEach(note);
       const { piped = null } = io;
-      const asLines = said === null && (input.options['lines'] === true || piped === null);
+      const asLines = sent === null && (input.options['lines'] === true || piped === null);
       const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
-        said === null && isResumed
+        sent === null && isResumed
           ? { messages: [] }
           : asLines
             ? { messages: io.input }
-            : await pipedMessages(said, { piped, clock: context.clock, note }, signal).catch((error: unknown) => {
+            : await pipedMessages(sent, { piped, clock: context.clock, note }, signal).catch((error: unknown) => {
                 if (signal.aborted) return { messages: [] };
                 throw error;
               });
@@ -115,15 +115,15 @@ interface Piped {
 
 /** What was piped in goes with the message as a document, or is the message. Throws `usage` where there is neither. */
 async function pipedMessages(
-  said: string | null,
+  sent: string | null,
   { piped, clock, note }: Piped,
   signal: AbortSignal,
 ): Promise<Pick<PipedChat, 'messages' | 'attachments' | 'commands'>> {
-  const found = piped === null ? null : await readStandardInput(piped, { clock, waits: said === null, note }, signal);
+  const found = piped === null ? null : await readStandardInput(piped, { clock, waits: sent === null, note }, signal);
   if (found?.isCut === true) note('standard input is longer than 1 MB: its beginning is sent, and the rest is left out');
   const whole =
     found === null ? '' : found.isCut ? `${found.text}\n[The rest of standard input was left out: it is longer than 1 MB.]` : found.text;
-  if (said !== null) return { messages: [said], attachments: whole === '' ? [] : [{ name: 'stdin', text: whole }] };
+  if (sent !== null) return { messages: [sent], attachments: whole === '' ? [] : [{ name: 'stdin', text: whole }] };
   if (whole !== '') return { messages: [whole.trimEnd()], commands: false };
   throw new PithError('usage', 'there is no message: standard input is empty', { cure: 'write: pith "your message", or see: pith --help' });
 }

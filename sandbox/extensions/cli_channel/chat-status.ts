@@ -23,12 +23,12 @@ export class ChatStatus {
   /** What commands say answers here. A turn says it more exactly. */
   #chosen: string;
   #counting = false;
-  #again = false;
+  #isStale = false;
 
   constructor(
     context: ChatContext,
     private readonly options: StatusOptions,
-    /** The model before any turn has said it. */
+    /** The model before the first turn has named it. */
     model: string,
   ) {
     this.#model = model;
@@ -51,7 +51,7 @@ export class ChatStatus {
 
   /** Counts tasks and questions again, soon. */
   refresh(): void {
-    this.#again = true;
+    this.#isStale = true;
     if (!this.#counting) void this.#count();
   }
 
@@ -80,8 +80,8 @@ export class ChatStatus {
 
   async #count(): Promise<void> {
     this.#counting = true;
-    while (this.#again && !this.#stop.signal.aborted) {
-      this.#again = false;
+    while (this.#isStale && !this.#stop.signal.aborted) {
+      this.#isStale = false;
       await this.#openUsage();
       await this.#askModel();
       const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals', 'list'])];
@@ -100,7 +100,7 @@ export class ChatStatus {
       const thread = fields(await query(await commands(), ['threads', 'show', threadId, '--last', '1'], this.#stop.signal));
       if (!this.#usage.isOf(threadId)) this.#usage.open(threadId, thread['usage'] as unknown as PastUse);
     } catch {
-      // a thread that is about to begin: its first turn says what it uses
+      // a thread that is about to begin: its first turn reports its use
     }
   }
 

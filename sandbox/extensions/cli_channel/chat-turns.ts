@@ -4,7 +4,7 @@ import { answerOf } from './answer-words.ts';
 import type { ChatScreen } from './chat-screen.ts';
 import { withSkills, type Conversation, type Sent } from './conversation.ts';
 import { mentionedFiles } from './file-mentions.ts';
-import { pastLines } from './first-screen.ts';
+import { sentLine } from './first-screen.ts';
 import { Questions } from './questions.ts';
 import { Outbox, type SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,7 +28,7 @@ export class ChatTurns {
   readonly #questions: Questions;
   /** The thread whose question the person left open. */
   #leftOpen: string | null = null;
-  /** A command runs: it says itself what it breaks. */
+  /** A command runs: it reports itself what it breaks. */
   isCommanding = false;
 
   constructor(
@@ -73,7 +73,7 @@ export class ChatTurns {
 
   /** Goes on with a turn that was interrupted. */
   resume(signal: AbortSignal): Promise<void> {
-    return this.#say(null, signal);
+    return this.#runTurns(null, signal);
   }
 
   /** Asks what is open in the conversation, and goes on with it when that has been answered. Never rejects. */
@@ -82,10 +82,10 @@ export class ChatTurns {
     try {
       const isOpen = (await this.#questions.openIn(threadId, signal)).length > 0;
       const isAnswered = isOpen && this.#leftOpen !== threadId && (await this.#questions.ask(threadId, signal));
-      if (isAnswered || (!isOpen && this.#leftOpen === threadId)) return await this.#say(null, signal);
+      if (isAnswered || (!isOpen && this.#leftOpen === threadId)) return await this.#runTurns(null, signal);
       this.#leftOpen = isOpen ? threadId : null;
     } catch {
-      // the command /approvals says why
+      // the command /approvals shows why
     }
   }
 
@@ -99,7 +99,7 @@ export class ChatTurns {
     const { io, slash, screen } = this.options;
     const { attachments, lines } = await mentionedFiles(typed, io.workingDirectory);
     for (const { ok, text } of lines) screen.write(`${ok ? screen.colour.green('✓') : screen.colour.yellow('!')} ${printable(text)}`);
-    return this.#say(withSkills({ input, attachments }, slash.takeSkills()), signal);
+    return this.#runTurns(withSkills({ input, attachments }, slash.takeSkills()), signal);
   }
 
   async #command(line: string, signal: AbortSignal): Promise<void> {
@@ -114,7 +114,7 @@ export class ChatTurns {
       screen.status?.refresh();
       return this.catchUp(signal);
     }
-    for (const said of pastLines([{ role: 'user', text: sent }], screen.colour)) screen.write(said);
+    screen.write(sentLine(sent, screen.colour));
     return this.#send(sent, line, signal);
   }
 
@@ -127,12 +127,12 @@ export class ChatTurns {
     return slash.left ? 'left' : 'done';
   }
 
-  async #say(words: string | Sent | null, signal: AbortSignal): Promise<void> {
+  async #runTurns(words: string | Sent | null, signal: AbortSignal): Promise<void> {
     const { conversation, steps, screen } = this.options;
     this.#leftOpen = null;
     for (let next = words; ; next = null) {
       let isAsked = false;
-      for await (const event of conversation.say(next, signal)) {
+      for await (const event of conversation.runTurn(next, signal)) {
         steps.observe(event);
         screen.status?.observe(event);
         this.#view.show(event);

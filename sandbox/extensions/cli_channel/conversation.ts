@@ -25,7 +25,7 @@ export class Conversation {
   model: string | null;
   /** Plan mode: only reading tools run. */
   isPlanning = false;
-  /** Something was said in `threadId`. */
+  /** `threadId` has messages. */
   begun = false;
 
   constructor(
@@ -38,7 +38,7 @@ export class Conversation {
   }
 
   /** One turn; never throws. null continues the one that was interrupted. */
-  async *say(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  async *runTurn(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     this.begun = true;
     const { agentId: agent, threadId, model, isPlanning } = this;
     const narrowed: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };

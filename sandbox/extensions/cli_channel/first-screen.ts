@@ -2,6 +2,7 @@ import type pc from 'picocolors';
 import { messageOf, type Command, type Diagnostic } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
+import { renderMarkdown } from './markdown-stream.ts';
 import type { PastMessage } from './opening.ts';
 import { fields, query, text } from './query.ts';
 
@@ -29,12 +30,17 @@ export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'sev
   return printable(`${place}${place && ': '}${message}${cure === undefined ? '' : `; ${cure}`}`);
 }
 
-/** The conversation so far, shortened. */
-export function pastLines(past: readonly PastMessage[], colour: Colours): readonly string[] {
-  return past.map(({ role, text: said }) => {
-    const short = printable(said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said);
-    return role === 'user' ? colour.dim(`› ${short}`) : `${short}\n`;
+/** The conversation so far, shortened: what the person wrote as it is, answers as they were shown. */
+export function pastLines(past: readonly PastMessage[], colour: Colours, columns: number): readonly string[] {
+  return past.map(({ role, text: whole }) => {
+    const short = whole.length > LONGEST ? `${whole.slice(0, LONGEST)}…` : whole;
+    return role === 'user' ? sentLine(short, colour) : `${renderMarkdown(short, { colour: colour.isColorSupported, columns })}\n`;
   });
+}
+
+/** A message as it is left behind once it was sent: its lines are below each other. */
+export function sentLine(text: string, colour: Colours): string {
+  return colour.dim(`› ${printable(text).replaceAll('\n', '\n  ')}`);
 }
 
 /** What answers in a conversation. `known` false: `text` says why it is not known. */
@@ -58,6 +64,6 @@ export async function modelOf(
       ) ?? own;
     return { text: ref, offline: ref.startsWith('offline/'), known: true };
   } catch (error) {
-    return { text: messageOf(error), offline: false, known: false }; // the first turn says it in full
+    return { text: messageOf(error), offline: false, known: false }; // the first turn reports it in full
   }
 }

@@ -106,7 +106,7 @@ class InteractiveChat {
     if (conversation.begun) this.#screen.writeDim(`Go on later with: pith chat --thread ${conversation.threadId}`);
   }
 
-  /** Listens to what others say. Returns its end. */
+  /** Listens to what others report; returns what ends that. */
   #open(): () => void {
     const { context, opening, terminals } = this.options;
     const leave = () => {
@@ -119,7 +119,7 @@ class InteractiveChat {
         get threadId() {
           return opening.conversation.threadId;
         },
-        show: (message) => void this.#numbered(message).then((said) => this.#screen.notify(said)),
+        show: (message) => void this.#numbered(message).then((shown) => this.#screen.notify(shown)),
       }),
       context.events.handle('extension.failed', (failure) => {
         if (failure.phase !== 'reload' || this.#turns.isCommanding) return; // a command says what it broke
@@ -138,7 +138,7 @@ class InteractiveChat {
     };
   }
 
-  /** The first screen, what was said before, and what is still open of it. */
+  /** The first screen, the last messages, and the questions that are still open. */
   async #begin(): Promise<void> {
     const { context, opening, terminals, io, plain = false, resume } = this.options;
     const { conversation } = opening;
@@ -152,7 +152,7 @@ class InteractiveChat {
     if (!plain) screen.status = new ChatStatus(context, status, first.model);
     screen.status?.refresh();
     if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${opening.notes.join('\n')}\n`);
-    for (const line of pastLines(opening.past, screen.colour)) screen.write(line);
+    for (const line of pastLines(opening.past, screen.colour, screen.columns)) screen.write(line);
     context.events.publish('channel.opened', { extensionId: context.id });
     if (resume) await this.#run((abort) => this.#turns.resume(abort));
     else if (conversation.begun) await this.#run((abort) => this.#turns.catchUp(abort));
@@ -195,13 +195,13 @@ class InteractiveChat {
   }
 
   /** With the number of the question in place of its id, by which people answer it. */
-  async #numbered({ text: said, approvalId }: ChannelMessage): Promise<string> {
-    if (approvalId === undefined) return said;
+  async #numbered({ text: message, approvalId }: ChannelMessage): Promise<string> {
+    if (approvalId === undefined) return message;
     const open = await query(await this.#slash.all(), ['approvals', 'list'], this.signal).catch(() => null); // then its id says which it is
     const question = list(open ?? [])
       .map(fields)
       .find(({ id }) => text(id) === approvalId);
-    return Number(question?.['number'] ?? 0) > 0 ? said.replaceAll(approvalId, String(question?.['number'])) : said;
+    return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
   }
 }
 

@@ -1,6 +1,8 @@
+import pc from 'picocolors';
 import { PithError, type Command, type CommandIO, type ExtensionContext } from 'pith';
 import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
+import { pastLines } from './first-screen.ts';
 import { helpScreen } from './help-screen.ts';
 import { readThread } from './opening.ts';
 import { fields, query, text } from './query.ts';
@@ -98,13 +100,14 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
       arguments: [{ name: 'id', description: 'The thread' }],
       async run(input, io, signal) {
         const id = input.arguments['id'];
-        if (typeof id !== 'string') return say(io, conversation);
+        if (typeof id !== 'string') return printConversation(io, conversation);
         const thread = await readThread(found, id, signal);
         if (thread === null) return unknownThread(found, id, signal);
         conversation.moveTo(id);
         if (thread.agentId !== undefined) conversation.agentId = thread.agentId;
-        say(io, conversation);
-        for (const message of thread.past) io.print(`${message.role === 'user' ? '› ' : ''}${message.text}`);
+        printConversation(io, conversation);
+        if (io.interactive) for (const line of pastLines(thread.past, pc.createColors(io.colour), io.columns)) io.print(line);
+        else for (const { role, text: whole } of thread.past) io.print(`${role === 'user' ? '› ' : ''}${whole}`);
       },
     },
     {
@@ -195,7 +198,7 @@ function stepText({ name, line, ok, input, output, shown }: Step, number: number
   ].join('\n');
 }
 
-function say(io: CommandIO, conversation: Conversation): void {
+function printConversation(io: CommandIO, conversation: Conversation): void {
   io.json({ thread: conversation.threadId, agent: conversation.agentId });
   io.print(`Conversation ${conversation.threadId} with ${conversation.agentId}`);
 }

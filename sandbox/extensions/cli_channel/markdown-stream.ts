@@ -17,7 +17,7 @@ export class MarkdownStream {
   readonly #printable = new PrintableStream();
   #rest = '';
   #kind: Kind | null = null;
-  /** Length of the marks at the beginning of the line that stand for its lead. */
+  /** Length of the marks at the beginning of the line that its lead replaces. */
   #skip = 0;
   /** The last character of this line that was taken. */
   #before = ' ';
@@ -56,7 +56,7 @@ export class MarkdownStream {
     this.#begun();
   }
 
-  /** What was held back comes out; the next feed begins a new text. */
+  /** What waited comes out; the next feed begins a new text. */
   end(): void {
     this.#take(this.#printable.end());
     if (this.#rest !== '' || this.#kind !== null) this.#line(this.#rest);
@@ -190,6 +190,15 @@ function looks(colour: boolean): (span: Span) => string {
     link: paint.underline,
   };
   return ({ text, looks: all }) => all.reduce((painted, look) => by[look](painted), text);
+}
+
+/** A whole text of Markdown as a terminal shows it, without an end of line. */
+export function renderMarkdown(text: string, { colour, columns }: { readonly colour: boolean; readonly columns: number }): string {
+  let rendered = '';
+  const stream = new MarkdownStream((part) => (rendered += part), { colour, columns: () => columns });
+  stream.feed(text);
+  stream.end();
+  return rendered.trimEnd();
 }
 
 /** A table of pipes, aligned; each line ends with a line feed. Lines that make no table come out as they are. */

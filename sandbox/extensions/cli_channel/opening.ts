@@ -52,10 +52,10 @@ export async function openConversation(
   return { conversation, past: thread?.past ?? [], notes: [...notes, ...(await openingLines(context, signal))] };
 }
 
-/** What providers of context say to people; one that fails says nothing here. */
+/** What providers of context show to people; one that fails is left out. */
 async function openingLines({ find }: Pick<ChatContext, 'find'>, signal: AbortSignal): Promise<readonly string[]> {
-  const said = await Promise.all(find(ContextProvider).map((provider) => provider.opening?.(signal).catch(() => null)));
-  return said.flatMap((lines) => (lines ? [printable(lines)] : []));
+  const lines = await Promise.all(find(ContextProvider).map((provider) => provider.opening?.(signal).catch(() => null)));
+  return lines.flatMap((each) => (each ? [printable(each)] : []));
 }
 
 function threadNamed(input: CommandInput): string | undefined {
@@ -66,7 +66,7 @@ function threadNamed(input: CommandInput): string | undefined {
   });
 }
 
-/** null: nothing was said in it yet. */
+/** null: it has no message yet. */
 export async function readThread(
   commands: readonly Command[],
   threadId: string,

@@ -34,7 +34,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const slash = new SlashCommands(context, conversation);
   const outbox = new Outbox();
   const allow = new AllowList(chat.allow ?? [], () => slash.all(), io);
-  const turn = (text: string | Sent | null) => turnOf(allow.say(conversation, text, signal), view);
+  const turn = (text: string | Sent | null) => turnOf(allow.runTurn(conversation, text, signal), view);
   let code = 0;
   let attachments = chat.attachments ?? [];
   if (chat.resume) code = await turn(null);
@@ -141,7 +141,7 @@ function eventLine(event: TurnEvent): JsonValue {
 /** Answers as the model wrote them, line by line on the output; steps and notices on the error stream. */
 class PlainView {
   readonly #times: StepTimes = new Map();
-  readonly #said = new Set<string>();
+  readonly #shownNotices = new Set<string>();
   #line = '';
 
   constructor(
@@ -159,8 +159,8 @@ class PlainView {
       io.error(`${event.ok ? '✓' : '✗'} ${text} ${time}`.trimEnd());
     }
     if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.line}`);
-    if (event.type === 'notice' && !io.quiet && !this.#said.has(event.message)) {
-      this.#said.add(event.message);
+    if (event.type === 'notice' && !io.quiet && !this.#shownNotices.has(event.message)) {
+      this.#shownNotices.add(event.message);
       io.error(event.message);
     }
     if (event.type === 'approval-request') io.error(questionLine(event));

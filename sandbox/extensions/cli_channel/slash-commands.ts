@@ -145,7 +145,7 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   });
 }
 
-/** What a command wants said as the person's next message. */
+/** What a command wants to send as the person's next message. */
 export class Outbox {
   #text: string | null = null;
 

@@ -9,7 +9,7 @@ export interface PipedText {
 }
 
 const MOST_BYTES = 1024 * 1024;
-/** How long a socket that may never say anything is waited for. */
+/** How long to wait for a socket on which nothing may ever come. */
 const SILENT_MS = 3_000;
 
 interface Reading {
@@ -69,7 +69,7 @@ function decoded(bytes: Buffer): string {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
   } catch {
-    // said below, as for text with NUL in it
+    // reported below, as for text with NUL in it
   }
   throw new PithError('usage', 'standard input is not text in UTF-8', {
     cure: 'convert it first, such as with: iconv -f ISO-8859-1 -t UTF-8; of a binary file send its path',

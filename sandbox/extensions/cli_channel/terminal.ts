@@ -1,4 +1,4 @@
-/** The streams of a terminal, or their stand-ins in tests. */
+/** The streams of a terminal, or what replaces them in tests. */
 export interface Terminal {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
@@ -14,7 +14,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** A terminal that does not know its width says nothing or 0. */
+/** A terminal that does not know its width reports nothing or 0. */
 export function widthOf({ output }: Terminal): number {
   return output.columns || 80;
 }

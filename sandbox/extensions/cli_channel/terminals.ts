@@ -17,7 +17,7 @@ export class Terminals {
     if (contextWindow !== null) this.#windows.set(ref, contextWindow);
   }
 
-  /** Tokens that a model takes, as far as a turn has said it; null: not known. */
+  /** Tokens that a model takes, as far as a turn has reported it; null: not known. */
   windowOf(model: string): number | null {
     return this.#windows.get(model) ?? null;
   }

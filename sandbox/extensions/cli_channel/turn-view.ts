@@ -15,7 +15,7 @@ export interface ViewOptions {
   readonly quiet: boolean;
   /** Questions are asked where the turn is shown. */
   readonly asks?: boolean;
-  /** What is said besides the answer, in the words of this place. */
+  /** What is shown besides the answer, with commands as they are typed here. */
   readonly hint?: (text: string) => string;
   /** Default: the terminal itself. */
   readonly surface?: Surface;
@@ -29,7 +29,7 @@ export class TurnView {
   readonly #surface: Surface;
   readonly #status: LiveStatus;
   readonly #colour: ReturnType<typeof pc.createColors>;
-  readonly #said = new Set<string>();
+  readonly #shownNotices = new Set<string>();
   readonly #times: StepTimes = new Map();
 
   constructor(private readonly options: ViewOptions) {
@@ -43,7 +43,7 @@ export class TurnView {
 
   /** It has been shown elsewhere: no notice shows it again. */
   know({ code, message, cure }: Diagnostic): void {
-    this.#said.add(code + (cure ? `${message}; ${cure}` : message));
+    this.#shownNotices.add(code + (cure ? `${message}; ${cure}` : message));
   }
 
   show(event: TurnEvent): void {
@@ -79,8 +79,9 @@ export class TurnView {
         this.#next();
         return;
       case 'notice':
-        if (!quiet && !this.#said.has(event.code + event.message)) this.#line(this.#colour.dim(printable(this.#hint(event.message))));
-        this.#said.add(event.code + event.message);
+        if (!quiet && !this.#shownNotices.has(event.code + event.message))
+          this.#line(this.#colour.dim(printable(this.#hint(event.message))));
+        this.#shownNotices.add(event.code + event.message);
         return;
       case 'approval-request':
         if (!this.options.asks) this.#line(this.#colour.yellow(printable(questionLine(event))));
@@ -92,8 +93,8 @@ export class TurnView {
       case 'turn-end': {
         this.#markdown.end();
         this.#status.stop();
-        const said = event.reason === 'awaiting_approval' && this.options.asks ? null : endingLine(event);
-        const ending = said === null ? null : this.#hint(said);
+        const words = event.reason === 'awaiting_approval' && this.options.asks ? null : endingLine(event);
+        const ending = words === null ? null : this.#hint(words);
         if (ending !== null)
           this.#line(event.reason === 'error' ? this.#colour.red(printable(ending)) : this.#colour.yellow(printable(ending)));
       }

@@ -5,7 +5,7 @@ import type { Span } from './inline-markdown.ts';
 export type Paint = (span: Span) => string;
 
 /**
- * Writes spans, breaking lines between words at `width`. A word is held until the space after it has come;
+ * Writes spans, breaking lines between words at `width`. A word waits until the space after it has come;
  * nothing that was written is touched again.
  */
 export class WordWrap {
@@ -21,7 +21,7 @@ export class WordWrap {
     private readonly width: () => number,
   ) {}
 
-  /** Begins a line with `lead`, which has `leadWidth` cells; wrapped lines stand `indent` in. */
+  /** Begins a line with `lead`, which has `leadWidth` cells; wrapped lines begin with `indent`. */
   begin(lead: string, leadWidth: number, indent: string): void {
     this.write(lead);
     this.#column = leadWidth;

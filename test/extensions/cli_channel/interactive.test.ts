@@ -299,7 +299,7 @@ describe('a conversation on a terminal', () => {
     const ada = person(chat, ['--thread', 'old-1']);
     await ada.sees('other · scripted/scripted');
     await ada.sees('› What was it?');
-    await ada.sees('It was **this**.');
+    await ada.sees('It was this.');
     ada.end();
     expect(await ada.done).toBe(0);
   });

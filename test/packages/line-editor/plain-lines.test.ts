@@ -4,16 +4,17 @@ import { PlainLines } from '@pith/line-editor';
 
 const { signal } = new AbortController();
 
-function plain() {
+function plain(columns?: number) {
   let raw = false;
   let shown = '';
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (on: boolean) => (raw = on) });
-  const output = new Writable({
+  const writable = new Writable({
     write(chunk, _encoding, done) {
       shown += String(chunk);
       done();
     },
   });
+  const output = Object.assign(writable, { columns });
   const lines = new PlainLines({ terminal: { input, output }, escaped: () => undefined });
   const type = async (text: string) => {
     input.write(text);
@@ -53,4 +54,13 @@ describe('U23 a hidden answer where nothing is drawn again', () => {
     expect(await open).toBeNull();
     expect(isRaw()).toBe(false);
   });
+});
+
+it('U23 a long question breaks between words, and ends before what is typed', async () => {
+  const { lines, type, shown } = plain(30);
+  const asked = lines.choose('Allow? [y]es, [a]lways in this chat, [n]o ', 'yan', signal);
+  await type('y\n');
+  expect(await asked).toBe('y');
+  expect(shown()).toBe('Allow? [y]es, [a]lways in this\nchat, [n]o ');
+  lines.close();
 });
