@@ -9,7 +9,7 @@ import { openEditor, type LineEditor } from './line-editor.ts';
 import { noticeBlock } from './notice-block.ts';
 import type { Surface } from './surface.ts';
 import { widthOf, type Terminal } from './terminal.ts';
-import { typedHints } from './typed-hints.ts';
+import { printedHints, typedHints } from './typed-hints.ts';
 
 export interface ScreenOptions {
   readonly terminal: Terminal;
@@ -103,7 +103,7 @@ export class ChatScreen {
   commandIO(signal: AbortSignal, session: CommandIO['session']): CommandIO {
     return {
       ...this.options.io,
-      print: (line) => this.write(line),
+      print: (line) => this.write(printedHints(line, this.paths)),
       error: (line) => this.write(this.colour.red(printable(line))),
       columns: this.columns,
       ask: (question, { choices, secret } = {}) =>

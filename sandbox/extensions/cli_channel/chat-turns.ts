@@ -50,7 +50,7 @@ export class ChatTurns {
     this.#questions = new Questions({
       editor: screen.questions,
       commands: () => slash.all(),
-      io: () => ({ ...this.#io(), print: (line) => screen.write(screen.hint(line)) }),
+      io: () => this.#io(),
       dim: screen.colour.dim,
       prompt: screen.colour.yellow,
       rows: () => screen.rows,

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { questionLines } from '../../../core/cli/index.ts';
 import { agentFile, extensionFiles } from '../../journeys/sandbox-files.ts';
 import { kernelChat, person as personAt, pipe, scriptedChat, type Chat, type Person, type PersonOptions } from './chats.ts';
+import { printedHints } from '../../../sandbox/extensions/cli_channel/typed-hints.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { within } from '../../waiting.ts';
 
@@ -263,6 +264,20 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('chosen: blue');
     user.end();
     expect(await user.done).toBe(0);
+  });
+
+  it('U33 T18 commands name others as they are typed here; what a tool shows or is given stays as it is', () => {
+    const paths = ['doctor', 'approvals', 'approvals approve'];
+    expect(printedHints('See one: pith approvals 1; answer: pith approvals approve 1 or pith approvals reject 1', paths)).toBe(
+      'See one: /approvals 1; answer: /approvals approve 1 or /approvals reject 1',
+    );
+    for (const exact of [
+      '  │ +run: pith doctor',
+      '\u001b[32m  │ +see pith doctor\u001b[39m',
+      '  command: "pith doctor"',
+      'run `pith doctor`',
+    ])
+      expect(printedHints(exact, paths)).toBe(exact);
   });
 
   it('T18 F12 where always is not offered, the terminal does not take it', async () => {
