@@ -102,7 +102,7 @@ export function trustOf(options: TrustOptions): Trust {
   const sandbox = level === 'restricted' || isBare ? path.join(elsewhere(), 'sandbox') : opened;
   if (sandbox !== opened) makeFolders(sandbox, 0o700);
   const key = isBare ? sandbox : opened;
-  const grantsOf = (id: string): readonly string[] => file.read().grants[key]?.[id] ?? [];
+  const grantsOf = (id: string): readonly string[] => new Map(Object.entries(file.read().grants[key] ?? {})).get(id) ?? [];
 
   const accepted = new Map<string, readonly string[]>();
   const otherSandboxes = () => Object.keys(file.read().sandboxes).filter((other) => other !== opened);
@@ -228,9 +228,9 @@ export function decideState(file: TrustFile, home: string | null, dataDirectory:
 }
 
 function withGrants(record: ReturnType<TrustFile['read']>, sandbox: string, grants: Readonly<Record<string, readonly string[]>>) {
-  const former = record.grants[sandbox] ?? {};
-  const added = Object.entries(grants).map(([id, asks]) => [id, [...new Set([...(former[id] ?? []), ...asks])].sort()] as const);
-  return { ...record, grants: { ...record.grants, [sandbox]: { ...former, ...Object.fromEntries(added) } } };
+  const all = new Map(Object.entries(record.grants[sandbox] ?? {})); // ids are chosen by others: `constructor` is one
+  for (const [id, asks] of Object.entries(grants)) all.set(id, [...new Set([...(all.get(id) ?? []), ...asks])].sort());
+  return { ...record, grants: { ...record.grants, [sandbox]: Object.fromEntries(all) } };
 }
 
 function adopted(dataDirectory: string, home: string | null): boolean {

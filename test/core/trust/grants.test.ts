@@ -60,6 +60,16 @@ describe('what a manifest asks for', () => {
     ]);
   });
 
+  it('T10: an id that every object has is an id as others are', () => {
+    const manifest = made({ secrets: ['A_KEY'] });
+    trustSandbox(trusted().file, sandbox);
+    trusted().allow('helper', ['network']);
+    const given = () => trusted().grant('constructor', manifest, false, path.join(sandbox, 'data')).withheld;
+    expect(given()).toEqual([{ ask: 'secret A_KEY', never: null }]);
+    trusted().allow('constructor', ['secret A_KEY']);
+    expect(given()).toEqual([]);
+  });
+
   it('T10: one that asks for nothing needs no question, also when it publishes', () => {
     const manifest = made({ events: { publishes: ['notify'] } });
     expect(manifestAsks(manifest)).toEqual([]);
