@@ -183,7 +183,8 @@ export type TurnEvent =
       /** `always` is no answer to it: only `once` and `no` are. */
       readonly once?: true;
     }
-  | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage }
+  /** `usage`: of the turn so far, with all that it called; `request`: of this one request to its model. */
+  | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage; readonly request: Usage }
   | {
       readonly type: 'turn-end';
       readonly reason: TurnEndReason;

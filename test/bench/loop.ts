@@ -145,7 +145,8 @@ async function durableSteps(runs: number, folder: string): Promise<readonly Row[
     return id;
   };
   const work = async (id: string, steps: number) => {
-    for (let step = 0; step < steps; step++) await threads.recordStep(id, { step, message, calls: [callOf(id, step)], usage });
+    for (let step = 0; step < steps; step++)
+      await threads.recordStep(id, { step, message, calls: [callOf(id, step)], usage, own: usage, model: 'test/a' });
   };
   const steps = 200;
   const alone = await interleaved(runs, {

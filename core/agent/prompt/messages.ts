@@ -145,7 +145,8 @@ export function textOfAnswer(message: Message): string {
   return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
 }
 
-function ownText(message: UserMessage): string {
+/** What the person wrote; what was put beside it is left out. */
+export function ownText(message: UserMessage): string {
   const last = message.content.at(-1);
   return last?.type === 'text' ? last.text : '';
 }

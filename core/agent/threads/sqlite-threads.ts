@@ -51,7 +51,10 @@ const SCHEMA = [
   `CREATE TABLE turndelegated (turn TEXT PRIMARY KEY, turns INTEGER NOT NULL, steps INTEGER NOT NULL, calls INTEGER NOT NULL) WITHOUT ROWID;`,
   // What compaction wrote before named also results that were not in it whole.
   `UPDATE messages SET retain = NULL WHERE turn = '';`,
+  // Null: the turn was begun by a Pith that did not note it.
   `ALTER TABLE turns ADD COLUMN model TEXT;
+   ALTER TABLE turns ADD COLUMN owninput INTEGER;
+   ALTER TABLE turns ADD COLUMN ownoutput INTEGER;
    CREATE INDEX turnsofthread ON turns (thread, started);`,
 ];
 
@@ -59,7 +62,14 @@ const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce
   FROM turns WHERE id = ?`;
 const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
-const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)';
+const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)';
+const STEP_DONE =
+  'UPDATE turns SET steps = ?, input = ?, output = ?, owninput = owninput + ?, ownoutput = ownoutput + ?, model = ? WHERE id = ?';
+/** Before it was noted by itself, what a turn used had all that it called in it. */
+const USAGE = `SELECT model,
+    sum(coalesce(owninput, CASE thread WHEN ? THEN input ELSE 0 END)) AS input,
+    sum(coalesce(ownoutput, CASE thread WHEN ? THEN output ELSE 0 END)) AS output
+  FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?) GROUP BY model ORDER BY model`;
 const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
@@ -110,12 +120,9 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
     },
 
     async usage(threadId) {
-      const sums = 'SELECT model, sum(input) AS input, sum(output) AS output FROM turns WHERE thread = ? GROUP BY model ORDER BY model';
-      const last = store.get('SELECT id, input, output FROM turns WHERE thread = ? ORDER BY started DESC, id DESC LIMIT 1', threadId);
-      return {
-        models: store.all(sums, threadId).map((row) => ({ model: row.model === null ? null : text(row.model), ...usageOf(row) })),
-        last: last === null ? null : { turnId: text(last.id), ...usageOf(last) },
-      };
+      return store
+        .all(USAGE, threadId, threadId, ...withThoseBelow(threadId))
+        .map((row) => ({ model: row.model === null ? null : text(row.model), ...usageOf(row) }));
     },
 
     async delegated(turnId) {
@@ -176,15 +183,15 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       });
     },
 
-    async recordStep(turnId, { step, message, calls, usage, model, end, callers = [] }) {
+    async recordStep(turnId, { step, message, calls, usage, own, model, end, callers = [] }) {
       const text = JSON.stringify(message);
       const rows = calls.map(({ callId, name, extensionId, tool, input, effect, state, result }) => {
         const what = [callId, name, extensionId, tool, JSON.stringify(input) ?? 'null'];
         return [...what, effect, state, result && JSON.stringify(result)];
       });
       await write((statement) => {
-        const set = 'UPDATE turns SET steps = ?, input = ?, output = ?, model = coalesce(?, model) WHERE id = ?';
-        found(statement(set, step + 1, usage.inputTokens, usage.outputTokens, model ?? null, turnId).changes, `turn '${turnId}'`);
+        const used = [usage.inputTokens, usage.outputTokens, own.inputTokens, own.outputTokens] as const;
+        found(statement(STEP_DONE, step + 1, ...used, model, turnId).changes, `turn '${turnId}'`);
         statement(INSERT_MESSAGE, text, null, turnId);
         rows.forEach((row, index) => statement(INSERT_CALL, turnId, step, index, ...row));
         if (end !== undefined) setState(statement, turnId, end, usage);
@@ -224,7 +231,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
 
     remove: (threadId) =>
       write((statement) => {
-        const below = [threadId, `${threadId}/`, `${threadId}0`] as const; // '0' comes after '/': all ids that begin with `threadId/`
+        const below = withThoseBelow(threadId);
         const turns = 'SELECT id FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?)';
         for (const table of ['calls', 'turnagents', 'turndelegated']) statement(`DELETE FROM ${table} WHERE turn IN (${turns})`, ...below);
         for (const table of ['turns', 'messages'])
@@ -237,6 +244,11 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
 /** Throws `thread_busy` inside a write of somebody who does not hold the thread any more. */
 export function checkThreadFence(store: Store, fence: Fence): void {
   if (!isHeldInWrite(store, fence)) throw threadTaken(fence);
+}
+
+/** For `= ? OR (>= ? AND < ?)`: the thread and all whose ids begin with `threadId/`, since '0' comes after '/'. */
+function withThoseBelow(threadId: string): readonly [string, string, string] {
+  return [threadId, `${threadId}/`, `${threadId}0`];
 }
 
 function usageOf(row: SqlRow): Usage {

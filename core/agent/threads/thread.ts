@@ -77,13 +77,6 @@ export interface Unfinished {
   readonly calls: readonly CallRecord[];
 }
 
-export interface ThreadUse {
-  /** By `provider/model`; null: not known, for turns of a Pith that did not note it. */
-  readonly models: readonly (Usage & { readonly model: string | null })[];
-  /** Part of it: of the newest turn. */
-  readonly last: (Usage & { readonly turnId: string }) | null;
-}
-
 /** What threads keep. */
 export interface Threads {
   load(threadId: string): Promise<{ readonly thread: ThreadRecord; readonly messages: readonly StoredMessage[] } | null>;
@@ -95,8 +88,8 @@ export interface Threads {
   last(threadId: string): Promise<TurnRecord | null>;
   /** The thread's turn of this name and its calls, ended or not, or null. */
   keyed(threadId: string, key: string): Promise<Unfinished | null>;
-  /** What its turns have used, with all that they called. */
-  usage(threadId: string): Promise<ThreadUse>;
+  /** What its turns and those that they called have used, by the model that answered; null: not known, for turns of a Pith that did not note it. */
+  usage(threadId: string): Promise<readonly (Usage & { readonly model: string | null })[]>;
   /** As it was last charged; zeros where it never was. */
   delegated(turnId: string): Promise<Delegated>;
   /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */
@@ -133,8 +126,9 @@ interface StepRecord extends Pick<BeginningTurn, 'callers'> {
   readonly calls: readonly CallRecord[];
   /** Of the turn so far. */
   readonly usage: Usage;
-  /** `provider/model` that answered. */
-  readonly model?: string;
+  /** What the turn itself has used since the step before, and the `provider/model` that answered. */
+  readonly own: Usage;
+  readonly model: string;
   /** The turn ends with this step. */
   readonly end?: TurnEndReason;
 }

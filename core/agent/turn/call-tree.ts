@@ -1,5 +1,5 @@
 import { type AgentSpec, PithError, type TurnRequest } from '../../contract/index.ts';
-import type { Charge } from '../threads/thread.ts';
+import type { Charge, Usage } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
 /** Where a turn is among those that called it. */
@@ -65,10 +65,15 @@ export function chargesOf(parent: RunningTurn | null): readonly Charge[] {
 
 /** What a turn uses, its callers have used. */
 export function spendTokens(turn: RunningTurn, inputTokens: number, outputTokens: number): void {
-  for (const { progress } of callers(turn)) {
-    const { usage } = progress;
-    progress.usage = { inputTokens: usage.inputTokens + inputTokens, outputTokens: usage.outputTokens + outputTokens };
-  }
+  const used = { inputTokens, outputTokens };
+  turn.progress.unrecorded = sumOf(turn.progress.unrecorded, used);
+  for (const { progress } of callers(turn)) progress.usage = sumOf(progress.usage, used);
+}
+
+export const NO_USE: Usage = { inputTokens: 0, outputTokens: 0 };
+
+function sumOf(one: Usage, other: Usage): Usage {
+  return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
 }
 
 export function spendStep(turn: RunningTurn): void {

@@ -43,6 +43,7 @@ export function addUsage(
   const input = inputTokens ?? measure(turn);
   const output = outputTokens ?? countTokens([text])[0] ?? 0;
   spendTokens(turn, input, output);
+  turn.progress.request = { inputTokens: input, outputTokens: output };
   turn.conversation.meter.tokens = input + output;
   // The answer that is about to be added is covered by its output tokens.
   turn.conversation.meter.counted = turn.conversation.prompt.length + 1;

@@ -1,7 +1,7 @@
 import { codeOf, type JsonValue, type Message, messageOf, PithError, type TurnEvent } from '../../contract/index.ts';
 import { announceQuestion, decideCalls, type DecidedCall, readCalls, runCalls, wasShown } from './calls.ts';
 import { compactIfNeeded, addUsage } from './compaction.ts';
-import { chargesOf, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
+import { chargesOf, NO_USE, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
 import { type AssistantMessage, countTokens, distinct } from '../prompt/messages.ts';
 import { modelFailure } from '../../models/index.ts';
 import { streamStep, type StepOutcome } from './step.ts';
@@ -51,7 +51,7 @@ export async function* answerCalls(
   await Promise.all([...stored, turn.writer.recordResults(turn.record.id, message, retain)]);
   turn.conversation.prompt.push(message);
   turn.offer.info = { ...turn.offer.info, held: distinct([...turn.offer.info.held, ...Object.values(retain)]) };
-  yield { type: 'step-end', step, usage: turn.progress.usage };
+  yield { type: 'step-end', step, usage: turn.progress.usage, request: turn.progress.request };
   if (calls.some(({ result }) => result?.ok === false && result.error.code === 'limit_reached')) return limitEnd(turn, callsLeft(turn));
   const end = stopBefore(turn);
   if (end) return end;
@@ -79,19 +79,21 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
   spendStep(turn);
   const decided = ending ? [] : await decideCalls(turn, step, asked);
   const calls = decided.map((call) => (mustBeKnown(call) ? { ...call.record, state: 'started' as const } : call.record));
-  const { usage } = turn.progress;
+  const { usage, unrecorded: own } = turn.progress;
+  turn.progress.unrecorded = NO_USE;
   const recording = turn.writer.recordStep(turn.record.id, {
     step,
     message,
     calls,
     usage,
+    own,
     model: turn.plan.model.ref,
     end: ending?.reason,
     callers: chargesOf(turn.parent),
   });
   if (ending === null) return yield* answerCalls(turn, step, decided, recording);
   await recording;
-  yield { type: 'step-end', step, usage };
+  yield { type: 'step-end', step, usage, request: turn.progress.request };
   return { ...ending, stored: true };
 }
 

@@ -37,7 +37,7 @@ import {
   withOwnModel,
 } from './origin.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
-import { type CallNode, chargesOf, countCalled } from './call-tree.ts';
+import { type CallNode, chargesOf, countCalled, NO_USE } from './call-tree.ts';
 import { type NoticeSink, type RunningTurn, StepEvents, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import type { Approval, ApprovalStore } from '../threads/approval.ts';
 import { decideCall, type DecidedCall, denied, keyOf, toolOf } from './calls.ts';
@@ -205,7 +205,17 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
       info: { ...plan.info, held: distinct([...plan.info.held, ...documents]) },
     },
     conversation: { prompt: assemble(plan.system, messages), meter: { tokens: 0, counted: 0, incompressible: 0 } },
-    progress: { usage: record.usage, steps: record.steps, calls: 0, called: new Map(), delegated, suspended: false, text: '' },
+    progress: {
+      usage: record.usage,
+      request: NO_USE,
+      unrecorded: NO_USE,
+      steps: record.steps,
+      calls: 0,
+      called: new Map(),
+      delegated,
+      suspended: false,
+      text: '',
+    },
   };
 }
 

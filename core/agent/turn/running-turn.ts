@@ -137,6 +137,10 @@ interface Conversation {
 interface Progress {
   /** With that of the turns that it called. */
   usage: Usage;
+  /** Of the last request to its model. */
+  request: Usage;
+  /** Its own use that no recorded step has yet: the requests of those that it called are not in it. */
+  unrecorded: Usage;
   /** Model steps that have been persisted. */
   steps: number;
   calls: number;

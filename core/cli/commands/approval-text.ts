@@ -59,10 +59,13 @@ export function enforcedLine(enforced: string, colour: Colours): string {
 /** The first lines, and how much was left out, exactly. What the tool shows and the arguments are cut one by one, so that neither hides the other. */
 function bounded(lines: readonly Line[], { most, wholeBy, colour, columns }: QuestionLook): readonly string[] {
   const rowsOfLine = ({ text }: Line) => rowsOf(most === Infinity ? text : printableLine(text, LONGEST_LINE + 1), columns - INDENT.length);
-  let rows = 0;
-  const isShown = (line: Line) => (rows += rowsOfLine(line).length) <= most;
-  const end = lines.findIndex((line) => !isShown(line));
-  const shown = end < 0 ? lines : lines.slice(0, Math.max(1, end));
+  let [shownLines, rows] = [0, 0];
+  for (const line of lines) {
+    rows += rowsOfLine(line).length;
+    if (rows > most && shownLines > 0) break; // one line is always shown
+    shownLines += 1;
+  }
+  const shown = lines.slice(0, shownLines);
   const more = lines.length - shown.length;
   const long = most === Infinity ? [] : shown.filter(({ text }) => text.length > LONGEST_LINE);
   const characters = long.reduce((sum, { text }) => sum + text.length - LONGEST_LINE, 0);

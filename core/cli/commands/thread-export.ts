@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type CommandInput, type CommandIO, type JsonValue, type Message, messageOf, PithError } from '../../contract/index.ts';
 import { printable, printableLine } from '@pith/plain-text';
+import { ownText } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { loadThread } from './threads.ts';
 
@@ -47,7 +48,7 @@ function sectionOf(message: Message): readonly string[] {
   if (message.role === 'user') {
     const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
     const attached = texts.slice(0, -1).filter((text) => text.startsWith('<attachment '));
-    return ['## User', printable(texts.at(-1) ?? ''), ...attached.map(fenced)];
+    return ['## User', printable(ownText(message)), ...attached.map(fenced)];
   }
   if (message.role !== 'assistant') return [];
   const parts = message.content.flatMap((part) => {

@@ -1,5 +1,6 @@
 import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
 import { didYouMean, printable } from '@pith/plain-text';
+import { ownText, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, printTable, timeOf } from './text.ts';
 
@@ -72,11 +73,7 @@ export async function loadThread(kernel: Kernel, id: string) {
 }
 
 /** What a person would read of a message: tool calls and results are left out. */
+/** What the person or the agent wrote; not what was put beside it. */
 function textOf(message: Message): string {
-  if (message.role === 'tool' || message.role === 'system') return '';
-  if (typeof message.content === 'string') return message.content;
-  return message.content
-    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
-    .join('\n')
-    .trim();
+  return (message.role === 'user' ? ownText(message) : textOfAnswer(message)).trim();
 }

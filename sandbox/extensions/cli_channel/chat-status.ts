@@ -2,7 +2,7 @@ import type { Command, TurnEvent } from 'pith';
 import type { ChatContext, Conversation } from './conversation.ts';
 import { modelOf } from './first-screen.ts';
 import { fields, list, query } from './query.ts';
-import { statusText, ThreadUsage, type PastUse, type Price } from './status-line.ts';
+import { statusText, ThreadUsage, type ModelUse, type Price } from './status-line.ts';
 import type { Terminals } from './terminals.ts';
 
 export interface StatusOptions {
@@ -23,6 +23,8 @@ export class ChatStatus {
   /** What commands say answers here. A turn says it more exactly. */
   #chosen: string;
   #counting = false;
+  /** A turn of this conversation runs: what is stored does not have all of it. */
+  #isRunning = false;
   #isStale = false;
 
   constructor(
@@ -45,7 +47,11 @@ export class ChatStatus {
   observe(event: TurnEvent): void {
     this.#usage.observe(event);
     if (event.type === 'turn-start') this.#model = event.model;
-    if (event.type === 'turn-end') this.refresh();
+    if (event.type === 'turn-start') this.#isRunning = true;
+    if (event.type === 'turn-end') {
+      this.#isRunning = false;
+      this.refresh();
+    }
     if (event.type === 'turn-start' || event.type === 'step-end') this.options.changed();
   }
 
@@ -82,7 +88,7 @@ export class ChatStatus {
     this.#counting = true;
     while (this.#isStale && !this.#stop.signal.aborted) {
       this.#isStale = false;
-      await this.#openUsage();
+      await this.#loadUsage();
       await this.#askModel();
       const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals', 'list'])];
       this.#counts = { tasks, questions };
@@ -91,14 +97,14 @@ export class ChatStatus {
     this.#counting = false;
   }
 
-  /** Of a conversation that was begun before. */
-  async #openUsage(): Promise<void> {
+  async #loadUsage(): Promise<void> {
     const { conversation, commands } = this.options;
     const { threadId, begun } = conversation;
-    if (!begun || this.#usage.isOf(threadId)) return;
+    if (!begun || this.#isRunning) return; // the end of the turn asks for it
     try {
       const thread = fields(await query(await commands(), ['threads', 'show', threadId, '--last', '1'], this.#stop.signal));
-      if (!this.#usage.isOf(threadId)) this.#usage.open(threadId, thread['usage'] as unknown as PastUse);
+      const isMeant = conversation.threadId === threadId && !this.#isRunning;
+      if (isMeant && Array.isArray(thread['usage'])) this.#usage.load(threadId, thread['usage'] as unknown as readonly ModelUse[]);
     } catch {
       // a thread that is about to begin: its first turn reports its use
     }

@@ -26,7 +26,6 @@ export class ChatTurns {
   readonly #outbox = new Outbox();
   readonly #view: TurnView;
   readonly #questions: Questions;
-  /** The thread whose question the person left open. */
   #leftOpen: string | null = null;
   /** A command runs: it reports itself what it breaks. */
   isCommanding = false;
@@ -56,6 +55,11 @@ export class ChatTurns {
       rows: () => screen.rows,
       slash: (line, signal) => this.#commandAtQuestion(line, signal),
     });
+  }
+
+  /** The thread whose question the person left open. */
+  get leftOpen(): string | null {
+    return this.#leftOpen;
   }
 
   /** It has been shown elsewhere: no notice shows it again. */

@@ -119,7 +119,7 @@ class InteractiveChat {
         get threadId() {
           return opening.conversation.threadId;
         },
-        show: (message) => void this.#numbered(message).then((shown) => this.#screen.notify(shown)),
+        show: (message) => void this.#numbered(message).then((shown) => shown !== null && this.#screen.notify(shown)),
       }),
       context.events.handle('extension.failed', (failure) => {
         if (failure.phase !== 'reload' || this.#turns.isCommanding) return; // a command says what it broke
@@ -194,13 +194,14 @@ class InteractiveChat {
     return true;
   }
 
-  /** With the number of the question in place of its id, by which people answer it. */
-  async #numbered({ text: message, approvalId }: ChannelMessage): Promise<string> {
+  /** With the number of the question in place of its id, by which people answer it. null: the person has just left that question open here. */
+  async #numbered({ text: message, approvalId }: ChannelMessage): Promise<string | null> {
     if (approvalId === undefined) return message;
     const open = await query(await this.#slash.all(), ['approvals', 'list'], this.signal).catch(() => null); // then its id says which it is
     const question = list(open ?? [])
       .map(fields)
       .find(({ id }) => text(id) === approvalId);
+    if (question !== undefined && text(question['thread']) === this.#turns.leftOpen) return null;
     return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
   }
 }

@@ -57,76 +57,72 @@ function short(count: number): string {
   return `${value < 100 ? value.toFixed(1).replace(/\.0$/u, '') : Math.round(value)}${unit}`;
 }
 
-/** Of a model, or of a turn. */
-interface Use {
+/** Tokens that a model was used for. */
+export interface ModelUse {
+  /** null: not known. */
+  readonly model: string | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** What a conversation had used before it was opened here. */
-export interface PastUse {
-  readonly models: readonly (Use & { readonly model: string | null })[];
-  /** Part of it: of the newest turn, which may go on. */
-  readonly last: (Use & { readonly turnId: string }) | null;
-}
-
-/** What a conversation has used. */
+/** What a conversation has used: what is stored of it, and the steps that came since that was read. */
 export class ThreadUsage {
   #thread = '';
+  #stored: readonly ModelUse[] = [];
+  #since: ModelUse[] = [];
   /** The model of the turn that runs, or ran last. */
   model: string | null = null;
-  tokens = 0;
-  cost: number | null = 0;
   /** Tokens of the last request and its answer. */
   lastRequest = 0;
-  #turn = '';
-  /** Of the turn that runs, up to its last step. */
-  #counted: Use = { inputTokens: 0, outputTokens: 0 };
 
   constructor(private readonly prices: Prices) {}
 
-  /** Goes on with a conversation. */
-  open(thread: string, { models, last }: PastUse): void {
-    this.#reset(thread);
-    for (const { model, ...use } of models) this.#add(model, use);
-    if (last === null) return;
-    this.#turn = last.turnId;
-    this.#counted = last;
+  /** What is stored of a conversation now, with what agents used that it called. */
+  load(thread: string, stored: readonly ModelUse[]): void {
+    this.#begin(thread);
+    this.#stored = stored;
+    this.#since = [];
   }
 
   observe(event: TurnEvent): void {
     if (event.type === 'turn-start') {
-      if (event.thread !== this.#thread) this.#reset(event.thread);
+      this.#begin(event.thread);
       this.model = event.model;
-      if (event.turn !== this.#turn) this.#counted = { inputTokens: 0, outputTokens: 0 }; // else it goes on after a question, with its use
-      this.#turn = event.turn;
     }
-    if (event.type !== 'step-end' && event.type !== 'turn-end') return;
-    const inputTokens = Math.max(0, event.usage.inputTokens - this.#counted.inputTokens);
-    const outputTokens = Math.max(0, event.usage.outputTokens - this.#counted.outputTokens);
-    this.#counted = event.usage;
-    if (inputTokens + outputTokens === 0) return;
-    this.#add(this.model, { inputTokens, outputTokens });
-    this.lastRequest = inputTokens + outputTokens;
+    if (event.type !== 'step-end') return;
+    this.#since.push({ model: this.model, ...event.request });
+    this.lastRequest = event.request.inputTokens + event.request.outputTokens;
   }
 
-  #add(model: string | null, { inputTokens, outputTokens }: Use): void {
-    this.tokens += inputTokens + outputTokens;
-    const price = model === null ? undefined : this.prices.get(model);
-    const cost = price === undefined ? null : (inputTokens * price.input + outputTokens * price.output) / 1_000_000;
-    // A sum without a part of what was used would be a wrong one.
-    if (inputTokens + outputTokens > 0) this.cost = cost === null || this.cost === null ? null : this.cost + cost;
+  get tokens(): number {
+    return this.#uses.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0);
   }
 
-  #reset(thread: string): void {
-    this.#thread = thread;
-    this.tokens = 0;
-    this.cost = 0;
-    this.lastRequest = 0;
+  /** null where a part of what was used has no price: a sum without it would be a wrong one. */
+  get cost(): number | null {
+    let sum = 0;
+    for (const { model, inputTokens, outputTokens } of this.#uses) {
+      const price = model === null ? undefined : this.prices.get(model);
+      if (price === undefined) return null;
+      sum += (inputTokens * price.input + outputTokens * price.output) / 1_000_000;
+    }
+    return sum;
   }
 
   /** Whether this is what was counted. */
   isOf(thread: string): boolean {
     return this.#thread === thread;
+  }
+
+  get #uses(): readonly ModelUse[] {
+    return [...this.#stored, ...this.#since].filter(({ inputTokens, outputTokens }) => inputTokens + outputTokens > 0);
+  }
+
+  #begin(thread: string): void {
+    if (this.#thread === thread) return;
+    this.#thread = thread;
+    this.#stored = [];
+    this.#since = [];
+    this.lastRequest = 0;
   }
 }

@@ -45,6 +45,11 @@ export function questionLine({ tool, summary, agents, id, startedBy = [] }: Extr
   return `Needs your approval: ${summary ?? tool}${by}; see: pith approvals ${id}; answer: pith approvals approve ${id} or pith approvals reject ${id}`;
 }
 
+/** A call that runs: `shell (command: npm test)`. */
+export function callLine({ name, input }: { readonly name: string; readonly input: JsonValue }): string {
+  return oneLine(`${name}${brief(input)}`, 160);
+}
+
 function brief(input: JsonValue | undefined): string {
   if (input === undefined || input === null || typeof input !== 'object') return '';
   const shown = Object.entries(input).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);

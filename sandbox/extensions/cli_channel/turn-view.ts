@@ -3,7 +3,7 @@ import type { Clock, Diagnostic, TurnEvent } from 'pith';
 import { printable, printableLine, wrapLines } from '@pith/plain-text';
 import { LiveStatus } from './live-status.ts';
 import { MarkdownStream } from './markdown-stream.ts';
-import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
+import { callLine, endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
 import { directSurface, type Surface } from './surface.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 
@@ -59,7 +59,7 @@ export class TurnView {
       case 'tool-call':
         this.#times.set(event.id, { at: clock.now(), input: event.input });
         this.#markdown.end();
-        this.#status.start(printableLine(event.name));
+        this.#status.start(callLine(event));
         return;
       case 'tool-output':
         if (!quiet) this.#status.output(event.id, event.text);

@@ -202,7 +202,8 @@ async function leftBehind(
     result: null,
     ...call,
   };
+  const NOTHING = { inputTokens: 0, outputTokens: 0 };
   const message: Message = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'c0', toolName: call.name, input: {} }] };
-  await world.writer.recordStep('T', { step: 0, message, calls: [record], usage: { inputTokens: 0, outputTokens: 0 }, callers });
+  await world.writer.recordStep('T', { step: 0, message, calls: [record], usage: NOTHING, own: NOTHING, model: 'test/a', callers });
   await world.writer.setCall({ turnId: 'T', step: 0, index: 0 }, 'started');
 }

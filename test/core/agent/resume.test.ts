@@ -66,7 +66,14 @@ async function killed(
     role: 'assistant',
     content: calls.map(({ callId, name, input }) => ({ type: 'tool-call', toolCallId: callId, toolName: name, input: input as JsonValue })),
   };
-  await world.writer.recordStep('T', { step: 0, message, calls, usage: { inputTokens: 7, outputTokens: 3 } });
+  await world.writer.recordStep('T', {
+    step: 0,
+    message,
+    calls,
+    usage: { inputTokens: 7, outputTokens: 3 },
+    own: NOTHING,
+    model: 'test/a',
+  });
   for (const [index, { state, result }] of planned.entries()) {
     if (state !== 'requested') await world.writer.setCall({ turnId: 'T', step: 0, index: index }, 'started');
     if (state === 'finished' && result) await world.writer.finishCall({ turnId: 'T', step: 0, index: index }, result);
@@ -131,6 +138,8 @@ describe('a turn that a killed process left', () => {
       message: { role: 'assistant', content: [{ type: 'text', text: 'said' }] },
       calls: [],
       usage: NOTHING,
+      own: NOTHING,
+      model: 'test/a',
     });
     expect((await world.collect({ resume: true })).end).toMatchObject({ reason: 'done', text: 'said' });
     expect(world.model.requests).toHaveLength(0);

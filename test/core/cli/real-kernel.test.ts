@@ -69,8 +69,13 @@ describe('a new sandbox with the real kernel', () => {
         .map((line) => (JSON.parse(line) as { type: string }).type),
     ).toContain('turn-end');
     const id = (JSON.parse(ran.out.split('\n', 1)[0] ?? '') as { thread: string }).thread;
+    expect((await run('threads', 'export', id)).out).toContain('<attachment name="stdin">\nnames of boats\n\n</attachment>');
+    // What was put beside a message is not what the person wrote.
     const shown = JSON.parse((await run('threads', 'show', id, '--json')).out) as { messages: { text: string }[] };
-    expect(shown.messages[0]?.text).toContain('<attachment name="stdin">\nnames of boats\n\n</attachment>');
+    expect(shown.messages[0]?.text).toBe('brainstorming ideas please');
+    const { out } = await run('--plan', 'brainstorming ideas please', '--json');
+    const planned = (JSON.parse(out.split('\n', 1)[0] ?? '') as { thread: string }).thread;
+    expect((await run('threads', 'show', planned)).out).toMatch(/^user: brainstorming ideas please\n/u);
   });
 
   it('use.md LOW: a secret that is not stored is not said to be removed', async () => {

@@ -21,7 +21,7 @@ export function says(text: string, ...before: TurnEvent[]): Answer {
     yield { type: 'turn-start', agent: String(request.agent), thread: request.threadId, turn: 'turn-1', model: 'test/model' };
     yield* before;
     for (const word of text.split(/(?<= )/u)) yield { type: 'text-delta', text: word };
-    yield { type: 'step-end', step: 1, usage: USAGE };
+    yield { type: 'step-end', step: 1, usage: USAGE, request: USAGE };
     yield { type: 'turn-end', reason: 'done', text, usage: USAGE };
   };
 }

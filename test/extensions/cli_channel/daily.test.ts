@@ -97,8 +97,13 @@ describe('U22 the status line', () => {
     const answer: Answer = async function* (request) {
       yield { type: 'turn-start', agent: 'main', thread: request.threadId, turn: 't', model: 'test/model' };
       yield { type: 'text-delta', text: 'ok' };
-      yield { type: 'step-end', step: 1, usage: { inputTokens: 400, outputTokens: 50 } };
-      yield { type: 'step-end', step: 2, usage: { inputTokens: 1300, outputTokens: 150 } };
+      yield { type: 'step-end', step: 1, usage: { inputTokens: 400, outputTokens: 50 }, request: { inputTokens: 400, outputTokens: 50 } };
+      yield {
+        type: 'step-end',
+        step: 2,
+        usage: { inputTokens: 1300, outputTokens: 150 },
+        request: { inputTokens: 900, outputTokens: 100 },
+      };
       yield { type: 'turn-end', reason: 'done', text: 'ok', usage: { inputTokens: 1300, outputTokens: 150 } };
     };
     const running = { ...answering('tasks list', [{ id: 'a' }]), options: [{ name: 'state', type: 'string', description: '' } as const] };

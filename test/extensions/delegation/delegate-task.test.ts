@@ -30,6 +30,13 @@ describe('delegate_task', () => {
       { title: 'cook: done', line: 'cook: done (2 steps, 30 tokens)', metadata: { thread: answer?.['thread'] } },
     ]);
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 40, outputTokens: 20 } });
+    // U22: what the other agent used is in the sum once, and a request is that of this turn alone.
+    expect(await pith.kernel.threads.usage('test')).toEqual([{ model: 'scripted/scripted', inputTokens: 40, outputTokens: 20 }]);
+    const steps = events.filter(({ type }) => type === 'step-end');
+    expect(steps.map((each) => 'request' in each && each.request)).toEqual([
+      { inputTokens: 10, outputTokens: 5 },
+      { inputTokens: 10, outputTokens: 5 },
+    ]);
     expect((await pith.kernel.threads.load(String(answer?.['thread'])))?.thread.agentId).toBe('cook');
   });
 

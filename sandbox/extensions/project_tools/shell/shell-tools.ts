@@ -116,7 +116,7 @@ function coverOf(
 }
 
 function confinedBy(access: readonly string[]): string {
-  const network = access.includes('network') ? 'full network access' : 'no network';
+  const network = access.includes('network') ? 'network: everything this machine can reach' : 'no network';
   const files = access.includes('home')
     ? 'writes the project and your home folder; the usual places of keys are empty'
     : 'writes the project only';

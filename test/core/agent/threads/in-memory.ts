@@ -67,7 +67,11 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
     const known = found(calls.get(turnId), turnId);
     known.set(place, { ...found(known.get(place), place), ...changes });
   };
-  const models = new Map<string, string>();
+  const used = new Map<string, { readonly model: string; readonly own: TurnRecord['usage'] }>();
+  const sumOf = (one: TurnRecord['usage'] | undefined, { inputTokens, outputTokens }: TurnRecord['usage']) => ({
+    inputTokens: (one?.inputTokens ?? 0) + inputTokens,
+    outputTokens: (one?.outputTokens ?? 0) + outputTokens,
+  });
   const ofThread = (threadId: string) => [...turns.values()].filter((turn) => turn.threadId === threadId);
   const withCalls = (turn: TurnRecord | undefined) => (turn ? { turn, calls: [...(calls.get(turn.id)?.values() ?? [])] } : null);
 
@@ -81,8 +85,8 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
       turns.set(turn.id, turn);
       for (const message of first) add(turn.id, message);
     },
-    recordStep(turnId, { step, message, calls: asked, usage, model, end }) {
-      if (model !== undefined) models.set(turnId, model);
+    recordStep(turnId, { step, message, calls: asked, usage, own, model, end }) {
+      used.set(turnId, { model, own: sumOf(used.get(turnId)?.own, own) });
       update(turnId, { steps: step + 1, usage });
       add(turnId, message);
       const known = calls.get(turnId) ?? new Map<string, CallRecord>();
@@ -130,17 +134,12 @@ export function memoryThreads(clock: Pick<Clock, 'now'>, holds: (fence: Fence) =
   return {
     async usage(threadId) {
       const sums = new Map<string | null, TurnRecord['usage']>();
-      for (const { id, usage } of ofThread(threadId)) {
-        const model = models.get(id) ?? null;
-        const { inputTokens, outputTokens } = sums.get(model) ?? { inputTokens: 0, outputTokens: 0 };
-        sums.set(model, { inputTokens: inputTokens + usage.inputTokens, outputTokens: outputTokens + usage.outputTokens });
+      for (const { id, threadId: at } of turns.values()) {
+        if (at !== threadId && !at.startsWith(`${threadId}/`)) continue;
+        const { model, own } = used.get(id) ?? { model: null, own: { inputTokens: 0, outputTokens: 0 } };
+        sums.set(model, sumOf(sums.get(model), own));
       }
-      const last = ofThread(threadId).sort((a, b) => b.startedAt - a.startedAt || (a.id < b.id ? 1 : -1))[0];
-      const named = [...sums].sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1));
-      return {
-        models: named.map(([model, usage]) => ({ model, ...usage })),
-        last: last === undefined ? null : { turnId: last.id, ...last.usage },
-      };
+      return [...sums].sort(([one], [other]) => ((one ?? '') < (other ?? '') ? -1 : 1)).map(([model, usage]) => ({ model, ...usage }));
     },
     async load(threadId) {
       const thread = threads.get(threadId);

@@ -45,7 +45,14 @@ function callOf(turnId: string, step: number, index: number): CallRecord {
   };
 }
 
-const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) => ({ step, message: assistant(text), calls, usage });
+const stepOf = (step: number, text: string, calls: readonly CallRecord[] = []) => ({
+  step,
+  message: assistant(text),
+  calls,
+  usage,
+  own: usage,
+  model: 'test/a',
+});
 
 interface Kind {
   readonly threads: Threads;
@@ -89,21 +96,22 @@ async function setup(kind: (typeof KINDS)[number][1], clock = manualClock()) {
 }
 
 describe.each(KINDS)('Threads %s', (_, kind) => {
-  it('U22 says what a thread has used, by model, and what of it its newest turn', async () => {
+  it('U22 says what a thread has used with all that it called, each by the model that answered, and nothing twice', async () => {
     const { threads, writer, begin } = await setup(kind);
-    expect(await threads.usage('t')).toEqual({ models: [], last: null });
+    expect(await threads.usage('t')).toEqual([]);
     await begin('t', 'turn-1', 'hello');
-    const step = stepOf(0, 'x', []);
-    await writer.recordStep('turn-1', { ...step, usage: { inputTokens: 7, outputTokens: 3 }, model: 'test/a', end: 'done' });
-    await begin('t', 'turn-2', 'hello');
-    await writer.recordStep('turn-2', { ...step, usage: { inputTokens: 5, outputTokens: 1 }, end: 'done' });
-    expect(await threads.usage('t')).toEqual({
-      models: [
-        { model: null, inputTokens: 5, outputTokens: 1 },
-        { model: 'test/a', inputTokens: 7, outputTokens: 3 },
-      ],
-      last: { turnId: 'turn-2', inputTokens: 5, outputTokens: 1 },
-    });
+    const own = { inputTokens: 7, outputTokens: 3 };
+    await writer.recordStep('turn-1', { ...stepOf(0, 'x'), own });
+    await begin('t/1', 'turn-2', 'do it');
+    const called = { inputTokens: 5, outputTokens: 1 };
+    await writer.recordStep('turn-2', { ...stepOf(0, 'y'), own: called, usage: called, model: 'test/b', end: 'done' });
+    // What the caller has used by now has that in it.
+    await writer.recordStep('turn-1', { ...stepOf(1, 'z'), own, usage: { inputTokens: 19, outputTokens: 7 }, end: 'done' });
+    await begin('tea', 'turn-3', 'hello');
+    expect(await threads.usage('t')).toEqual([
+      { model: 'test/a', inputTokens: 14, outputTokens: 6 },
+      { model: 'test/b', ...called },
+    ]);
   });
 
   it('K45 persists each step with its calls, and the turn continues from there', async () => {
