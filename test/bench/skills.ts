@@ -12,7 +12,7 @@ import type { Snapshot } from '../../sandbox/extensions/skill_registry/skill.ts'
 import { writeStrangers } from '../fixtures/strangers.ts';
 import { type Bench, interleaved, liveBytes, type Row, scaled, spreadOf, timed } from './measure.ts';
 import { inFolder, put, settle, skillSandbox, skillText } from './places.ts';
-import { agentSpec } from '../fixtures/agent-spec.ts';
+import { agentSpec, TURN } from '../fixtures/agent-spec.ts';
 
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -132,13 +132,7 @@ async function catalog(runs: number, count: number, snapshot: Snapshot): Promise
     offered: () => undefined,
     search: { prepare: async () => {}, rank: async () => ({ ranked: [], ready: true, by: null, note: null }) },
   };
-  const turn = {
-    agent: AGENT,
-    tools: ['skill_registry/read_skill'],
-    model: { contextWindow: null },
-    threadId: 't',
-    userTexts: [],
-  } as never;
+  const turn = { ...TURN, agent: AGENT, tools: ['skill_registry/read_skill'] };
   const kept = new Map([['main', 'text']]);
   const rounds = 2000;
   const found = await interleaved(runs, {
