@@ -155,8 +155,13 @@ function typed(
   return number;
 }
 
+/** Of a usage that is shown whole, in characters; a longer one helps nobody who mistyped one word. */
+const LONGEST_USAGE = 100;
+
 function wrongUse(command: CommandShape, why: string, cause?: unknown): WrongUse {
-  return new WrongUse('usage', `wrong use of '${command.path}': ${why}`, `write: ${commandUsage(command)}`, { cause });
+  const usage = commandUsage(command);
+  const cure = usage.length > LONGEST_USAGE ? `see: pith ${command.path} --help` : `write: pith ${usage}`;
+  return new WrongUse('usage', `wrong use of '${command.path}': ${why}`, cure, { cause });
 }
 
 /** Of Node's message only what happened; what it suggests besides does not fit here. */

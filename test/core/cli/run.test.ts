@@ -226,13 +226,13 @@ describe('running a command line', () => {
     [['bundles'], "pith: choose a subcommand of 'bundles': make; see: pith bundles --help\n"],
     [
       ['agents', 'list', '--jsn'],
-      "pith: wrong use of 'agents list': unknown option '--jsn' (did you mean '--json'?); write: agents list\n",
+      "pith: wrong use of 'agents list': unknown option '--jsn' (did you mean '--json'?); write: pith agents list\n",
     ],
     [
       ['--versoin'],
-      "pith: wrong use of 'chat': unknown option '--versoin' (did you mean '--version' or '--json'?); write: chat [text…] [--prompt <prompt>] [--continue]\n",
+      "pith: wrong use of 'chat': unknown option '--versoin' (did you mean '--version' or '--json'?); write: pith chat [text…] [--prompt <prompt>] [--continue]\n",
     ],
-    [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: agents show <id>\n"],
+    [['agents', 'show'], "pith: wrong use of 'agents show': <id> is missing; write: pith agents show <id>\n"],
     [['agents', 'list', '--sandbox'], 'pith: wrong use of --sandbox: it needs a folder; write: --sandbox <folder>\n'],
     [['agents', 'list', '--sandbox', 'nowhere'], "pith: the sandbox 'nowhere' is not a folder; make one with: pith init nowhere\n"],
     [

@@ -46,7 +46,14 @@ describe('command lines', () => {
     [['x', '--count', 'many'], "wrong use of 'skills show': --count must be a number, not 'many'"],
   ])('says what is wrong with %j', (words, message) => {
     expect(() => parseCommandInput(SHOW, words)).toThrow(
-      expect.objectContaining({ code: 'usage', message, cure: `write: ${commandUsage(SHOW)}` }),
+      expect.objectContaining({ code: 'usage', message, cure: `write: pith ${commandUsage(SHOW)}` }),
+    );
+  });
+
+  it('U33 names the help where the usage is too long for a line', () => {
+    const options = Array.from({ length: 12 }, (_, at) => ({ name: `option-${at}`, type: 'boolean', description: '' }) as const);
+    expect(() => parseCommandInput({ path: 'chat', options }, ['--bogus'])).toThrow(
+      expect.objectContaining({ cure: 'see: pith chat --help' }),
     );
   });
 
