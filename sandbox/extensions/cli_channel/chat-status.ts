@@ -114,7 +114,7 @@ export class ChatStatus {
   async #askModel(): Promise<void> {
     const { conversation, commands } = this.options;
     const found = await modelOf(conversation, await commands(), this.#stop.signal);
-    if (found.known && found.text !== this.#chosen) this.#model = this.#chosen = found.text;
+    if (found.unknown === null && found.text !== this.#chosen) this.#model = this.#chosen = found.text;
   }
 
   async #number(words: readonly string[]): Promise<number> {

@@ -19,10 +19,13 @@ export async function firstScreen(
 ): Promise<{ readonly text: string; readonly model: string }> {
   const model = await modelOf(conversation, commands, signal);
   const line = `${colour.bold(conversation.agentId)} ${colour.dim(`· ${printableLine(model.text)} · /help shows what you can do, Ctrl-D leaves`)}`;
-  return { text: model.offline ? `${line}\n${colour.dim(CONNECT)}\n` : `${line}\n`, model: model.text };
+  const below =
+    model.unknown === null ? (model.offline ? colour.dim(CONNECT) : '') : colour.yellow(`${printable(model.unknown)}; ${CHOOSE}`);
+  return { text: below === '' ? `${line}\n` : `${line}\n${below}\n`, model: model.text };
 }
 
 const CONNECT = 'No model is connected: answers come from the skills alone. /setup adds one.';
+const CHOOSE = '/model chooses another for this conversation';
 
 /** What an edit broke while the conversation goes on; `what`: whose it is. */
 export function problemLine({ message, file, line, cure }: Omit<Diagnostic, 'severity'>, what = ''): string {
@@ -43,12 +46,12 @@ export function sentLine(text: string, colour: Colours): string {
   return colour.dim(`› ${printable(text).replaceAll('\n', '\n  ')}`);
 }
 
-/** What answers in a conversation. `known` false: `text` says why it is not known. */
+/** What answers in a conversation. `unknown`: why that is not known; null where it is. */
 export async function modelOf(
   { model, agentId }: Pick<Conversation, 'model' | 'agentId'>,
   commands: readonly Command[],
   signal: AbortSignal,
-): Promise<{ readonly text: string; readonly offline: boolean; readonly known: boolean }> {
+): Promise<{ readonly text: string; readonly offline: boolean; readonly unknown: string | null }> {
   try {
     const own = model ?? text(fields(await query(commands, ['agents', 'show', agentId], signal))['model']) ?? 'default';
     // 'default' needs no model to be loaded
@@ -62,8 +65,8 @@ export async function modelOf(
           ),
         )['ref'],
       ) ?? own;
-    return { text: ref, offline: ref.startsWith('offline/'), known: true };
+    return { text: ref, offline: ref.startsWith('offline/'), unknown: null };
   } catch (error) {
-    return { text: messageOf(error), offline: false, known: false }; // the first turn reports it in full
+    return { text: 'no model', offline: false, unknown: messageOf(error) };
   }
 }

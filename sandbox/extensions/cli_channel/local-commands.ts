@@ -126,11 +126,11 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
     {
       path: 'plan',
       description: 'Turn plan mode on or off: in it only reading tools run; "go" ends it and carries out the plan',
-      arguments: [{ name: 'state', description: 'on, off or go; default: the other' }],
+      arguments: [{ name: 'state', description: 'on, off or go; without it: the other of on and off' }],
       async run(input, io) {
         const { state } = input.arguments;
         if (state !== undefined && !['on', 'off', 'go'].includes(String(state)))
-          throw new PithError('usage', `plan mode can be 'on' or 'off', not '${String(state)}'`, {
+          throw new PithError('usage', `plan takes 'on', 'off' or 'go', not '${String(state)}'`, {
             cure: 'write: /plan, /plan off or /plan go',
           });
         conversation.isPlanning = state === undefined ? !conversation.isPlanning : state === 'on';

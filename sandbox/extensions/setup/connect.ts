@@ -31,7 +31,7 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
   const offers = await offersOf(context, signal);
   if (offers.length === 0)
     throw new PithError('provider_unavailable', 'nothing here can be connected to a model', { cure: 'see: pith doctor' });
-  io.print('Which model should answer? Enter leaves, and changes nothing.');
+  io.print('Which model should answer? Press Enter to leave without a change.');
   for (const [place, { server, foundAt }] of offers.entries())
     io.print(`  ${place + 1}  ${server.title}${foundAt === null ? '' : ` (found on ${foundAt})`}`);
   const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);

@@ -51,6 +51,17 @@ describe('a conversation on a terminal', () => {
     expect(await ada.done).toBe(0);
   });
 
+  it('a model that is unknown is said below, and takes no room in the line of status', async () => {
+    chat = await scriptedChat([says('ok')], [], { model: undefined, env: { PITH_MODEL: 'nowhere/m1' } });
+    const ada = person(chat);
+    await ada.sees('main · no model · /help');
+    await ada.sees("model 'nowhere/m1' is unknown");
+    await ada.sees('/model chooses another for this conversation');
+    await ada.sees('no model · main');
+    ada.type('/quit\r');
+    expect(await ada.done).toBe(0);
+  });
+
   it('shows a notice once and an error clearly', async () => {
     const notice = { type: 'notice', code: 'degraded', message: 'kv is off' } as const;
     chat = await scriptedChat([says('one', notice), says('two', notice), fails]);
