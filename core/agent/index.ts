@@ -22,7 +22,7 @@ export { createThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
 export type { CallRecord, StoredMessage, Threads, ThreadWriter, TurnEndReason, TurnRecord, Usage } from './threads/thread.ts';
 export { resolveTools, type ToolHost } from './tools/tools.ts';
-export { LOCAL_USER, type PromptPreview } from './turn/plan.ts';
+export { type PromptPreview } from './turn/plan.ts';
 export type { ToolQuestion } from './turn/tool-caller.ts';
 export { createSqliteThreads } from './threads/sqlite-threads.ts';
 export { createSqliteApprovals } from './threads/sqlite-approvals.ts';

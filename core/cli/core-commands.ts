@@ -1,4 +1,4 @@
-import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
+import type { Command, CommandInput, CommandIO, Places } from '../contract/index.ts';
 import type { CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
@@ -20,12 +20,14 @@ interface Definition extends Omit<Command, 'run'> {
 export type TargetRun = (named: NamedTarget, input: CommandInput, io: CommandIO) => Promise<number>;
 
 /** Decides itself whether this process opens the kernel. */
-export type OpenerRun = (
-  kernel: () => Promise<Kernel>,
-  env: Readonly<Record<string, string | undefined>>,
-  io: CommandIO,
-  signal: AbortSignal,
-) => Promise<number>;
+export type OpenerRun = (opening: Opening, signal: AbortSignal) => Promise<number>;
+
+export interface Opening {
+  readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly input: CommandInput;
+  readonly io: CommandIO;
+}
 
 export type CoreCommand =
   | (Definition & { readonly needs?: undefined; load(): Promise<KernelRun> })
@@ -316,6 +318,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'serve',
     description: 'Run the kernel and its services until Ctrl-C; restart it when it crashes',
+    options: [{ name: 'port', type: 'number', description: 'The port to listen on (default: extensions.http.port)' }],
     only: 'command line',
     needs: 'opener',
     load: async () => (await import('./serve/serve.ts')).serve,

@@ -2,9 +2,9 @@ import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandOption, matchCommand, parseCommandInput } from '@pith/command-line';
-import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../contract/index.ts';
+import { type Command, type CommandInput, type CommandIO, messageOf, PithError, type Places } from '../contract/index.ts';
 import type { DeclaredCommand } from '../kernel/index.ts';
-import { packageRoot } from '../declarations/index.ts';
+import { packageRoot, userIn } from '../declarations/index.ts';
 import { COMMON_OPTIONS, commandFirst, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
 import { type CoreCommand, kernelCommands } from './core-commands.ts';
 import type { Kernel } from '../compose/index.ts';
@@ -36,9 +36,9 @@ export interface CliOptions {
 export type OpenKernel = (target: Target) => Promise<Kernel>;
 
 /** The kernel is imported on first use. */
-export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, workingDirectory }) => {
+export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, serve, workingDirectory }) => {
   const { createKernel } = await import('../compose/index.ts');
-  return createKernel({ sandbox, trust, env, switches, workingDirectory, commands: kernelCommands });
+  return createKernel({ sandbox, trust, env, switches, serve, workingDirectory, commands: kernelCommands });
 };
 
 /** One command line as it runs. */
@@ -50,7 +50,7 @@ interface Line {
   /** Opens the sandbox when something of it is first needed: a person may be asked about it. */
   readonly target: () => Promise<Target>;
   /** The one kernel of this command line. */
-  readonly kernel: () => Promise<Kernel>;
+  readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
 }
 
 /** Runs one command line. Never rejects; what went wrong is on the error stream and in the exit code. */
@@ -60,7 +60,8 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
   try {
     const common = takeCommonOptions(options.argv);
     const { json, quiet, words } = common;
-    const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), dumb: env['TERM'] === 'dumb', workingDirectory: cwd });
+    const who = { workingDirectory: cwd, userId: userIn(env) };
+    const io = terminalIO(stdio, { json, quiet, noColour: Boolean(env['NO_COLOR']), dumb: env['TERM'] === 'dumb', ...who });
     if (common.version) return printVersion(stdio);
     const named = once((): NamedTarget => ({
       ...locateTarget(common.sandbox ?? env['PITH_SANDBOX'] ?? null, cwd),
@@ -71,7 +72,8 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     }));
     const helps = common.help || commandFirst(words)[0] === HELP;
     const target = once(() => openTarget(named(), io, !helps));
-    const kernel = (): Promise<Kernel> => (opened ??= target().then(options.openKernel));
+    const kernel = (serve: Places['serve'] = null): Promise<Kernel> =>
+      (opened ??= target().then((found) => options.openKernel({ ...found, serve })));
     if (helps) {
       const { showHelp } = await import('./show-help.ts');
       const named = commandFirst(words);
@@ -137,7 +139,10 @@ async function runCore(command: CoreCommand, given: readonly string[], line: Lin
   reportRenamed(command, io);
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
-  if (command.needs === 'opener') return (await command.load())(line.kernel, (await target()).env, io, signal);
+  if (command.needs === 'opener') {
+    const { env } = await target();
+    return (await command.load())({ kernel: line.kernel, env, input, io }, signal);
+  }
   requireTrust(command, (await target()).trust);
   const [run, kernel] = await Promise.all([command.load(), line.kernel()]);
   if (!SHOWING.includes(command.path)) (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);

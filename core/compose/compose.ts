@@ -7,7 +7,7 @@ import { within } from '@pith/promises';
 import { examine, ownFindings } from './doctor.ts';
 import { createEventServices, createSqliteJournal, type EventServices, type SqliteJournal } from '../durable/index.ts';
 import { createEvents, createListenerFailures, createHost, createScope } from '../kernel/index.ts';
-import { configuredIds, DEFAULT_SETTINGS, type Settings, askedAlways, unknownNames } from '../declarations/index.ts';
+import { configuredIds, isAdmin, DEFAULT_SETTINGS, type Settings, askedAlways, unknownNames } from '../declarations/index.ts';
 import { systemClock } from '@pith/promises';
 import { hostOptionsOf, readSandbox } from './sandbox-reading.ts';
 import { ChannelProvider } from '../contract/index.ts';
@@ -115,6 +115,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
     },
     calls: { wire: options.wire, isolation: options.isolation },
     commands: ownCommands,
+    isAdmin: (userId) => isAdmin(reading.settings.admins, userId),
   });
 
   lazily(ROUTER, () =>

@@ -1,6 +1,6 @@
 import { probeSandboxing } from '@pith/held-process';
 import path from 'node:path';
-import type { Diagnostic, JsonValue, SettingsChange } from '../contract/index.ts';
+import type { Diagnostic, JsonValue, Places, SettingsChange } from '../contract/index.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import {
   discover,
@@ -38,6 +38,8 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory'
   readonly shipped?: boolean;
   /** Those of the command line that extensions may declare, without dashes. */
   readonly switches?: readonly string[];
+  /** What the command line of `pith serve` asks for; absent elsewhere. */
+  readonly serve?: Places['serve'];
 }
 
 /** A sandbox's settings, and the index in its data directory. */
@@ -156,6 +158,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
       sandbox,
       project: trust.project,
       untrustedSandbox: trust.untrusted,
+      serve: options.serve ?? null,
       projectFiles: trust.projectFiles,
       home: home ?? null,
       dataDirectory: settings.data_dir,

@@ -47,6 +47,8 @@ export interface CommandIO {
   readonly plain?: boolean;
   /** The folder that the person is in, absolute: what relative paths in arguments start from. The process's own may be another. */
   readonly workingDirectory: string;
+  /** Who gives it: `PITH_USER`, else `local`. On one machine a label and not a boundary: whoever may start Pith may say another. */
+  readonly userId: string;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
 }

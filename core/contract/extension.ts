@@ -111,6 +111,8 @@ export interface Places {
   readonly shippedSandbox: string;
   /** The user's, where other tools keep theirs; null where Pith was started without one. */
   readonly home: string | null;
+  /** Under `pith serve`: what its command line asks for. null elsewhere: nobody is to be served by more than the terminal. */
+  readonly serve: { readonly port: number | null } | null;
 }
 
 export const Places = defineProtocol<Places>('places', {
@@ -120,6 +122,7 @@ export const Places = defineProtocol<Places>('places', {
   projectFiles: { kind: 'constant', signature: 'projectFiles: string[]' },
   shippedSandbox: { kind: 'constant', signature: 'shippedSandbox: string' },
   home: { kind: 'constant', signature: 'home: string | null' },
+  serve: { kind: 'constant', signature: 'serve: { port: number | null } | null' },
 });
 
 /** What a class may have besides its protocols. All optional. */

@@ -47,9 +47,13 @@ export interface ApprovalQuestion {
   readonly once?: boolean;
 }
 
+/** What a tool asks of saved skills that name it, beside the approval of single calls. */
 export interface ToolPermission {
+  /** Who may save a skill that names it; default anyone. */
   readonly authoring?: 'anyone' | 'admin';
+  /** False: a skill that names it stays private. Default true. */
   readonly safeToShare?: boolean;
+  /** It runs only for these saved skills, by `owner/name` or the name of one that ships; never in a conversation. Absent: wherever it is offered. */
   readonly onlyForSkills?: readonly string[];
 }
 

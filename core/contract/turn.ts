@@ -57,6 +57,8 @@ export interface TurnPolicy {
   readonly model?: string;
   /** Only tools whose effect is `read` run: a plan is made, and nothing changed. */
   readonly readOnly?: true;
+  /** The saved skill that this turn is a run of, by `owner/name` or the name alone: tools with `permission.onlyForSkills` run only where it is among them. */
+  readonly savedSkill?: string;
   /** Extensions outside the kernel from which this turn comes. Said by the kernel: what such an extension writes here counts for nothing. */
   readonly startedBy?: readonly TurnStarter[];
 }

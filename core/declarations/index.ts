@@ -25,4 +25,5 @@ export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOpti
 export type { SettingsInput } from './settings-schema.ts';
 export { askedAlways, unknownNames } from './unknown-names.ts';
 export { agentSpecOf, KERNEL_AGENT_KEYS } from './agents.ts';
+export { isAdmin, LOCAL_USER, userIn } from './user.ts';
 export { editSettingsFile } from './settings-edit.ts';

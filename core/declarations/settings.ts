@@ -344,6 +344,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'PITH_SANDBOX',
   'PITH_TRUST',
   'PITH_LOG',
+  'PITH_USER',
   'PITH_SUPERVISED',
   'PITH_SERVE_HEALTHY_MS',
   'PITH_SERVE_SILENCE_MS',

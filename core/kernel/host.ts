@@ -7,6 +7,7 @@ import {
   ExtensionSettings,
   type Logger,
   messageOf,
+  Permissions,
 } from '../contract/index.ts';
 import { type Trust, type Cleaning, createSecrets, type Secrets, type SecretSources } from '../trust/index.ts';
 import { createFailures, type Problem, problemOf } from './records/failures.ts';
@@ -34,6 +35,7 @@ import { createEventHandlers, type EventHandlers } from './providers/event-handl
 import { callFromProcess } from './providers/handle.ts';
 import { type Answer, createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
+import { permissionsOf } from './providers/permissions.ts';
 import { notesOnSandbox } from './providers/status.ts';
 import { createTools, renewToolsWhenChanged } from './providers/tools.ts';
 import { Refresh, type SandboxSource } from './reload/refresh.ts';
@@ -56,6 +58,8 @@ export interface HostOptions {
   readonly calls?: { readonly isolation?: Tier | 'granted' | undefined; readonly wire?: boolean | undefined };
   /** What a person agreed to. Absent: nothing. */
   readonly trust?: Trust;
+  /** Whether a user may do what is kept for administrators. Absent: nobody may. */
+  isAdmin?(userId: string): boolean;
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];
 }
@@ -138,12 +142,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, brought.openAll);
   const setup = createSetupPort(lifecycle, options.secrets, extensions.reload);
   answers.set(ExtensionSettings.id, () => settingsOf(setup, extensions.list));
+  const tools = createTools(lifecycle, processes);
+  answers.set(Permissions.id, () => permissionsOf(tools, extensions.list, options.isAdmin));
   const renewing = renewToolsWhenChanged(lifecycle);
   const unguard = guardProcess(secrets.redact);
   let stopping: Promise<void> | undefined;
   return {
     extensions,
-    providers: createProviders(lifecycle, createTools(lifecycle, processes), commands),
+    providers: createProviders(lifecycle, tools, commands),
     agents: createDeclaredAgents(lifecycle, () => refresh.discovery),
     handlers: createEventHandlers(lifecycle),
     secrets,

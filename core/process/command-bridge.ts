@@ -6,7 +6,7 @@ import type { Incoming, Peer } from '@pith/process-rpc';
 
 type CommandSession = NonNullable<CommandIO['session']>;
 /** What of a `CommandIO` is plain data. */
-type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' | 'columns' | 'workingDirectory'> & {
+type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' | 'columns' | 'workingDirectory' | 'userId'> & {
   readonly session?: Omit<CommandSession, 'send'>;
 };
 
@@ -25,8 +25,8 @@ export class CommandCalls {
         const run = ++this.#last;
         this.#runs.set(run, io);
         try {
-          const { interactive, wantsJson, quiet, columns, workingDirectory, session } = io;
-          const plain = { interactive, wantsJson, quiet, colour: false, columns, workingDirectory }; // its escapes are shown, not obeyed
+          const { interactive, wantsJson, quiet, columns, workingDirectory, userId, session } = io;
+          const plain = { interactive, wantsJson, quiet, colour: false, columns, workingDirectory, userId }; // its escapes are shown, not obeyed
           const facts: IoFacts = { ...plain, ...(session ? { session: plainSession(session) } : {}) };
           const code = await peer.call('command.run', [...from, data.path, input, run, facts], signal);
           return typeof code === 'number' ? code : undefined;

@@ -1,5 +1,6 @@
 import { type CommandIO, type JsonValue, PithError } from '../contract/index.ts';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
+import { LOCAL_USER } from '../declarations/index.ts';
 import type { Kernel } from '../compose/index.ts';
 
 export interface CommandOptions {
@@ -7,6 +8,8 @@ export interface CommandOptions {
   readonly json?: boolean;
   /** Where the person is; default `/`. */
   readonly workingDirectory?: string;
+  /** Who gives the command; default `local`. */
+  readonly userId?: string;
   /** What a person answers to a question; default: nobody is there. */
   answer?(question: string): string | null;
 }
@@ -27,7 +30,7 @@ export async function runCommand(
     },
   }: Kernel,
   line: string | readonly string[],
-  { json = false, workingDirectory = '/', answer = () => null }: CommandOptions = {},
+  { json = false, workingDirectory = '/', userId = LOCAL_USER, answer = () => null }: CommandOptions = {},
 ): Promise<CommandOutcome> {
   const words = typeof line === 'string' ? line.split(' ') : line;
   const owner = matchCommand(commands.declared(), words)?.command.extensionId;
@@ -47,6 +50,7 @@ export async function runCommand(
     colour: false,
     columns: 0,
     workingDirectory,
+    userId,
   };
   const code = await found.command.run(parseCommandInput(found.command, found.rest), io, new AbortController().signal);
   return { code: code ?? 0, text: lines.join('\n'), values };

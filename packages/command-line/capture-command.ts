@@ -27,7 +27,7 @@ interface RunnableCommand extends CommandShape {
 export async function captureCommand(
   provider: CommandSource,
   path: string,
-  input: Partial<ParsedCommand>,
+  input: Partial<ParsedCommand> & { readonly userId?: string },
   signal: AbortSignal,
 ): Promise<CapturedCommand> {
   const command = (await provider.getCommands()).find((each) => each.path === path);
@@ -40,13 +40,14 @@ export async function captureCommand(
     silentIO(
       (value) => values.push(value),
       (line) => lines.push(line),
+      input.userId ?? 'local',
     ),
     signal,
   );
   return { exitCode: exitCode ?? 0, values, text: lines.join('\n') };
 }
 
-function silentIO(json: (value: Json) => void, print: (text: string) => void) {
+function silentIO(json: (value: Json) => void, print: (text: string) => void, userId: string) {
   return {
     print,
     error: print,
@@ -59,5 +60,6 @@ function silentIO(json: (value: Json) => void, print: (text: string) => void) {
     colour: false,
     columns: 80,
     workingDirectory: process.cwd(),
+    userId,
   };
 }

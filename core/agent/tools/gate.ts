@@ -19,13 +19,20 @@ interface GateQuestion {
   readonly mostCalls: number;
   readonly policy: TurnPolicy;
   readonly effect: ToolDescriptor['effect'];
+  readonly permission: ToolDescriptor['permission'];
 }
 
 /** The one gate before every tool call: why the limits, or the policy of its turn, forbid it; null: it may run, once a person agrees where one must. Pure. */
-export function forbidden({ extensionId, tool, mostCalls, policy, callsBefore, effect }: GateQuestion): ToolResult | null {
+export function forbidden({ extensionId, tool, mostCalls, policy, callsBefore, effect, permission }: GateQuestion): ToolResult | null {
   if (callsBefore >= mostCalls)
     return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
   if (!permits(policy, extensionId, tool)) return toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
+  const { onlyForSkills } = permission;
+  if (onlyForSkills !== undefined && !onlyForSkills.includes(policy.savedSkill ?? ''))
+    return toolError(
+      'denied',
+      `not run: '${extensionId}/${tool}' runs only for saved skills that its author named, and this is none of them`,
+    );
   return policy.readOnly && effect !== 'read'
     ? toolError('plan_mode', `not run: in plan mode only reading tools run, and '${tool}' may change something; make it a step of the plan`)
     : null;

@@ -65,8 +65,8 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const { deps, plan } = turn;
   const { extensionId, tool, input } = record;
   const offered = toolOf(turn, record);
-  const effect = offered?.descriptor.effect ?? record.effect;
-  const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect });
+  const { effect, permission } = offered?.descriptor ?? { effect: record.effect, permission: {} };
+  const result = forbidden({ extensionId, tool, callsBefore, mostCalls, policy: plan.policy, effect, permission });
   if (result) return { result, question: null };
   const needed = offered ? await needsApproval(deps, offered, input, plan.info) : null;
   if (needed === null) return RUNS;

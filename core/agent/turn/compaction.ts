@@ -14,7 +14,8 @@ import {
   upperBound,
 } from '../prompt/messages.ts';
 import { spendTokens } from './call-tree.ts';
-import { LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
+import { LOCAL_USER } from '../../declarations/index.ts';
+import { planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import type { RunningTurn, TurnDependencies, TurnPlan } from './running-turn.ts';
 
 /** Tokens of the prompt as it is now: what the provider reported, and an estimate of what came since. */

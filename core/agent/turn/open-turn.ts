@@ -14,7 +14,8 @@ import type {
 } from '../threads/thread.ts';
 import { NO_SPAN } from '../../durable/index.ts';
 import type { Fence } from '../../store/index.ts';
-import { dayOf, LOCAL_USER, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
+import { LOCAL_USER } from '../../declarations/index.ts';
+import { dayOf, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
 import {
   type Attachment,
   assemble,

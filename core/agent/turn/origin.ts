@@ -13,7 +13,8 @@ function withStarters(
   { policy = {}, parent, origin, agent }: Pick<OriginalRequest, 'policy' | 'parent' | 'origin' | 'agent'>,
   calling: RunningTurn | null,
 ): TurnPolicy {
-  const { startedBy: said = [], ...rest } = policy;
+  const { startedBy: said = [], savedSkill, ...others } = policy;
+  const rest = origin === undefined && savedSkill !== undefined ? { ...others, savedSkill } : others;
   const above = (calling?.plan.policy ?? parent?.policy)?.startedBy ?? [];
   const own = origin === undefined ? said : [starterOf(origin, agent)];
   return comingFrom(rest, [...above, ...own]);

@@ -1,5 +1,6 @@
 import type { FunctionTool, NamedText, TurnDependencies, TurnPlan } from './running-turn.ts';
 import { type AgentSpec, type Diagnostic, type Message, PithError, type TurnInfo } from '../../contract/index.ts';
+import { LOCAL_USER } from '../../declarations/index.ts';
 import type { ResolvedModel } from '../../models/index.ts';
 import { untilAborted } from '@pith/promises';
 import type { StoredMessage, TurnRecord } from '../threads/thread.ts';
@@ -11,7 +12,6 @@ import { type OfferedTool, toolsOfTurn } from '../tools/tools.ts';
 import { ofBringer, withOwnModel } from './origin.ts';
 
 export const UNKNOWN_CHANNEL = 'none';
-export const LOCAL_USER = 'local';
 
 /** What a plan is made for. */
 interface PlanRequest {

@@ -6,7 +6,8 @@ import { missingTools, type OfferedTool, toolsOfTurn, withFixed } from '../tools
 import { summaryOf } from '../threads/approval.ts';
 import { ofBringer } from './origin.ts';
 import type { TurnDependencies } from './running-turn.ts';
-import { LOCAL_USER, UNKNOWN_CHANNEL } from './plan.ts';
+import { LOCAL_USER } from '../../declarations/index.ts';
+import { UNKNOWN_CHANNEL } from './plan.ts';
 
 /** Calls single tools as an agent would, without a model. */
 export interface ToolCaller {
@@ -17,7 +18,7 @@ export interface ToolCaller {
 }
 
 /** The agent as which a tool is called, and the person who can be asked. An agent alone is refused what needs approval. */
-type ToolUser = string | { readonly agentId: string; approve(question: ToolQuestion): Promise<boolean> };
+type ToolUser = string | { readonly agentId: string; readonly userId?: string; approve(question: ToolQuestion): Promise<boolean> };
 
 export interface ToolQuestion {
   /** `extension/tool`. */
@@ -36,11 +37,11 @@ type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askA
 
 export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { registry, host, clock } = dependencies;
-  const offered = async (agentId: string, signal: AbortSignal) => {
+  const offered = async (agentId: string, signal: AbortSignal, userId: string = LOCAL_USER) => {
     const { spec } = await registry.resolve(agentId);
     const policy = ofBringer(spec);
     const callees = await registry.callees(spec);
-    const ofTurn = async (own: readonly string[]) => turnOf(spec, ulid(clock.now()), own);
+    const ofTurn = async (own: readonly string[]) => ({ ...turnOf(spec, ulid(clock.now()), own), userId });
     const { tools, info } = await toolsOfTurn({ host, clock }, { spec, policy, callees }, ofTurn, signal);
     return { spec, tools, turn: info };
   };
@@ -48,10 +49,10 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
   return {
     toolsOf: async (agentId) => (await offered(agentId, new AbortController().signal)).tools,
     async callTool(user, name, input, signal = new AbortController().signal) {
-      const { agentId, approve } = typeof user === 'string' ? { agentId: user, approve: null } : user;
+      const { agentId, userId, approve } = typeof user === 'string' ? { agentId: user, userId: undefined, approve: null } : user;
       const problem = inputProblem(input);
       if (problem !== null) return toolError('tool_input_invalid', `the input of '${name}' ${problem}`);
-      const { spec, tools, turn } = await offered(agentId, signal);
+      const { spec, tools, turn } = await offered(agentId, signal, userId);
       const tool = tools.find(
         ({ modelName, extensionId, descriptor }) => name === modelName || name === `${extensionId}/${descriptor.name}`,
       );
@@ -73,6 +74,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
         mostCalls: spec.limits.max_tool_calls,
         policy: {},
         effect: descriptor.effect,
+        permission: descriptor.permission,
       };
       const whole = withFixed(input, tool);
       const refusal = forbidden(call);

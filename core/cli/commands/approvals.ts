@@ -3,7 +3,8 @@ import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { approvalJson, askersText, questionLines, SCREEN_LINES } from './approval-text.ts';
 import { colours, printTable, timeOf } from './text.ts';
-import { type Approval, type ApprovalAnswer, coversOf, summaryOf, unknownApproval, LOCAL_USER } from '../../agent/index.ts';
+import { type Approval, type ApprovalAnswer, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
+import { LOCAL_USER } from '../../declarations/index.ts';
 
 /** Lists open questions; with a question, shows it or its answer. */
 export async function approvals(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
@@ -86,7 +87,7 @@ interface Place {
 async function answer(place: Place, { id, rootThreadId }: Approval, choice: ApprovalAnswer, reason = ''): Promise<number> {
   const { approvals } = place.kernel;
   const isAwaited = await approvals.isAwaited(rootThreadId);
-  const answered = await approvals.answer(id, { answer: choice, by: LOCAL_USER, ...(reason === '' ? {} : { reason }) });
+  const answered = await approvals.answer(id, { answer: choice, by: place.io.userId, ...(reason === '' ? {} : { reason }) });
   place.io.print(answerLine(answered));
   return goOn(place, answered, isAwaited);
 }

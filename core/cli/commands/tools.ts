@@ -37,7 +37,9 @@ export async function callTool(kernel: Kernel, input: CommandInput, io: CommandI
   const agent = await agentOf(kernel, input, io);
   const given = parseJson(String(input.options['input'] ?? '{}'));
   const approve = (question: ToolQuestion) => approveCall(question, input.options['approve'] === true, io);
-  const result = await kernel.agents.callTool({ agentId: agent, approve }, String(input.arguments['name']), given, signal).catch(refusal);
+  const result = await kernel.agents
+    .callTool({ agentId: agent, userId: io.userId, approve }, String(input.arguments['name']), given, signal)
+    .catch(refusal);
   if (result.ok) {
     io.json({ ok: true, output: result.output });
     io.print(printable(typeof result.output === 'string' ? result.output : JSON.stringify(result.output, null, 2)));

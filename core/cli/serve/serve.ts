@@ -1,22 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CommandIO, messageOf } from '../../contract/index.ts';
-import type { Kernel } from '../../compose/index.ts';
+import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
+import type { Opening } from '../core-commands.ts';
 import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
 import { afterCrash, CRASH_WINDOW_MS, LONGEST_WAIT_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
 import { ASKED_TO_END, runKernel, SUPERVISED } from './kernel-process.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */
-export async function serve(
-  kernel: () => Promise<Kernel>,
-  env: Readonly<Record<string, string | undefined>>,
-  io: CommandIO,
-  signal: AbortSignal,
-): Promise<number> {
+export async function serve({ kernel, env, input, io }: Opening, signal: AbortSignal): Promise<number> {
+  const port = portIn(input);
   if (env[SUPERVISED] !== undefined && process.send !== undefined) {
     const { serveKernel } = await import('./served-kernel.ts');
-    return serveKernel(kernel, env, io, signal);
+    return serveKernel(() => kernel({ port }), env, io, signal);
   }
   return supervise(env, io, signal);
+}
+
+function portIn({ options: { port } }: CommandInput): number | null {
+  if (port === undefined) return null;
+  if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new PithError('usage', `wrong use of --port: '${String(port)}' is no port`, {
+    cure: 'use a number from 0 (any free one) to 65535',
+  });
 }
 
 /** Keeps a kernel running until `signal` ends it. Returns the exit code. */

@@ -1,5 +1,5 @@
 import { printableLine } from '@pith/plain-text';
-import type { CommandIO } from '../../contract/index.ts';
+import type { CommandIO, Places } from '../../contract/index.ts';
 import { loadSettings, shippedSandbox } from '../../declarations/index.ts';
 import {
   decideProject,
@@ -22,6 +22,8 @@ export interface Target {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What was on the line with two dashes, without them: extensions may declare it. */
   readonly switches?: readonly string[];
+  /** What the command line of `pith serve` asks for. */
+  readonly serve?: Places['serve'];
   /** What relative paths of the environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
 }

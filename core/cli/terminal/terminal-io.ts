@@ -21,6 +21,7 @@ export interface TerminalOptions {
   readonly dumb?: boolean;
   /** Where the command was typed. */
   readonly workingDirectory: string;
+  readonly userId: string;
 }
 
 /** A command's input and output on the standard streams. Nothing that it prints steers a terminal, except Pith's own colours. */
@@ -44,6 +45,7 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     wantsJson: options.json,
     quiet: options.quiet,
     workingDirectory: options.workingDirectory,
+    userId: options.userId,
     colour,
     plain: options.dumb === true,
     get columns() {

@@ -170,9 +170,9 @@ export function createCommandContext(
 /** A protocol that the kernel answers itself, by constants that hold in every process; null: it is for extensions to provide. */
 export function answeredByKernel<T extends object>({ id }: Protocol<T>, places: Runtime['places']): Remote<T> | null {
   if (id !== Places.id) return null;
-  const { sandbox, project = null, untrustedSandbox = null, projectFiles = [], home = null } = places;
+  const { sandbox, project = null, untrustedSandbox = null, projectFiles = [], home = null, serve = null } = places;
   const shipped = shippedSandbox();
-  const folders: Places = { sandbox, project, untrustedSandbox, projectFiles, shippedSandbox: shipped, home };
+  const folders: Places = { sandbox, project, untrustedSandbox, projectFiles, shippedSandbox: shipped, home, serve };
   const answer: Remote<Places> = { extensionId: 'kernel', ...folders };
   return Object.freeze(answer) as Remote<object> as Remote<T>;
 }

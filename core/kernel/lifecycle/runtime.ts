@@ -8,6 +8,7 @@ import type {
   SettingsChange,
   TurnRequest,
   BroughtExtensions,
+  Places,
 } from '../../contract/index.ts';
 import type { Phase } from '../records/error-codes.ts';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
@@ -43,6 +44,8 @@ export interface Folders {
   readonly projectFiles?: readonly string[];
   /** The user's home folder; null or absent: extensions know of none. */
   readonly home?: string | null;
+  /** What the command line of `pith serve` asks for; null or absent elsewhere. */
+  readonly serve?: Places['serve'];
   /** Everything that Pith writes is below it. */
   readonly dataDirectory: string;
 }

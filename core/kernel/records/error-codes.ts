@@ -60,6 +60,7 @@ export const ERROR_CODES = [
   'interrupted',
   'limit_reached',
   'not_allowed',
+  'denied',
   'approval_needed',
   'approval_denied',
   'plan_mode',

@@ -69,7 +69,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
         throw new PithError('usage', 'wrong use of --allow: a chat on a terminal asks you', {
           cure: 'use it with -p, or answer a question with p',
         });
-      const opening = await openConversation(context, commands, input, signal);
+      const opening = await openConversation(context, commands, { ...input, userId: io.userId }, signal);
       opening.conversation.isPlanning = input.options['plan'] === true;
       const plain = io.plain === true || input.options['plain'] === true;
       if (isChat) return chatInteractively({ context, opening, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);

@@ -21,6 +21,8 @@ type TurnStart = Extract<TurnEvent, { type: 'turn-start' }>;
 export class Conversation {
   agentId: string;
   threadId: string;
+  /** Who talks; absent: whoever the kernel takes for it. */
+  readonly userId: string | undefined;
   /** Overrides the agent's model. */
   model: string | null;
   /** Plan mode: only reading tools run. */
@@ -30,9 +32,10 @@ export class Conversation {
 
   constructor(
     private readonly context: ChatContext,
-    start: { readonly agentId: string; readonly threadId?: string; readonly model?: string },
+    start: { readonly agentId: string; readonly userId?: string; readonly threadId?: string; readonly model?: string },
   ) {
     this.agentId = start.agentId;
+    this.userId = start.userId;
     this.threadId = start.threadId ?? newThreadId(context.clock.now());
     this.model = start.model ?? null;
   }
@@ -40,11 +43,11 @@ export class Conversation {
   /** One turn; never throws. null continues the one that was interrupted. */
   async *runTurn(message: string | Sent | null, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     this.begun = true;
-    const { agentId: agent, threadId, model, isPlanning } = this;
+    const { agentId: agent, userId, threadId, model, isPlanning } = this;
     const narrowed: TurnPolicy = { ...(model === null ? {} : { model }), ...(isPlanning ? { readOnly: true } : {}) };
     const policy = Object.keys(narrowed).length === 0 ? undefined : narrowed;
     const { skills = [], ...words } = message === null ? { resume: true } : typeof message === 'string' ? { input: message } : message;
-    for await (const event of this.context.agents.run({ agent, threadId, channelId: CHANNEL_ID, policy, ...words }, signal)) {
+    for await (const event of this.context.agents.run({ agent, threadId, userId, channelId: CHANNEL_ID, policy, ...words }, signal)) {
       if (event.type === 'turn-start') this.#report(skills, event);
       yield event;
     }

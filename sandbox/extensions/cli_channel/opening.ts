@@ -1,4 +1,4 @@
-import { codeOf, ContextProvider, PithError, type Command, type CommandInput } from 'pith';
+import { codeOf, ContextProvider, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { printable } from '@pith/plain-text';
 import { Conversation, type ChatContext } from './conversation.ts';
 import { fields, list, query, text } from './query.ts';
@@ -24,7 +24,7 @@ const THREAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 export async function openConversation(
   context: ChatContext,
   commands: readonly Command[],
-  input: CommandInput,
+  input: CommandInput & Pick<CommandIO, 'userId'>,
   signal: AbortSignal,
 ): Promise<Opening> {
   const named = threadNamed(input);
@@ -39,7 +39,12 @@ export async function openConversation(
   const asked = input.options['agent'];
   const agentId = (typeof asked === 'string' ? asked : undefined) ?? thread?.agentId ?? (await defaultAgent(context, commands, signal));
   const model = input.options['model'];
-  const conversation = new Conversation(context, { agentId, threadId, model: typeof model === 'string' ? model : undefined });
+  const conversation = new Conversation(context, {
+    agentId,
+    userId: input.userId,
+    threadId,
+    model: typeof model === 'string' ? model : undefined,
+  });
   conversation.begun = thread !== null;
   const notes =
     named === undefined

@@ -8,7 +8,6 @@ import { changeJson, taskIdFor, taskJson } from './view.ts';
 import type { TaskChange } from './task-store.ts';
 
 const ID = { name: 'id', description: 'The task', required: true };
-const LOCAL_USER = 'local';
 const DEFAULT_LISTED = 20;
 
 type Ports = Pick<ExtensionContext, 'find' | 'clock'>;
@@ -89,7 +88,7 @@ export function taskCommands(ports: Ports, desk: Desk): readonly Command[] {
           maxSteps: options['max-steps'] === undefined ? undefined : whole('max-steps', options['max-steps'], 1),
         };
         const by = {
-          userId: LOCAL_USER,
+          userId: io.userId,
           channelId: 'cli',
           threadId: session?.threadId ?? null,
           agent: null,

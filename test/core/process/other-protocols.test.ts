@@ -25,6 +25,7 @@ function terminal(answers: readonly string[], lines: readonly string[]) {
     colour: false,
     columns: 80,
     workingDirectory: '/home/ada',
+    userId: 'ada',
   };
   return { said, io };
 }

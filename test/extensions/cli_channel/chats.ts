@@ -138,6 +138,7 @@ export async function pipe(
     colour: false,
     columns: 80,
     workingDirectory: '/',
+    userId: 'local',
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output: new PassThrough() }));
   const all = lines === undefined ? words : [...words, '--lines'];
@@ -202,6 +203,7 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     colour: false,
     columns: 80,
     workingDirectory,
+    userId: 'local',
     plain,
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));

@@ -44,6 +44,7 @@ async function person(kernel: TestKernel, answers: readonly string[]) {
     colour: false,
     columns: 80,
     workingDirectory: '/',
+    userId: 'local',
   };
   const command = (await kernel.kernel.host.providers.commands.of('setup')).find(({ path: name }) => name === 'setup');
   const code = await command?.run({ arguments: {}, options: {} }, io, new AbortController().signal);

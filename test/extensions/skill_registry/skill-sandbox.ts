@@ -133,6 +133,7 @@ async function attempt(box: Box, name: string, given: Asked): Promise<Answered> 
     colour: false,
     columns,
     workingDirectory: '/',
+    userId: 'local',
     ...(given.session && { session: { threadId: 't', agentId: 'main', send: () => undefined } }),
   };
   const input = { arguments: given.arguments ?? {}, options: given.options ?? {} };
