@@ -1,7 +1,8 @@
-import type { Command, CommandInput, CommandIO, Places } from '../contract/index.ts';
+import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
 import type { CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
+import type { Opening } from './serve/opening.ts';
 import type { NamedTarget } from './terminal/opened-target.ts';
 
 /** Runs with a kernel that has loaded no code yet; the default. */
@@ -21,13 +22,6 @@ export type TargetRun = (named: NamedTarget, input: CommandInput, io: CommandIO)
 
 /** Decides itself whether this process opens the kernel. */
 export type OpenerRun = (opening: Opening, signal: AbortSignal) => Promise<number>;
-
-export interface Opening {
-  readonly kernel: (serve?: Places['serve']) => Promise<Kernel>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly input: CommandInput;
-  readonly io: CommandIO;
-}
 
 export type CoreCommand =
   | (Definition & { readonly needs?: undefined; load(): Promise<KernelRun> })

@@ -62,9 +62,23 @@ export async function isMessage(words: readonly string[], source: CommandSource)
   if (first.startsWith('-') || first.trim() === '') return false;
   const paths = [...LINE_COMMANDS, ...source.providers.commands.declared(), ...withheldBy(source)].map(({ path }) => path);
   const names = new Set([...paths.map((path) => path.split(' ', 1)[0] ?? path), HELP]);
+  if (Object.hasOwn(FAMILIAR, first) && words.length <= 2) return false;
   const { slipsOf } = await import('@pith/plain-text');
   return !names.has(first) && slipsOf(first, names, MOST_WRONG).length === 0;
 }
+
+/** Commands of other programs, and what does that here. Alone, or with one word more, they are no message. */
+const FAMILIAR: Readonly<Record<string, string>> = {
+  models: 'connect a model: pith setup; which one answers: pith doctor',
+  model: 'connect a model: pith setup; which one answers: pith doctor',
+  login: 'connect a model: pith setup',
+  config: 'edit pith.yaml in the sandbox, or ~/.pith/config.yaml; see: pith doctor',
+  plugins: 'see: pith extensions list',
+  sessions: 'see: pith threads list',
+  history: 'see: pith threads list',
+  update: 'update Pith where it was installed: git pull && npm ci',
+  upgrade: 'update Pith where it was installed: git pull && npm ci',
+};
 
 /** Letters. */
 const MOST_WRONG = 2;
@@ -139,8 +153,10 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
     (group.length > 0 ? below : commands.map(({ path }) => path)).map((path) => path.split(' ')[group.length] ?? path),
   );
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'${[...group, '$1'].join(' ')}'`);
-  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${guess}`, {
-    cure: guess === '' ? 'see: pith --help' : undefined,
+  const familiar = group.length === 0 && Object.hasOwn(FAMILIAR, word) ? FAMILIAR[word] : undefined;
+  const asMessage = group.length === 0 && typed.length === 1 && guess !== '' ? `to send it as a message: pith -p ${word}` : undefined;
+  throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${familiar === undefined ? guess : ''}`, {
+    cure: familiar ?? asMessage ?? (guess === '' ? 'see: pith --help' : undefined),
   });
 }
 

@@ -1,16 +1,18 @@
 import pc from 'picocolors';
-import { commandUsage, matchCommand, optionUsage, type CommandShape, type CommandOption } from '@pith/command-line';
+import { commandUsage, describedRows, matchCommand, optionUsage, type CommandShape, type CommandOption, widthOf } from '@pith/command-line';
 import type { Command, CommandIO } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { COMMON_OPTIONS, switchesOf } from './common-options.ts';
 import { CORE_GROUPS } from './core-commands.ts';
-import { commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
+import type { DeclaredCommand } from '../kernel/index.ts';
+import { type CommandSource, commandsBelow, LINE_COMMANDS, loadCommands, resolveCommand } from './resolve-command.ts';
 import { describeError, EXIT } from './terminal/report.ts';
 import { writeError, type Stdio } from './terminal/terminal-io.ts';
 
 /** Prints help for `words`; without any the commands to begin with, with `--all` every one. Under --json the definitions themselves. */
 export async function showHelp(words: readonly string[], kernel: () => Promise<Kernel>, io: CommandIO, stdio: Stdio): Promise<number> {
-  const style = pc.createColors(io.colour);
+  const { bold, dim } = pc.createColors(io.colour);
+  const style: HelpStyle = { bold, dim, width: widthOf(io) };
   const source = async () => (await kernel()).host;
   const named = words.filter((word) => !word.startsWith('-'));
   if (named.length === 0) {
@@ -20,10 +22,12 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
         writeError(stdio, describeError(error)); // help must help where the sandbox is broken
         return { declared: [], switches: [] };
       });
+    if (words.includes('--all')) {
+      const every = shown([...LINE_COMMANDS, ...(await loadAll(found.declared, source))]);
+      return show(io, overview(every, [...COMMON_OPTIONS, ...found.switches], style), every);
+    }
     const all = shown([...LINE_COMMANDS, ...found.declared]);
-    return words.includes('--all')
-      ? show(io, overview(all, [...COMMON_OPTIONS, ...found.switches], style), all)
-      : show(io, firstHelp([...CORE_GROUPS, ...all], style), all);
+    return show(io, firstHelp([...CORE_GROUPS, ...all], style), all);
   }
   const group = commandsBelow(named, LINE_COMMANDS);
   if (group.length > 0) {
@@ -44,6 +48,22 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   return show(io, groupHelp(resolved.command.path, below, style), below);
 }
 
+/** What their code says of them; of those that cannot be loaded what their manifests say. */
+async function loadAll(declared: readonly DeclaredCommand[], source: () => Promise<CommandSource>): Promise<readonly Entry[]> {
+  const found = new Map<string, Entry>();
+  const loaded = await Promise.allSettled(declared.map(async (each) => loadCommands(await source(), each)));
+  for (const [place, group] of declared.entries()) {
+    const result = loaded[place];
+    const own = result?.status === 'fulfilled' ? result.value.filter(({ path }) => isBelow(path, group.path)) : [];
+    for (const command of own.length > 0 ? own : [group]) if (!found.has(command.path)) found.set(command.path, command);
+  }
+  return [...found.values()];
+}
+
+function isBelow(path: string, group: string): boolean {
+  return path === group || path.startsWith(`${group} `);
+}
+
 function show(io: CommandIO, text: string, commands: readonly Entry[]): number {
   io.print(text);
   io.json(
@@ -60,6 +80,8 @@ function show(io: CommandIO, text: string, commands: readonly Entry[]): number {
 interface HelpStyle {
   readonly bold: (text: string) => string;
   readonly dim: (text: string) => string;
+  /** Of the terminal; 0: nothing is wrapped. */
+  readonly width: number;
 }
 
 /** A line of the command list. */
@@ -95,7 +117,7 @@ function firstHelp(commands: readonly Entry[], style: HelpStyle): string {
     '',
     style.bold('Commands:'),
     ...columns(
-      first.map((command) => [command.path, command.description]),
+      first.map((command) => [command.path, command.description] as const),
       style,
     ),
     '',
@@ -133,7 +155,7 @@ function commandHelp(command: Entry, common: readonly CommandOption[], style: He
       '',
       style.bold('Arguments:'),
       ...columns(
-        command.arguments.map(({ name, description }) => [name, description]),
+        command.arguments.map(({ name, description }) => [name, description] as const),
         style,
       ),
     );
@@ -146,7 +168,7 @@ function commandHelp(command: Entry, common: readonly CommandOption[], style: He
 function listed(commands: readonly Entry[], style: HelpStyle): readonly string[] {
   const sorted = [...commands].sort((a, b) => (a.path < b.path ? -1 : 1));
   return columns(
-    sorted.map((command) => [command.path + argumentsOf(command), command.description]),
+    sorted.map((command) => [command.path + argumentsOf(command), command.description] as const),
     style,
   );
 }
@@ -159,15 +181,19 @@ function argumentsOf(command: Entry): string {
 
 function options(list: readonly CommandOption[], style: HelpStyle): readonly string[] {
   return columns(
-    list.map((option) => [
-      `${option.short === undefined ? '    ' : `-${option.short}, `}${optionUsage(option)}`,
-      option.default === undefined || option.default === false ? option.description : `${option.description} (default ${option.default})`,
-    ]),
+    list.map(
+      (option) =>
+        [
+          `${option.short === undefined ? '    ' : `-${option.short}, `}${optionUsage(option)}`,
+          option.default === undefined || option.default === false
+            ? option.description
+            : `${option.description} (default ${option.default})`,
+        ] as const,
+    ),
     style,
   );
 }
 
-function columns(rows: readonly (readonly [string, string])[] | readonly string[][], style: HelpStyle): readonly string[] {
-  const width = Math.min(40, Math.max(0, ...rows.map(([left = '']) => left.length)));
-  return rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${style.dim(right)}`.trimEnd());
+function columns(rows: readonly (readonly [string, string])[], { dim, width }: HelpStyle): readonly string[] {
+  return describedRows(rows, width, dim);
 }

@@ -126,6 +126,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       get env() {
         return { ...host.setup.stored(), ...env };
       },
+      isKept: (name) => (env[name] ?? '').trim() === '' && host.setup.stored()[name] !== undefined,
       declared: host.providers.models.declared,
       provider: host.providers.models.of,
       override: model,

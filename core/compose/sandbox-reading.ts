@@ -157,6 +157,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     places: {
       sandbox,
       project: trust.project,
+      isBare: trust.isBare,
       untrustedSandbox: trust.untrusted,
       serve: options.serve ?? null,
       projectFiles: trust.projectFiles,

@@ -22,7 +22,7 @@ export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from '.
 export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, type TopicMap } from './events.ts';
 export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';
 export { ModelProvider, type LanguageModel, type ModelCallOptions, type ModelInfo, type ModelPart } from './model.ts';
-export { Permissions, type RegisteredTool } from './permissions.ts';
+export { Permissions } from './permissions.ts';
 export { defineProtocol, type Protocol, type Remote } from './protocol.ts';
 export {
   AgentProvider,

@@ -188,6 +188,8 @@ export interface ModelServer {
   readonly secret: string | null;
   /** A person says where it is. */
   readonly asksAddress: boolean;
+  /** It is where its extension looks without a setting: choosing it takes an address out of the settings. */
+  readonly usual?: true;
   /** It runs on this machine, where `findLocal` finds it. */
   readonly isLocal: boolean;
 }
@@ -202,7 +204,8 @@ export interface SetupProvider {
   /** Servers whose models it reaches, for a person who connects one (`pith setup`). */
   getModelServers?(): readonly ModelServer[] | Promise<readonly ModelServer[]>;
   /**
-   * Names of the models that a server has now, asked with what a person has typed, before any of it is kept; null: as it is set.
+   * Names of the models that a server has now, asked with what a person has typed, before any of it is kept; null: as it is set; an empty
+   * address: as without a setting.
    * Rejects `model_auth` where the server wants another key, `model_unreachable` where it does not answer.
    */
   askModels?(
@@ -244,9 +247,10 @@ export interface ExtensionSettings {
   >;
   /**
    * Checks by the schema of the extension, writes `pith.yaml` and reloads. `agent`: neither rights nor what says who gets a
-   * secret may be set. Rejects `not_found`, `not_allowed` and `config_invalid`; nothing is written then.
+   * secret may be set. Resolves the file that was written: the sandbox's, or for a person without one their own `~/.pith/config.yaml`.
+   * Rejects `not_found`, `not_allowed` and `config_invalid`; nothing is written then.
    */
-  write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<void>;
+  write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<string>;
   /** Keeps a declared secret for those to whom this extension sends it now. Rejects `not_declared`. */
   keepSecret(extensionId: string, name: string, value: string): Promise<void>;
 }
@@ -255,7 +259,7 @@ export const ExtensionSettings = defineProtocol<ExtensionSettings>(
   'settings',
   {
     list: { kind: 'method', signature: 'list(): Promise<ExtensionSummary[]>' },
-    write: { kind: 'method', signature: "write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<void>" },
+    write: { kind: 'method', signature: "write(extensionId: string, changes: SettingsChange, wish: 'person' | 'agent'): Promise<string>" },
     keepSecret: { kind: 'method', signature: 'keepSecret(extensionId: string, name: string, value: string): Promise<void>' },
   },
   { inProcessOnly: true },

@@ -161,7 +161,7 @@ function deliveriesOf(store: Store): DeliveryRows {
     async missed(handler, until, recent) {
       const row = store.get(
         `SELECT count(*) FILTER (WHERE at > ?) AS recent, count(*) FILTER (WHERE at <= ?) AS old
-           FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at <= ?`,
+           FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at <= ? AND topic = 'notify'`,
         recent,
         recent,
         handler,

@@ -1,4 +1,4 @@
-import { type LanguageModel, messageOf, PithError } from '../contract/index.ts';
+import { codeOf, type LanguageModel, messageOf, PithError } from '../contract/index.ts';
 import { didYouMean } from '@pith/plain-text';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
 import { followAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
@@ -7,6 +7,8 @@ export interface RouterDependencies {
   /** Read at each use; call `invalidate` after a change. */
   readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a variable of `env` is a secret that Pith keeps: it was given for one address, which may be another than is asked now. */
+  isKept?(name: string): boolean;
   declared(): readonly DeclaredModel[];
   provider(extensionId: string): Promise<RoutedProvider>;
   /** Replaces every model: for tests. */
@@ -21,7 +23,7 @@ export interface ResolvedModel extends ModelParts {
 }
 
 export interface ModelRouter {
-  /** The model that `default` means, without loading it. Rejects `model_unknown` when there is none. */
+  /** The model that `default` means. It is loaded only where a kept key may have been given for another address. Rejects `model_unknown` when there is none. */
   choose(): Promise<Choice>;
   /** An alias, a prefix, or `provider/model`. Rejects `model_unknown` with the nearest names, `settings_invalid` for aliases in a circle. */
   resolve(refOrAlias: string): Promise<ResolvedModel>;
@@ -62,15 +64,20 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     if (fromSettings !== null) return { ref: await complete(fromSettings), why: 'settings models.default' };
 
     const entries = byRank(dependencies.declared().filter(({ shipped }) => shipped));
-    const byVariables = entries.find((entry) => hasVariables(entry, env));
-    if (byVariables !== undefined) {
-      return {
-        ref: await completeEntry(byVariables),
-        why: `${byVariables.when_env.join(' and ')} ${byVariables.when_env.length > 1 ? 'are' : 'is'} set`,
-      };
+    const tried: string[] = [];
+    for (const entry of entries.filter((each) => hasVariables(each, env))) {
+      const { when_env: names } = entry;
+      try {
+        const ref = await completeEntry(entry);
+        if (names.some((name) => dependencies.isKept?.(name))) await load(ref, 'named');
+        return { ref, why: `${names.join(' and ')} ${names.length > 1 ? 'are' : 'is'} set` };
+      } catch (error) {
+        if (codeOf(error, '') !== 'secret_not_given') throw error;
+        const reason = messageOf(error);
+        if (!tried.includes(reason)) tried.push(reason);
+      }
     }
 
-    const tried: string[] = [];
     for (const entry of entries.filter(({ when_local }) => when_local)) {
       let place: string | null = null;
       try {

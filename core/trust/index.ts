@@ -19,6 +19,7 @@ export {
   decideProject,
   decideState,
   distrustSandbox,
+  hasBareState,
   trustOf,
   trustSandbox,
   type Granted,

@@ -2,7 +2,7 @@ import { manifestAsks, narrowed, type Places, whyNever, writableBy } from './gra
 import { codeOf, type Command, messageOf, PithError } from '../contract/index.ts';
 import type { Manifest } from './manifest.ts';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { once } from '@pith/promises';
@@ -242,6 +242,11 @@ function adopted(dataDirectory: string, home: string | null): boolean {
   }
 }
 
+/** Whether Pith has kept a database for a project while that had no sandbox. */
+export function hasBareState(home: string | null, folder: string): boolean {
+  return home !== null && existsSync(path.join(home, '.pith', 'projects', placeName(realPathOf(folder)), 'sandbox', 'data', 'pith.db'));
+}
+
 /** A folder for what must not be written itself: below `~/.pith`, or one that goes with the process. */
 function placeOutside(home: string | null, kind: OutsideKind, opened: string): string {
   return lastingPlace(home, kind, opened) ?? passingPlace();
@@ -249,11 +254,14 @@ function placeOutside(home: string | null, kind: OutsideKind, opened: string): s
 
 type OutsideKind = 'projects' | 'restricted';
 
+function placeName(opened: string): string {
+  return createHash('sha256').update(opened).digest('hex').slice(0, 32);
+}
+
 function lastingPlace(home: string | null, kind: OutsideKind, opened: string): string | null {
   if (home === null) return null;
   try {
-    const hash = createHash('sha256').update(opened).digest('hex').slice(0, 32);
-    const place = pithFolder(home).folder(kind, hash).make();
+    const place = pithFolder(home).folder(kind, placeName(opened)).make();
     accessSync(place, constants.W_OK);
     return place;
   } catch {

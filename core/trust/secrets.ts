@@ -369,7 +369,7 @@ export function recipientOf(text: string): string {
 export function notGiven(name: string, recipients: readonly string[], { recipient }: Asker): PithError {
   const whom = recipients.map((one) => (one === USUAL ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
   return new PithError('secret_not_given', `the secret '${name}' was given for ${whom}, and not for ${recipient}, which asks for it`, {
-    cure: `if that is right, run: pith secrets allow ${name} --for ${quoted(recipient)}`,
+    cure: `${recipient.startsWith('provider:') ? 'connect a model here: pith setup; or, ' : ''}if that is right, run: pith secrets allow ${name} --for ${quoted(recipient)}`,
   });
 }
 

@@ -90,7 +90,10 @@ export class PlainLines implements LineSource {
     const line = typed.replace(LEFT, '');
     this.#isOpen = false;
     if (this.#asking !== null) return this.#asking(line);
-    if (line.trim() === STOP && this.#waiting === null) return this.options.escaped();
+    if (line.trim() === STOP) {
+      if (this.#waiting === null) return this.options.escaped();
+      return this.write('Nothing runs that could be stopped\n');
+    }
     if (line.endsWith('\\') && !line.endsWith('\\\\')) return void this.#before.push(line.slice(0, -1));
     const text = [...this.#before.splice(0), line].join('\n');
     const waiting = this.#waiting;

@@ -131,7 +131,7 @@ describe('house rules', () => {
   it('core knows no toolsets, and of skills what agents carry, what prompts print, a section of the settings and what people are told', () => {
     const skills = [
       /^core\/contract\//, // the protocol, and `uses_skills`
-      /^core\/agent\/(?!tools\/|threads\/)/, // what an agent carries, and the variable of templates
+      /^core\/agent\/(?!tools\/tools|threads\/)/, // what an agent carries, the variable of templates, and `onlyForSkills`
       /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/error-codes)\.ts$/, // the protocol, `uses_skills`, and the variable of templates
       /^core\/declarations\/|^core\/trust\/(?:manifest|project-files|safeguards)\.ts$/, // `uses_skills`, their section of the settings, and their folders in the question of trust
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`

@@ -205,7 +205,7 @@ export function unknownApproval(id: string, open: readonly Approval[]): PithErro
   const ids = open.map((each) => (each.number > 0 ? String(each.number) : each.id));
   return new PithError('approval_unknown', `there is no open question '${id}'`, {
     where: id,
-    cure: ids.length === 0 ? 'nothing waits for approval now' : `open are ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
+    cure: ids.length === 0 ? 'nothing waits for approval now' : `open: ${ids.slice(0, 10).join(', ')}; see: pith approvals`,
   });
 }
 

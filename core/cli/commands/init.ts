@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { makeFolders } from '@pith/safe-files';
-import { openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
+import { hasBareState, openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../declarations/index.ts';
 import { quoted } from '../terminal/shell-word.ts';
 import { colours } from './text.ts';
@@ -36,6 +36,8 @@ export async function initSandbox(cwd: string, input: CommandInput, io: CommandI
   for (const path of [...files.keys()].sort()) io.print(colour.dim(`  ${path}`));
   for (const path of [...project.files.keys()].sort()) io.print(colour.dim(`  ${join('..', path)}`));
   const way = relative(cwd, folder);
+  if (hasBareState(userHome(), folder))
+    io.print(colour.dim('Conversations that you had here without a sandbox stay in ~/.pith/projects; the sandbox begins without them.'));
   const steps: readonly (readonly [string, string])[] = [
     ...(way === '' ? [] : [[`cd ${quoted(way)}`, ''] as const]),
     ...(project.install === null ? [] : [[project.install, 'once: it makes `npx pith` work here'] as const]),

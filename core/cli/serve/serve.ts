@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
-import type { Opening } from '../core-commands.ts';
+import type { Opening } from './opening.ts';
 import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
 import { afterCrash, CRASH_WINDOW_MS, LONGEST_WAIT_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
 import { ASKED_TO_END, runKernel, SUPERVISED } from './kernel-process.ts';

@@ -57,7 +57,12 @@ function invalid(findings: readonly Located[], file: string): Problem {
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
-    cure: first?.file === undefined ? "correct it in the settings, or 'config' in the manifest" : 'correct it there',
+    cure:
+      first?.file !== undefined
+        ? 'correct it there'
+        : first?.name.startsWith('the new value') === true
+          ? 'give another value'
+          : "correct it in the settings, or 'config' in the manifest",
   });
 }
 

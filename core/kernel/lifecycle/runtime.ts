@@ -38,6 +38,8 @@ export interface Folders {
   readonly sandbox: string;
   /** The real path of the person's project; null or absent: there is none that may be used. */
   readonly project?: string | null;
+  /** `sandbox` holds what Pith keeps for a project that has none. */
+  readonly isBare?: boolean;
   /** The sandbox that the person opened and has not trusted; then `sandbox` is another, empty one. */
   readonly untrustedSandbox?: string | null;
   /** What of the project the person trusted with the sandbox. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
   type ExtensionContext,
@@ -13,6 +14,7 @@ import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
 import { isPlainMap } from '@pith/plain-data';
 import type { ExtensionStatus } from './status.ts';
+import type { Folders } from '../lifecycle/runtime.ts';
 import type { Lifecycle } from '../lifecycle/lifecycle.ts';
 import type { Slot } from '../lifecycle/actor.ts';
 import { askerOf, concerns, type SecretSources, type StoredSecret } from '../../trust/index.ts';
@@ -32,7 +34,7 @@ export interface SecretStatus {
 /** Settings and secrets, as a person changes them while Pith runs. */
 export interface SetupPort {
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
-  configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus>;
+  configure(extensionId: string, changes: SettingsChange, wish?: SettingsWish): Promise<ExtensionStatus & { readonly written: string }>;
   /** Values that are kept for somebody who offers models, by name: only to see which are there. */
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
@@ -135,7 +137,7 @@ export function settingsOf(port: SetupPort, statuses: () => readonly ExtensionSt
         provides,
         finding: phase === 'reload' || state === 'failed' ? { severity: 'error', code, message, file, line, cure } : null,
       })),
-    write: async (id, changes, wish) => void (await port.configure(id, changes, wish)),
+    write: async (id, changes, wish) => (await port.configure(id, changes, wish)).written,
     async keepSecret(id, name, value) {
       const users = await port.secretUsers(name, id);
       await port.setSecret(name, { value, for: users.length > 0 ? users : [`extension:${id}`] });
@@ -188,15 +190,22 @@ async function configure(
   slot: Slot,
   { changes, wish }: { readonly changes: SettingsChange; readonly wish: SettingsWish },
   reload: () => Promise<ExtensionStatus>,
-): Promise<ExtensionStatus> {
+): Promise<ExtensionStatus & { readonly written: string }> {
   for (const [dotted, value] of Object.entries(changes)) checkPath(slot, dotted, value, wish);
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
   const config = runtime.rights.configOf(declaration, changes);
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
-  editSettingsFile(path.join(runtime.places.sandbox, 'pith.yaml'), changes);
-  return reload();
+  const written = settingsFile(runtime.places, wish);
+  editSettingsFile(written, changes);
+  return { ...(await reload()), written };
+}
+
+/** Where a person has no sandbox of their own, their settings count for all their projects. */
+function settingsFile({ sandbox, home = null, isBare = false }: Folders, wish: SettingsWish): string {
+  const own = path.join(sandbox, 'pith.yaml');
+  return isBare && home !== null && wish === 'person' && !existsSync(own) ? path.join(home, '.pith', 'config.yaml') : own;
 }
 
 /**

@@ -1,9 +1,11 @@
 import { PithError, type Command, type CommandInput, type CommandIO } from 'pith';
+import { printable } from '@pith/plain-text';
 import { captureCommand } from '@pith/command-line';
 import { readAllowList } from './allow-list.ts';
 import type { ChatContext } from './conversation.ts';
 import { findCommands, findKernelCommands } from './found-commands.ts';
 import { chatInteractively } from './interactive.ts';
+import { mentionedFiles } from './file-mentions.ts';
 import { openConversation } from './opening.ts';
 import { chatThroughPipe, type PipedChat } from './piped.ts';
 import { readStandardInput } from './standard-input.ts';
@@ -82,7 +84,11 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
           ? { messages: [] }
           : asLines
             ? { messages: io.input }
-            : await pipedMessages(sent, { piped, clock: context.clock, note }, signal).catch((error: unknown) => {
+            : await pipedMessages(
+                sent,
+                { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null },
+                signal,
+              ).catch((error: unknown) => {
                 if (signal.aborted) return { messages: [] };
                 throw error;
               });
@@ -111,19 +117,25 @@ interface Piped {
   readonly piped: NonNullable<CommandIO['piped']> | null;
   readonly clock: ChatContext['clock'];
   readonly note: (line: string) => void;
+  /** Where files are that the message names with `@`; null: none is attached. */
+  readonly folder: string | null;
 }
 
 /** What was piped in goes with the message as a document, or is the message. Throws `usage` where there is neither. */
 async function pipedMessages(
   sent: string | null,
-  { piped, clock, note }: Piped,
+  { piped, clock, note, folder }: Piped,
   signal: AbortSignal,
 ): Promise<Pick<PipedChat, 'messages' | 'attachments' | 'commands'>> {
   const found = piped === null ? null : await readStandardInput(piped, { clock, waits: sent === null, note }, signal);
   if (found?.isCut === true) note('standard input is longer than 1 MB: its beginning is sent, and the rest is left out');
   const whole =
     found === null ? '' : found.isCut ? `${found.text}\n[The rest of standard input was left out: it is longer than 1 MB.]` : found.text;
-  if (sent !== null) return { messages: [sent], attachments: whole === '' ? [] : [{ name: 'stdin', text: whole }] };
+  if (sent !== null) {
+    const named = folder === null ? { attachments: [], lines: [] } : await mentionedFiles(sent, folder);
+    for (const { text: line } of named.lines) note(printable(line));
+    return { messages: [sent], attachments: [...named.attachments, ...(whole === '' ? [] : [{ name: 'stdin', text: whole }])] };
+  }
   if (whole !== '') return { messages: [whole.trimEnd()], commands: false };
   throw new PithError('usage', 'there is no message: standard input is empty', { cure: 'write: pith "your message", or see: pith --help' });
 }

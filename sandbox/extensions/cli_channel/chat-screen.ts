@@ -106,8 +106,10 @@ export class ChatScreen {
       print: (line) => this.write(printedHints(line, this.paths)),
       error: (line) => this.write(this.colour.red(printable(line))),
       columns: this.columns,
-      ask: (question, { choices, secret } = {}) =>
-        askPerson(this.questions, { question: printable(question), choices, secret, hint: (line) => this.writeDim(line) }, signal),
+      ask: (asked, { choices, secret } = {}) => {
+        const show = { columns: this.columns, print: (line: string) => this.write(line), hint: (line: string) => this.writeDim(line) };
+        return askPerson(this.questions, { question: printable(asked), choices, secret, ...show }, signal);
+      },
       ...(session === undefined ? {} : { session }),
     };
   }

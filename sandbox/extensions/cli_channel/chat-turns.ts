@@ -153,8 +153,13 @@ export class ChatTurns {
   async #leavePlan(signal: AbortSignal): Promise<boolean> {
     const { screen, conversation } = this.options;
     const question = screen.colour.yellow('Leave plan mode and carry out the plan? [y]es, [n]o ');
-    const answer = await screen.questions.choose(question, 'yn', signal);
-    if (answer === null || answerOf(answer) !== 'y') return false;
+    for (;;) {
+      const answer = await screen.questions.choose(question, 'yn', signal);
+      const meant = answer === null ? 'n' : answerOf(answer);
+      if (meant === 'n') return false;
+      if (meant === 'y') break;
+      screen.writeDim('That is not an answer, so nothing happened: y carries out the plan, n stays in plan mode, where you can write on');
+    }
     conversation.isPlanning = false;
     return true;
   }

@@ -36,7 +36,7 @@ export function mention(file: string): string {
   return /\s/u.test(file) ? `@"${file}"` : `@${file}`;
 }
 
-/** Reads each file of `folder` that a message names with `@`. What is no file there stays words. */
+/** Reads each file of `folder` that a message names with `@`. Words that name no path stay words. */
 export async function mentionedFiles(text: string, folder: string): Promise<MentionedFiles> {
   const names = [...new Set([...text.matchAll(MENTION)].map(([, quoted, plain]) => quoted ?? plain ?? ''))];
   if (names.length === 0) return { attachments: [], lines: [] };
@@ -49,19 +49,21 @@ export async function mentionedFiles(text: string, folder: string): Promise<Ment
   return { attachments: found.flatMap(({ attachment }) => attachment ?? []), lines: found.map(({ line }) => line) };
 }
 
-/** null: there is no such file in the folder. A sign at the end of a sentence is not part of the name. */
+/** null: it is a word and names no file. A sign at the end of a sentence is not part of the name. */
 async function attach(jail: Jail, written: string) {
-  for (const name of new Set([written, written.replace(/[.,;:!?)\]}'"]+$/u, '')])) {
+  const bare = written.replace(/[.,;:!?)\]}'"]+$/u, '');
+  for (const name of new Set([written, bare])) {
     try {
       const names = jail.namesOf(path.normalize(name));
-      if ((await jail.stat(names))?.type !== 'file') continue;
+      const found = (await jail.stat(names))?.type;
+      if (found === 'directory') return refused(name, 'it is a folder; name a file in it');
+      if (found !== 'file') continue;
       return isSecretFile(names) ? refused(name, 'it may contain secrets') : await read(jail, names);
     } catch (error) {
-      if (isOutside(name)) return null;
-      return refused(name, messageOf(error));
+      return refused(name, isOutside(name) ? 'it is outside this folder' : messageOf(error));
     }
   }
-  return null;
+  return /\/|.\.[A-Za-z0-9]{1,8}$/u.test(bare) ? refused(bare, 'there is no such file') : null;
 }
 
 async function read(jail: Jail, names: readonly string[]) {

@@ -1,6 +1,7 @@
 import pc from 'picocolors';
 import { PithError, type Command, type CommandIO, type ExtensionContext } from 'pith';
-import { didYouMean, printable, printableLine, wrapLines } from '@pith/plain-text';
+import { describedRows } from '@pith/command-line';
+import { didYouMean, printable, printableLine } from '@pith/plain-text';
 import type { Conversation } from './conversation.ts';
 import { pastLines } from './first-screen.ts';
 import { helpScreen } from './help-screen.ts';
@@ -58,12 +59,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
               command.description,
             ] as const,
         );
-        const width = Math.max(...rows.map(([left]) => left.length));
-        const room = Math.max(20, io.columns - width - 4);
-        for (const [left, right] of rows) {
-          const wrapped = io.interactive ? wrapLines(right, room).replaceAll('\n', `\n${' '.repeat(width + 4)}`) : right;
-          io.print(`  ${left.padEnd(width)}  ${wrapped}`);
-        }
+        for (const line of describedRows(rows, io.interactive ? io.columns : 0)) io.print(line);
       },
     },
     {

@@ -7,7 +7,7 @@ import type { Opening } from './opening.ts';
 import { Outbox, SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { TurnView } from './turn-view.ts';
-import { endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
+import { endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
 
 export interface PipedChat {
   readonly context: ChatContext;
@@ -156,7 +156,7 @@ class PlainView {
     if (event.type === 'tool-call') this.#times.set(event.id, { at: clock.now(), input: event.input });
     if (event.type === 'tool-result' && !io.quiet) {
       const { text, time } = stepLine(event, this.#times, clock.now());
-      io.error(`${event.ok ? '✓' : '✗'} ${text} ${time}`.trimEnd());
+      io.error(`${markOf(event)} ${text} ${time}`.trimEnd());
     }
     if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.line}`);
     if (event.type === 'notice' && !io.quiet && !this.#shownNotices.has(event.message)) {

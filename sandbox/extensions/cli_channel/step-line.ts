@@ -17,6 +17,13 @@ export function stepLine(event: ToolResultEvent, times: StepTimes, now: number):
   return { text: oneLine(text, 160), time: call ? duration(now - call.at) : '' };
 }
 
+/** The mark before a step: it went well, it ran and did not go well (as its tool says by `warn`), it did not run. */
+export function markOf({ ok, metadata }: Pick<ToolResultEvent, 'ok' | 'metadata'>): '✓' | '!' | '✗' {
+  if (!ok) return '✗';
+  const isWarning = typeof metadata === 'object' && metadata !== null && 'warn' in metadata && metadata['warn'] === true;
+  return isWarning ? '!' : '✓';
+}
+
 /** By codes of errors whose message is for the model: the person knows, because it was them. */
 const ENDED: ReadonlyMap<string, string> = new Map([
   ['approval_denied', 'refused'],

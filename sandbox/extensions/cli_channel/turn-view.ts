@@ -3,7 +3,7 @@ import type { Clock, Diagnostic, TurnEvent } from 'pith';
 import { printable, printableLine, wrapLines } from '@pith/plain-text';
 import { LiveStatus } from './live-status.ts';
 import { MarkdownStream } from './markdown-stream.ts';
-import { callLine, endingLine, questionLine, stepLine, type StepTimes } from './step-line.ts';
+import { callLine, endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
 import { directSurface, type Surface } from './surface.ts';
 import { widthOf, type Terminal } from './terminal.ts';
 
@@ -67,10 +67,10 @@ export class TurnView {
       case 'tool-result': {
         this.#status.outputEnded(event.id);
         const line = stepLine(event, this.#times, clock.now());
-        if (!quiet)
-          this.#line(
-            `${event.ok ? this.#colour.green('✓') : this.#colour.red('✗')} ${printableLine(line.text)} ${this.#colour.dim(line.time)}`.trimEnd(),
-          );
+        const { green, yellow, red, dim } = this.#colour;
+        const mark = markOf(event);
+        const painted = { '✓': green, '!': yellow, '✗': red }[mark](mark);
+        if (!quiet) this.#line(`${painted} ${printableLine(line.text)} ${dim(line.time)}`.trimEnd());
         this.#next();
         return;
       }

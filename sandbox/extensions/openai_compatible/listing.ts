@@ -23,10 +23,14 @@ export async function askModels({ apiKey, baseUrl, host, headers: own }: Endpoin
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof PithError) throw error;
-    throw new PithError('model_unreachable', `${host} does not say which models it has: ${messageOf(error)}`, {
-      cause: error,
-      cure: 'check the address, and that the server runs',
-    });
+    throw new PithError(
+      'model_unreachable',
+      `${host} does not say which models it has: ${messageOf(error) === 'fetch failed' ? 'nothing answers there' : messageOf(error)}`,
+      {
+        cause: error,
+        cure: 'check the address, and that the server runs',
+      },
+    );
   }
 }
 

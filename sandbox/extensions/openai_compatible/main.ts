@@ -55,8 +55,9 @@ export default class OpenAiCompatible implements ModelProvider, SetupProvider {
 
   async askModels({ prefix, address, key }: AskedModels, signal?: AbortSignal) {
     const { config: set } = this.context;
-    const own = { headers: {}, ...set.providers[prefix], ...(address === null ? {} : { base_url: address }) };
-    const asked = { ...set, providers: { ...set.providers, [prefix]: own } };
+    const place = address === null ? {} : { base_url: address === '' ? undefined : address };
+    const own = { headers: {}, ...set.providers[prefix], ...place };
+    const asked = { ...set, ...(address === '' ? place : {}), providers: { ...set.providers, [prefix]: own } };
     return askModels(
       endpointOf(prefix, asked, (name, use) => (key === null || use === undefined ? this.context.getSecret(name, use) : key)),
       signal,

@@ -1,15 +1,4 @@
-import { join } from 'node:path';
-import {
-  codeOf,
-  type CommandIO,
-  type ExtensionContext,
-  ExtensionSettings,
-  messageOf,
-  ModelProvider,
-  PithError,
-  Places,
-  SetupProvider,
-} from 'pith';
+import { codeOf, type CommandIO, type ExtensionContext, ExtensionSettings, messageOf, ModelProvider, PithError, SetupProvider } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
 
 type Server = Awaited<ReturnType<NonNullable<SetupProvider['getModelServers']>>>[number];
@@ -34,15 +23,11 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
   io.print('Which model should answer? Press Enter to leave without a change.');
   for (const [place, { server, foundAt }] of offers.entries())
     io.print(`  ${place + 1}  ${server.title}${foundAt === null ? '' : ` (found on ${foundAt})`}`);
-  const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);
-  if (offer === null) return left(io);
-  const address = offer.server.asksAddress ? await askAddress(io) : null;
-  if (offer.server.asksAddress && address === null) return left(io);
-  const connected = await askKey(offer, address, io);
+  const connected = await connect(offers, io);
   if (connected === null) return left(io);
-  const { key, models } = connected;
+  const { offer, address, key, models } = connected;
   if (models.length === 0) {
-    io.error(`pith: ${offer.server.title} has no model yet; install one there, then run this again`);
+    io.error(`pith: ${nameOf(offer.server, address)} has no model yet; install one there, then run this again`);
     return 1;
   }
   const model = await chooseModel(io, models);
@@ -51,15 +36,37 @@ export async function connectModel(context: ExtensionContext, io: CommandIO, sig
   const settings = context.use(ExtensionSettings);
   const { prefix, secret } = offer.server;
   const ref = `${prefix}/${model}`;
-  await settings.write(
+  const file = await settings.write(
     offer.extensionId,
-    { ...(address === null ? {} : { [`providers.${prefix}.base_url`]: address }), 'models.default': ref },
+    { ...(address === null ? {} : { [`providers.${prefix}.base_url`]: address === '' ? null : address }), 'models.default': ref },
     'person',
   );
   if (key !== null && secret !== null) await settings.keepSecret(offer.extensionId, secret, key);
   io.json({ ok: true, id: offer.extensionId, model: ref });
-  io.print(`Connected: ${ref} answers from now on (models.default in ${join(context.use(Places).sandbox, 'pith.yaml')})`);
+  io.print(`Connected: ${ref} answers from now on (models.default in ${file})`);
   return 0;
+}
+
+/** Asks for a server until one answers; null when the person leaves. */
+async function connect(offers: readonly Offer[], io: CommandIO) {
+  for (;;) {
+    const offer = await choose(io, 'Provider', offers, ({ server }) => server.prefix);
+    if (offer === null) return null;
+    const address = offer.server.asksAddress ? await askAddress(io) : offer.server.usual ? '' : null;
+    if (offer.server.asksAddress && address === null) return null;
+    try {
+      const answered = await askKey(offer, address, io);
+      return answered === null ? null : { offer, address, ...answered };
+    } catch (error) {
+      if (codeOf(error, '') !== 'model_unreachable') throw error;
+      io.print(`${printableLine(messageOf(error))}. Start it, or choose another:`);
+    }
+  }
+}
+
+/** `OpenAI`; of one whose address a person gave, that address. */
+function nameOf({ title, asksAddress }: Server, address: string | null): string {
+  return asksAddress && address !== null ? new URL(address).host : title;
 }
 
 function left(io: CommandIO): number {
@@ -103,7 +110,7 @@ async function askAddress(io: CommandIO): Promise<string | null> {
     const text = (await io.ask('Its address, such as http://127.0.0.1:1234/v1:'))?.trim() ?? '';
     if (text === '') return null;
     if (URL.canParse(text) && /^https?:$/u.test(new URL(text).protocol)) return text;
-    io.print('That is no http address.');
+    io.print('That is no address: begin it with http:// or https://');
   }
 }
 
@@ -121,7 +128,7 @@ async function askKey(
       const wantsKey = ['model_auth', 'secret_not_given'].includes(codeOf(error, '')) && server.secret !== null && asked < MOST_KEYS;
       if (!wantsKey) throw error;
       if (asked > 0) io.print(printableLine(messageOf(error)));
-      key = (await io.ask(`Key of ${server.title} (not shown):`, { secret: true }))?.trim() || null;
+      key = (await io.ask(`Key for ${nameOf(server, address)} (not shown):`, { secret: true }))?.trim() || null;
       if (key === null) return null;
     }
   }
@@ -134,13 +141,13 @@ async function chooseModel(io: CommandIO, models: readonly string[]): Promise<st
 }
 
 /** By number or name, until one is; null when the person types neither. */
-async function choose<T>(io: CommandIO, what: string, all: readonly T[], nameOf: (one: T) => string): Promise<T | null> {
+async function choose<T>(io: CommandIO, what: string, all: readonly T[], wordOf: (one: T) => string): Promise<T | null> {
   for (;;) {
     const answer = (await io.ask(`${what} [1-${all.length}]:`))?.trim() ?? '';
     if (answer === '') return null;
-    const named = all.filter((one) => nameOf(one) === answer);
+    const named = all.filter((one) => wordOf(one) === answer);
     const chosen = (/^\d+$/u.test(answer) ? all[Number(answer) - 1] : undefined) ?? (named.length === 1 ? named[0] : undefined);
     if (chosen !== undefined) return chosen;
-    io.print(`'${printableLine(answer, 80)}' is none of them${didYouMean(answer, all.map(nameOf))}: type a number.`);
+    io.print(`'${printableLine(answer, 80)}' is none of them${didYouMean(answer, all.map(wordOf))}: type a number.`);
   }
 }

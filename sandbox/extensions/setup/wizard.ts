@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import {
   type CommandInput,
   type CommandIO,
@@ -7,15 +6,15 @@ import {
   ExtensionSettings,
   type JsonValue,
   messageOf,
+  ModelProvider,
   PithError,
-  Places,
   type Remote,
   type SettingsChange,
   SetupProvider,
   type SetupSchema,
 } from 'pith';
 import { renderTable } from '@pith/command-line';
-import { didYouMean, findingLine } from '@pith/plain-text';
+import { didYouMean, findingLine, printableLine } from '@pith/plain-text';
 import pc from 'picocolors';
 
 /** Without an id it lists what can be set up; with one it asks, or takes `--set name=value`. */
@@ -53,17 +52,35 @@ export async function setUp(context: ExtensionContext, input: CommandInput, io: 
       else await apply(field, valueOf(field, answer));
     }
   }
-  if (Object.keys(changes).length > 0) await settings.write(id, changes, input.options['for-agent'] === true ? 'agent' : 'person');
-  const file = join(context.use(Places).sandbox, 'pith.yaml');
+  const wish = input.options['for-agent'] === true ? 'agent' : 'person';
+  const file = Object.keys(changes).length > 0 ? await settings.write(id, changes, wish) : '';
   if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${key} to ${file}`);
   // A secret belongs to the address that has just been set.
   for (const [name, value] of secrets) await settings.keepSecret(id, name, value);
   const finding = (await settings.list()).find((each) => each.id === id)?.finding ?? null;
-  const said = finding === null && provider ? await complete(provider) : { line: finding && findingLine(finding), ok: finding === null };
+  const worked = finding === null && provider ? await complete(provider) : { line: finding && findingLine(finding), ok: finding === null };
+  const said = worked.ok ? ((await missingModel(context, id, changes)) ?? worked) : worked;
   io.json({ ok: said.ok, id, changes, secrets: [...secrets.keys()], line: said.line });
   if (!said.ok) io.error(`pith: ${id} is set up, but does not work yet: ${said.line ?? 'it failed'}`);
   else if (!io.quiet) io.print(said.line ?? `${id} is set up`);
   return said.ok ? 0 : 1;
+}
+
+/** What to say where the server lists its models, and the one that was just named is none of them; null: nothing. */
+async function missingModel(
+  context: ExtensionContext,
+  id: string,
+  changes: SettingsChange,
+): Promise<{ readonly ok: false; readonly line: string } | null> {
+  const [, prefix = '', name = ''] = /^([^/]+)\/(.+)$/u.exec(String(changes['models.default'] ?? '')) ?? [];
+  const provider = context.find(ModelProvider).find(({ extensionId }) => extensionId === id);
+  const models = name === '' ? [] : ((await provider?.models(prefix).catch(() => [])) ?? []);
+  const names = models.map((model) => model.name);
+  if (names.length === 0 || names.includes(name)) return null;
+  return {
+    ok: false,
+    line: `its server has no model '${printableLine(name)}'${didYouMean(name, names)}; it has ${names.slice(0, 5).join(', ')}`,
+  };
 }
 
 async function complete(provider: {

@@ -25,7 +25,9 @@ function listSkills(ports: ToolPorts): Tool {
     effect: 'read',
     present: presenter('list_skills', ({ count, total, more }) =>
       typeof count === 'number' && typeof total === 'number'
-        ? `${count} of ${more === true ? 'the best ' : ''}${total} skills listed`
+        ? total === 0
+          ? 'no skills found'
+          : `${count} of ${more === true ? 'the best ' : ''}${total} skills listed`
         : null,
     ),
     async execute(input, call) {

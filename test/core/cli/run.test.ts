@@ -219,10 +219,10 @@ describe('running a command line', () => {
   });
 
   it.each([
-    [['agnts'], "pith: unknown command 'agnts' (did you mean 'agents'?)\n"],
+    [['agnts'], "pith: unknown command 'agnts' (did you mean 'agents'?); to send it as a message: pith -p agnts\n"],
     [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
-    [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?)\n"],
+    [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?); to send it as a message: pith -p secret\n"],
     [['bundles'], "pith: choose a subcommand of 'bundles': make; see: pith bundles --help\n"],
     [
       ['agents', 'list', '--jsn'],
@@ -411,7 +411,8 @@ describe('help', () => {
     expect(all.code).toBe(0);
     for (const line of [
       /^ {2}agents list +List the agents$/mu,
-      /^ {2}things +Does things$/mu,
+      /^ {2}things list +List things$/mu, // by its code, which says more than the manifest
+      /^ {2}bundles make +Does bundles make$/mu,
       /^ {2}init \[dir\] +Make a new sandbox/mu,
       /--sandbox <sandbox>/u,
     ])

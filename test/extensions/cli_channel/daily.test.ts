@@ -65,6 +65,20 @@ describe('U21 files of the project', () => {
     expect(lines.filter(({ ok }) => !ok).map(({ text }) => text)).toEqual([
       '.env is not attached: it may contain secrets',
       'blob.bin is not attached: it is neither text nor an image',
+      '../x is not attached: it is outside this folder',
+      '/etc/passwd is not attached: it is outside this folder',
+    ]);
+  });
+
+  it('U21 says of a path that names no file that nothing goes along, and leaves words alone', async () => {
+    const folder = await project();
+    const { attachments, lines } = await mentionedFiles('@src/missing.ts, @src and @src/ for @ada, missing @notes.txt.', folder);
+    expect(attachments).toEqual([]);
+    expect(lines.map(({ text }) => text)).toEqual([
+      'src/missing.ts is not attached: there is no such file',
+      'src is not attached: it is a folder; name a file in it',
+      'src/ is not attached: it is a folder; name a file in it',
+      'notes.txt is not attached: there is no such file',
     ]);
   });
 

@@ -100,9 +100,9 @@ describe('pith chat -p', () => {
     await pipe(chat, ['--thread', 'old-1', '--resume'], { lines: ['not read'] });
     await pipe(chat, ['--resume', '-p', 'and then?']);
     expect(chat.requests).toEqual([
-      { agent: 'other', threadId: 'old-1', channelId: 'cli', resume: true },
-      { agent: 'other', threadId: 'old-1', channelId: 'cli', resume: true },
-      { agent: 'other', threadId: 'old-1', channelId: 'cli', input: 'and then?' },
+      { agent: 'other', threadId: 'old-1', channelId: 'cli', userId: 'local', resume: true },
+      { agent: 'other', threadId: 'old-1', channelId: 'cli', userId: 'local', resume: true },
+      { agent: 'other', threadId: 'old-1', channelId: 'cli', userId: 'local', input: 'and then?' },
     ]);
   });
 

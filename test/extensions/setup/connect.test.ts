@@ -73,8 +73,8 @@ it('U34 asks for provider, address, key and model, checks the key at once, and w
   expect(asked.map(({ question }) => question.replace(/\[.*/u, '').trim())).toEqual([
     'Provider',
     'Its address, such as http://127.0.0.1:1234/v1:',
-    'Key of Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …) (not shown):',
-    'Key of Another server with the chat-completions API (LM Studio, vLLM, llama.cpp, …) (not shown):',
+    `Key for ${new URL(url).host} (not shown):`,
+    `Key for ${new URL(url).host} (not shown):`,
     'Model',
     'Model',
   ]);
@@ -124,9 +124,38 @@ it.each([[['']], [['9', '']], [['Another server', 'not an address', '']], [['Ano
   },
 );
 
-it('U34 says where a server does not answer', async () => {
+it('U34 says where a server does not answer, and asks for another', async () => {
+  const url = await modelServer(['one'], null);
   const { kernel, place } = await world();
-  await expect(person(kernel, [place('Another server'), 'http://127.0.0.1:9/v1'])).rejects.toMatchObject({ code: 'model_unreachable' });
+  const server = place('Another server');
+  const { code, said } = await person(kernel, [server, 'http://127.0.0.1:9/v1', server, url, 'one']);
+  expect(said).toContain('127.0.0.1:9 does not say which models it has: nothing answers there. Start it, or choose another:');
+  expect({ code, said }).toMatchObject({ code: 0, said: expect.stringContaining('Connected: openai/one') });
+});
+
+it('U34 OpenAI itself is asked where it is, whatever address is in the settings', async () => {
+  const elsewhere = await modelServer(['theirs'], null);
+  const usual = await modelServer(['ours']);
+  const kernel = await kernelOf({
+    commands: kernelCommands,
+    env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: usual },
+    files: { 'pith.yaml': `${OLLAMA_OFF}` },
+  });
+  await kernel.command(['setup', 'openai_compatible', '--set', `base_url=${elsewhere}`, '--set', 'model=theirs']);
+  const { code } = await person(kernel, [numberOf((await person(kernel, [])).said, 'OpenAI$'), 'ours']);
+  const settings = readFileSync(path.join(kernel.sandbox, 'pith.yaml'), 'utf8');
+  expect({ code, hasOther: settings.includes(elsewhere) }).toEqual({ code: 0, hasOther: false });
+  expect((await kernel.kernel.router.choose()).ref).toBe('openai/ours');
+});
+
+it('U34 says where the server has no such model', async () => {
+  const url = await modelServer(['one', 'two'], null);
+  const { kernel } = await world();
+  const { code, text } = await kernel.command(['setup', 'openai_compatible', '--set', `base_url=${url}`, '--set', 'model=tow']);
+  expect({ code, text }).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("its server has no model 'tow' (did you mean 'two'?); it has one, two"),
+  });
 });
 
 it('U34 without a terminal it lists what can be set up', async () => {

@@ -77,7 +77,7 @@ export function unlessApproved(question: ApprovalQuestion, approved: string | un
 
 /** `+3 −1`, or the number of lines of a new file. */
 export function countOf(old: string, next: string): string {
-  if (old === '') return `${lineCount(next)} lines`;
+  if (old === '') return lineCount(next) === 1 ? '1 line' : `${lineCount(next)} lines`;
   const parts = diffLines(old, next, { timeout: COMPARE_MS });
   if (parts === undefined) return 'many lines';
   const count = (which: 'added' | 'removed') => parts.reduce((sum, part) => sum + (part[which] ? part.count : 0), 0);

@@ -156,6 +156,7 @@ async function run(
   const end = stopped === null ? `exit code ${exit}` : `ended: ${stopped}`;
   return toolResult(`${output.trimEnd()}${output.trim() === '' ? '(no output)' : ''}\n[${end}]`, {
     title: `Ran ${shortened(wanted.command)}${exit === 0 ? '' : ` (${end})`}`,
+    ...(exit === 0 ? {} : { metadata: { warn: true } }),
   });
 }
 
