@@ -223,6 +223,7 @@ describe('running a command line', () => {
     [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
     [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?); to send it as a message: pith -p secret\n"],
+    [['models'], "pith: unknown command 'models'; connect a model: pith setup; which one answers: pith doctor\n"],
     [['bundles'], "pith: choose a subcommand of 'bundles': make; see: pith bundles --help\n"],
     [
       ['agents', 'list', '--jsn'],

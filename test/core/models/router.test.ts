@@ -1,4 +1,4 @@
-import type { LanguageModel, ModelInfo } from 'pith';
+import { PithError, type LanguageModel, type ModelInfo } from 'pith';
 import { describe, expect, it, vi } from 'vitest';
 import { createRouter } from '../../../core/models/index.ts';
 import type { DeclaredModel } from '../../../core/kernel/index.ts';
@@ -18,6 +18,8 @@ interface Given {
   /** The local servers that are found. */
   readonly servers?: Record<string, string>;
   readonly listed?: string[];
+  /** Names of variables that are kept secrets. */
+  readonly kept?: readonly string[];
   readonly override?: Parameters<typeof createRouter>[0]['override'];
 }
 
@@ -27,6 +29,7 @@ function setup({
   declared = [last, cloud, local, pair],
   servers = {},
   listed = ['first', 'second'],
+  kept = [],
   override,
 }: Given = {}) {
   const getModel = vi.fn(async (name: string, prefix: string): Promise<{ model: LanguageModel; contextWindow: number | null }> => ({
@@ -43,6 +46,7 @@ function setup({
     settings,
     env,
     declared: () => declared,
+    isKept: (name) => kept.includes(name),
     provider,
     override,
   });
@@ -50,6 +54,16 @@ function setup({
 }
 
 describe('the model that default means', () => {
+  it('T5 a kept key that was given for another address counts for nothing, and is said', async () => {
+    const { router, getModel } = setup({ env: { CLOUD_KEY: 'k' }, kept: ['CLOUD_KEY'] });
+    getModel.mockRejectedValue(new PithError('secret_not_given', "the secret 'CLOUD_KEY' was given for another address"));
+    expect(await router.choose()).toEqual({
+      ref: 'last/resort',
+      why: "no model is set up; the secret 'CLOUD_KEY' was given for another address",
+    });
+    expect(await setup({ env: { CLOUD_KEY: 'k' }, kept: ['CLOUD_KEY'] }).router.choose()).toMatchObject({ ref: 'cloud/big' });
+  });
+
   it.each<[string, Given, string, RegExp]>([
     [
       'PITH_MODEL before all',

@@ -403,6 +403,8 @@ describe('a tool asks the person at the terminal', () => {
     await user.sees('plan › ');
     user.type('go\n');
     await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
+    user.type('step 1 only\n');
+    await user.sees('That is not an answer, so nothing happened');
     user.type('n');
     await user.sees('[n]o n\nplan › ');
     user.type('go\n'); // nothing was sent before: the script would be one answer short

@@ -342,6 +342,26 @@ describe('a conversation on a terminal', () => {
     expect(chat.requests).toEqual([]);
   });
 
+  it('U20 asks yes or no with one key, and prints above it what is longer than the line', async () => {
+    const question = `Overwrite it with ${'its former content, '.repeat(8)}really?`;
+    const asks: Command = {
+      path: 'ask',
+      description: 'Asks',
+      run: async (_input, io) => io.print(`answered ${await io.ask(question, { choices: ['yes', 'no'] })}`),
+    };
+    chat = await scriptedChat([says('ok')], [asks]);
+    const ada = person(chat);
+    await ada.sees('› ');
+    ada.type('/ask\r');
+    await ada.sees('really?\n[y]es, [n]o');
+    ada.type('maybe\r');
+    await ada.sees('Answer with yes or no; Ctrl-C leaves the question');
+    ada.type('n');
+    await ada.sees('answered no');
+    ada.end();
+    expect(await ada.done).toBe(0);
+  });
+
   it('is where notices of others are delivered while it is open', async () => {
     chat = await scriptedChat([says('ok')]);
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
