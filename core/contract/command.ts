@@ -75,6 +75,8 @@ export interface Command {
   readonly description: string;
   readonly arguments?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
+  /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
+  readonly openOptions?: boolean;
   /** False keeps it out of chat; default true. */
   readonly slash?: boolean;
   /** True: typed in chat, what follows its path is its first argument as it is; no word of it is an option. */

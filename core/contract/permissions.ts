@@ -4,6 +4,8 @@ import type { ToolPermission } from './tool.ts';
 /** A tool that an extension has registered, and what it asks of those who name it. */
 export interface RegisteredTool {
   readonly extensionId: string;
+  /** Of the extension. */
+  readonly version: string;
   readonly name: string;
   readonly description: string;
   readonly permission: ToolPermission;

@@ -130,6 +130,8 @@ export const ServiceProvider = defineProtocol<ServiceProvider>(
 );
 
 export interface ChannelMessage {
+  /** The same for each attempt to deliver it; absent: it is delivered once. */
+  readonly key?: string;
   readonly text: string;
   readonly kind: string;
   /** The conversation that it is about. */

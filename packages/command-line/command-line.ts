@@ -25,6 +25,8 @@ export interface CommandShape {
   readonly path: string;
   readonly arguments?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
+  /** True: options that are not among `options` are given to it as texts, by name; for names that are known only when it runs. */
+  readonly openOptions?: boolean;
 }
 
 export interface ParsedCommand {
@@ -62,8 +64,9 @@ export function matchCommand<T extends { readonly path: string }>(
 
 /** Reads the words after a command's path by its definition. Throws `usage`, with the usage line as cure; `others`: options that a slip may mean too. */
 export function parseCommandInput(command: CommandShape, words: readonly string[], others: readonly string[] = []): ParsedCommand {
-  const { values, positionals } = parseWords(command, words, others);
-  const options = new Map<string, string | boolean | number | readonly string[]>();
+  const { kept, open } = command.openOptions === true ? withoutOpen(command, words) : { kept: words, open: [] };
+  const { values, positionals } = parseWords(command, kept, others);
+  const options = new Map<string, string | boolean | number | readonly string[]>(open);
   for (const option of command.options ?? []) {
     const value = values[option.name] ?? option.default;
     if (value !== undefined) options.set(option.name, typed(command, option, value as string | boolean | string[]));
@@ -104,6 +107,30 @@ function parseWords(command: CommandShape, words: readonly string[], others: rea
     if (error instanceof WrongUse) throw error;
     throw wrongUse(command, reasonOf(error, [...Object.keys(options), ...others]), error);
   }
+}
+
+/** Options that a command does not declare, each with the word after it, and the other words. One without a word after it is `true`. */
+function withoutOpen(command: CommandShape, words: readonly string[]) {
+  const declared = new Set((command.options ?? []).map(({ name }) => name));
+  const kept: string[] = [];
+  const open: [string, string][] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (word === '--') return { kept: [...kept, ...words.slice(at)], open };
+    const [, name = '', value] = /^--([^=]+)(?:=(.*))?$/su.exec(word) ?? [];
+    if (name === '' || declared.has(name)) {
+      kept.push(word);
+      const isValueNext = name !== '' && value === undefined && command.options?.find((option) => option.name === name)?.type !== 'boolean';
+      if (isValueNext && at + 1 < words.length) kept.push(words[(at += 1)] ?? '');
+      continue;
+    }
+    const next = words[at + 1];
+    const given = value ?? (next === undefined || next.startsWith('--') ? 'true' : next);
+    if (value === undefined && given === next) at += 1;
+    if (open.some(([other]) => other === name)) throw wrongUse(command, `--${name} is given more than once`);
+    open.push([name, given]);
+  }
+  return { kept, open };
 }
 
 /** Of two values one would be dropped without a word. */

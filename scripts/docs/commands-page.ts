@@ -1,3 +1,5 @@
+import { runCommands } from '../../sandbox/extensions/saved_skills/commands/run-commands.ts';
+import { savedCommands } from '../../sandbox/extensions/saved_skills/commands/saved-commands.ts';
 import { stats } from '../../sandbox/extensions/skill_stats/stats.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -53,6 +55,8 @@ export async function commandsPage(root: string): Promise<string> {
     validateCommand({} as Builder),
     probeCommand({} as Builder),
     rollbackCommand({} as Builder),
+    ...savedCommands({} as never),
+    ...runCommands({} as never),
     ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),
     showRecipe({} as never),

@@ -13,9 +13,15 @@ export function permissionsOf(
     async tools() {
       const providers = statuses().filter(({ provides, state }) => provides.includes('tool') && state !== 'disabled');
       const described = await Promise.all(
-        providers.map(async ({ id: extensionId }) => {
+        providers.map(async ({ id: extensionId, manifest }) => {
           const found = await tools.of(extensionId).catch(() => []); // it failed, which `pith doctor` says
-          return found.map(({ name, description, permission }) => ({ extensionId, name, description, permission }));
+          return found.map(({ name, description, permission }) => ({
+            extensionId,
+            version: manifest?.version ?? '0.0.0',
+            name,
+            description,
+            permission,
+          }));
         }),
       );
       return described.flat();

@@ -43,9 +43,9 @@ describe('commands', () => {
     expect((await run('cmd:skills', 'list')).out).toContain('stranger ran skills list');
     expect((await run('cmd:doctor', 'deep')).out).toContain('stranger ran doctor deep');
     const help = (await run('help', '--all')).out;
-    expect(help).toMatch(/^ {2}cmd:skills list +of cmd/mu);
-    expect(help).toMatch(/^ {2}mine +of cmd/mu);
-    expect(help).not.toMatch(/^ {2}skills list +of cmd/mu);
+    expect(help).toMatch(/^ {2}cmd:skills list +taken/mu);
+    expect(help).toMatch(/^ {2}mine +taken/mu);
+    expect(help).not.toMatch(/^ {2}skills list +taken/mu);
   }, 60_000);
 
   it('T15 F17: a folder of the same id in a sandbox of ones own is what ships, for its names', async () => {

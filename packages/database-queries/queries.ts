@@ -1,0 +1,61 @@
+import type { Compilable, Kysely } from 'kysely';
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+
+interface Statement {
+  readonly sql: string;
+  readonly values?: readonly SqlValue[];
+  readonly changes?: number;
+}
+
+/** What carries queries out. `write` makes all statements in one transaction, and rejects `write_conflict` where one changed another number of rows than it must. */
+export interface SqlDatabase {
+  readonly dialect: 'sqlite';
+  all(sql: string, ...parameters: SqlValue[]): Promise<Record<string, SqlValue>[]>;
+  write(statements: readonly Statement[]): Promise<readonly number[]>;
+}
+
+/** A statement of a write; with `changes` it must change so many rows. */
+export type Write = Compilable<unknown> | { readonly query: Compilable<unknown>; readonly changes: number };
+
+/** The statement must change so many rows, or nothing of its write happens. */
+export function exactly(changes: number, query: Compilable<unknown>): Write {
+  return { query, changes };
+}
+
+/** Queries over the tables `Tables`, in the dialect of their database. */
+export class Queries<Tables> {
+  #builder: Promise<Kysely<Tables>> | undefined;
+
+  constructor(private readonly database: SqlDatabase) {}
+
+  async all<Row>(build: (db: Kysely<Tables>) => Compilable<Row>): Promise<readonly Row[]> {
+    const { sql, parameters } = build(await this.builder()).compile();
+    return (await this.database.all(sql, ...parameters.map(valueOf))) as unknown as readonly Row[];
+  }
+
+  /** The first row; null: there is none. */
+  async first<Row>(build: (db: Kysely<Tables>) => Compilable<Row>): Promise<Row | null> {
+    return (await this.all(build))[0] ?? null;
+  }
+
+  /** Everything in one transaction; resolves how many rows each statement changed, once that is durable. */
+  async write(build: (db: Kysely<Tables>) => readonly Write[]): Promise<readonly number[]> {
+    const statements = build(await this.builder()).map(statementOf);
+    return statements.length === 0 ? [] : this.database.write(statements);
+  }
+
+  builder(): Promise<Kysely<Tables>> {
+    return (this.#builder ??= import('./builder.ts').then(({ createBuilder }) => createBuilder<Tables>(this.database.dialect)));
+  }
+}
+
+function statementOf(write: Write): Statement {
+  const { query, changes } = 'query' in write ? write : { query: write, changes: undefined };
+  const { sql, parameters } = query.compile();
+  return { sql, values: parameters.map(valueOf), ...(changes === undefined ? {} : { changes }) };
+}
+
+function valueOf(value: unknown): SqlValue {
+  return typeof value === 'boolean' ? Number(value) : (value as SqlValue);
+}

@@ -1,0 +1,163 @@
+import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
+import { localTime, renderTable, widthOf } from '@pith/command-line';
+import { positionalInputs, referenceOf } from '../domain/index.ts';
+import type { Library } from '../library/index.ts';
+import { hasEnded, RUN_STATES, type Run, type RunState, type RunStore } from '../runs/index.ts';
+import { askInputs } from './ask-inputs.ts';
+import { runJson, runText } from './view.ts';
+import { watchRun } from './watch-run.ts';
+
+export interface RunCommandPorts {
+  readonly library: Library;
+  readonly runs: RunStore;
+  readonly clock: Clock;
+  readonly ready: () => Promise<void>;
+}
+
+const RUN = { name: 'run', description: 'The run, as runs list shows it', required: true };
+/** Options of `run` itself: an input of such a name is given by --input. */
+const OWN = ['input', 'draft', 'priority', 'background'];
+
+export function runCommands(ports: RunCommandPorts): readonly Command[] {
+  const { library, runs, clock, ready } = ports;
+  return [
+    {
+      path: 'run',
+      description: 'Run a saved skill and wait for its result',
+      arguments: [
+        { name: 'skill', description: 'Its name, or owner/name', required: true },
+        { name: 'value', description: 'Inputs, in their order', variadic: true },
+      ],
+      options: [
+        { name: 'input', type: 'string', multiple: true, description: 'An input by its name: city=Rome; --city Rome does the same' },
+        { name: 'priority', type: 'number', description: 'More urgent than usual, or less' },
+        { name: 'draft', type: 'boolean', description: 'The text that is being edited, not the pinned one (administrators)' },
+        { name: 'background', type: 'boolean', description: 'Do not wait: print the id of the run' },
+      ],
+      openOptions: true,
+      run: (input, io, signal) => run(ports, input, io, signal),
+    },
+    {
+      path: 'runs list',
+      description: 'List runs of saved skills, newest first',
+      options: [
+        { name: 'state', type: 'string', description: `Only those: ${RUN_STATES.join(', ')}` },
+        { name: 'skill', type: 'string', description: 'Only those of this skill' },
+        { name: 'limit', type: 'number', description: 'At most so many', default: 20 },
+      ],
+      async run({ options }, io) {
+        await ready();
+        const person = await library.person(io.userId);
+        const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
+        const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
+        const all = await runs.list({ limit: Math.max(1, Number(options['limit'])), ...skillId, ...state });
+        const visible = all.filter((each) => person.isAdmin || each.userId === io.userId || each.actsAs === io.userId);
+        io.json(visible.map(runJson));
+        io.print(visible.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(visible, io));
+      },
+    },
+    {
+      path: 'runs show',
+      description: 'Show a run: inputs, steps, use, result',
+      arguments: [RUN],
+      async run(input, io) {
+        await ready();
+        const found = await named(ports, input, io);
+        const steps = await runs.steps(found.id);
+        io.json({ ...runJson(found), history: steps.map(({ at, what }) => ({ at, what })) });
+        io.print(runText(found, steps));
+      },
+    },
+    {
+      path: 'runs cancel',
+      description: 'End a run',
+      arguments: [RUN],
+      async run(input, io) {
+        await ready();
+        const found = await named(ports, input, io);
+        if (!(await runs.cancel(found.id)))
+          throw new PithError('run_ended', `run ${found.id} has ended: ${found.state}`, { cure: `see: pith runs show ${found.id}` });
+        io.json({ ok: true, id: found.id });
+        io.print(`Run ${found.id} is cancelled`);
+      },
+    },
+  ];
+
+  function table(all: readonly Run[], io: CommandIO): string {
+    const now = clock.now();
+    const columns = [
+      { title: 'RUN', value: (each: Run) => each.id },
+      { title: 'STATE', value: (each: Run) => each.state },
+      { title: 'SKILL', value: (each: Run) => each.skill },
+      { title: 'BY', value: (each: Run) => `${each.userId} (${each.cause})` },
+      { title: 'WHEN', value: (each: Run) => localTime(each.queuedAt, now) },
+      { title: 'RESULT', value: (each: Run) => each.error?.message ?? each.output ?? each.statusLine ?? '' },
+    ];
+    return renderTable(all, columns, widthOf(io));
+  }
+}
+
+async function run(
+  { library, runs, clock, ready }: RunCommandPorts,
+  { arguments: words, options }: CommandInput,
+  io: CommandIO,
+  signal: AbortSignal,
+): Promise<number> {
+  await ready();
+  const person = await library.person(io.userId);
+  const { skill } = await library.find(String(words['skill']), person, 'run');
+  const isDraft = options['draft'] === true;
+  const { snapshot } = await library.versionFor(skill, person, isDraft);
+  const fields = snapshot.input_schema;
+  const byFlag = Object.entries(options).filter(([name]) => !OWN.includes(name));
+  const given = {
+    ...positionalInputs(fields, (words['value'] ?? []) as readonly string[]),
+    ...Object.fromEntries(((options['input'] ?? []) as readonly string[]).map(pair)),
+    ...(Object.fromEntries(byFlag) as Record<string, string>),
+  };
+  const inputs = await askInputs(fields, given, io);
+  if (inputs === null) {
+    io.print('Nothing was run');
+    return 1;
+  }
+  const origin = { channelId: io.session === undefined ? null : 'cli', threadId: io.session?.threadId ?? null, message: null };
+  const priority = typeof options['priority'] === 'number' ? options['priority'] : undefined;
+  const queued = await library.run(referenceOf(skill), person, { inputs, cause: 'manual', origin, draft: isDraft, priority });
+  if (options['background'] === true) {
+    io.json(runJson(queued));
+    io.print(`Run ${queued.id} is ${queued.state}. It is executed while a chat or \`pith serve\` runs. See: pith runs show ${queued.id}`);
+    return 0;
+  }
+  const ended = await watchRun(runs, queued, { io, clock }, signal);
+  io.json(runJson(ended));
+  if (ended.output !== null) io.print(ended.output);
+  if (ended.state === 'waiting') io.error(`pith: run ${ended.id} waits for an answer: see: pith approvals`);
+  else if (hasEnded(ended) && ended.state !== 'ok')
+    io.error(
+      `pith: run ${ended.id} of '${ended.skill}' ended: ${ended.state}${ended.error === null ? '' : `: ${ended.error.message}`}; see: pith runs show ${ended.id}`,
+    );
+  return ended.state === 'ok' ? 0 : 1;
+}
+
+function pair(text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new PithError('usage', `wrong use of --input: '${text}' has no name`, { cure: 'write: --input name=value' });
+}
+
+function stateOf(value: unknown): RunState {
+  const state = RUN_STATES.find((each) => each === value);
+  if (state !== undefined) return state;
+  throw new PithError('usage', `wrong use of --state: there is no state '${String(value)}'`, {
+    cure: `use one of ${RUN_STATES.join(', ')}`,
+  });
+}
+
+/** A run that this person may look at: theirs, or for an administrator any. */
+async function named({ library, runs }: RunCommandPorts, { arguments: words }: CommandInput, io: CommandIO): Promise<Run> {
+  const id = String(words['run']);
+  const person = await library.person(io.userId);
+  const found = await runs.byId(id.toUpperCase());
+  if (found !== null && (person.isAdmin || found.userId === io.userId || found.actsAs === io.userId)) return found;
+  throw new PithError('not_found', `there is no run '${id}'`, { cure: 'see: pith runs list' });
+}

@@ -1,0 +1,356 @@
+import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
+import { localTime, renderTable, widthOf } from '@pith/command-line';
+import { nextTime, referenceOf, VISIBILITIES, type Person, type SavedSkill, type SkillFile } from '../domain/index.ts';
+import { readSkillFile, type Library } from '../library/index.ts';
+import { askSkill } from './ask-skill.ts';
+import { skillJson, skillText, versionJson } from './view.ts';
+
+export interface SavedCommandPorts {
+  readonly library: Library;
+  readonly clock: Clock;
+  /** Tools or agents that skills are may be others now. */
+  readonly changed: () => void;
+}
+
+const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
+const ON = { name: 'state', description: 'on (default) or off' };
+
+type Act = (skill: string, input: CommandInput, context: { readonly io: CommandIO; readonly person: Person }) => Promise<SavedSkill | null>;
+
+/** `pith saved …`: what people do with saved skills besides running them. */
+export function savedCommands({ library, clock, changed: publish }: SavedCommandPorts): readonly Command[] {
+  /** A command that changes one skill and says what it is now. */
+  const change = (path: string, description: string, more: Pick<Command, 'arguments' | 'options'>, act: Act): Command => ({
+    path,
+    description,
+    arguments: [SKILL, ...(more.arguments ?? [])],
+    ...(more.options === undefined ? {} : { options: more.options }),
+    async run(input, io) {
+      const person = await library.person(io.userId);
+      const changed = await act(String(input.arguments['skill']), input, { io, person });
+      if (changed === null) return 1;
+      publish();
+      io.json(skillJson(changed));
+      return 0;
+    },
+  });
+
+  /** One of the flags that only administrators set. */
+  const grant = (path: string, description: string, set: Partial<SavedSkill>, said: string): Command =>
+    change(path, description, {}, async (skill, _input, { io, person }) => {
+      const changed = await library.governAsAdmin(skill, person, () => set);
+      io.print(`${referenceOf(changed)}: ${said}`);
+      return changed;
+    });
+
+  return [
+    {
+      path: 'saved list',
+      description: 'List the saved skills that you may see',
+      options: [
+        { name: 'tag', type: 'string', description: 'Only those with this tag' },
+        { name: 'deprecated', type: 'boolean', description: 'Those that were retired, with what took their place' },
+      ],
+      async run({ options }, io) {
+        const person = await library.person(io.userId);
+        const tag = typeof options['tag'] === 'string' ? { tag: options['tag'] } : {};
+        const all = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
+        io.json(all.map(skillJson));
+        if (all.length === 0) return io.print('No saved skills. Save one with: pith saved new NAME');
+        const columns = [
+          { title: 'SKILL', value: (skill: SavedSkill) => referenceOf(skill) },
+          { title: 'VERSION', value: ({ version }: SavedSkill) => version },
+          { title: 'SEEN BY', value: ({ visibility }: SavedSkill) => visibility },
+          { title: 'PINNED', value: (skill: SavedSkill) => (skill.pinned_version_id === null ? '' : 'yes') },
+          { title: 'NEXT', value: ({ next_run_at }: SavedSkill) => (next_run_at === null ? '' : localTime(next_run_at, clock.now())) },
+          { title: 'TAGS', value: ({ tags }: SavedSkill) => tags.join(', ') },
+          {
+            title: 'WHAT IT DOES',
+            value: (skill: SavedSkill) =>
+              skill.deprecated_by_agent_id === null ? skill.description : `use ${skill.deprecated_by_agent_id}`,
+          },
+        ];
+        io.print(renderTable(all, columns, widthOf(io)));
+      },
+    },
+    {
+      path: 'saved show',
+      description: 'Show a saved skill: inputs, limits, who may use it, its text',
+      arguments: [SKILL],
+      async run(input, io) {
+        const person = await library.person(io.userId);
+        const reference = String(input.arguments['skill']);
+        const { skill } = await library.find(reference, person, 'show');
+        const versions = await library.versions(reference, person);
+        io.json({ ...skillJson(skill), versions: versions.map(versionJson) });
+        io.print(skillText(skill, versions));
+      },
+    },
+    {
+      path: 'saved versions',
+      description: 'List the versions of a saved skill, newest first',
+      arguments: [SKILL],
+      async run(input, io) {
+        const person = await library.person(io.userId);
+        const reference = String(input.arguments['skill']);
+        const { skill } = await library.find(reference, person, 'show');
+        const versions = await library.versions(reference, person);
+        io.json(versions.map(versionJson));
+        const columns = [
+          { title: 'NUMBER', value: ({ number }: (typeof versions)[number]) => String(number) },
+          { title: 'VERSION', value: ({ version }: (typeof versions)[number]) => version },
+          { title: 'SAVED', value: ({ createdAt }: (typeof versions)[number]) => localTime(createdAt, clock.now()) },
+          { title: 'BY', value: ({ authoredBy }: (typeof versions)[number]) => authoredBy ?? 'Pith' },
+          { title: 'PINNED', value: ({ id }: (typeof versions)[number]) => (id === skill.pinned_version_id ? 'yes' : '') },
+          { title: 'ID', value: ({ id }: (typeof versions)[number]) => id },
+        ];
+        io.print(renderTable(versions, columns, widthOf(io)));
+      },
+    },
+    {
+      path: 'saved new',
+      description: 'Save a skill: from a file, or by answering questions',
+      arguments: [{ name: 'name', description: 'Lower-case letters, digits, - and _', required: true }],
+      options: [{ name: 'file', type: 'string', description: 'A skill.yml with what it is made of' }],
+      async run(input, io) {
+        const person = await library.person(io.userId);
+        const file = await contentOf(input, io, null);
+        if (file === null) return 1;
+        const { name: _, ...content } = file;
+        const skill = await library.create(String(input.arguments['name']), content, person);
+        io.json(skillJson(skill));
+        io.print(`Saved ${referenceOf(skill)} ${skill.version}. Run it with: pith run ${skill.name}`);
+        return 0;
+      },
+    },
+    change(
+      'saved edit',
+      'Change a saved skill: from a file, or by answering questions',
+      { options: [{ name: 'file', type: 'string', description: 'A skill.yml with what is to be different' }] },
+      async (reference, input, { io, person }) => {
+        const { skill } = await library.find(reference, person, 'edit');
+        const file = await contentOf(input, io, skill);
+        if (file === null) return null;
+        const saved = await library.edit(reference, file, person);
+        io.print(`Saved ${referenceOf(saved)} ${saved.version}`);
+        return saved;
+      },
+    ),
+    {
+      path: 'saved delete',
+      description: 'Delete a saved skill with its versions',
+      arguments: [SKILL],
+      options: [{ name: 'yes', type: 'boolean', description: 'Do not ask' }],
+      async run(input, io) {
+        const person = await library.person(io.userId);
+        const reference = String(input.arguments['skill']);
+        const { skill } = await library.find(reference, person, 'delete');
+        const question = `Delete ${referenceOf(skill)} with all its versions?`;
+        if (input.options['yes'] !== true && (await io.ask(question, { choices: ['yes', 'no'] })) !== 'yes') {
+          if (!io.interactive && io.session === undefined)
+            throw new PithError('usage', 'nothing was deleted: nobody can be asked here', {
+              cure: `write: pith saved delete ${reference} --yes`,
+            });
+          io.print('Nothing was deleted');
+          return 1;
+        }
+        await library.remove(reference, person);
+        io.json({ ok: true, id: skill.id });
+        io.print(`Deleted ${referenceOf(skill)}`);
+        return 0;
+      },
+    },
+    change(
+      'saved pin',
+      'Let others run a saved skill, as one version of it is (administrators)',
+      { arguments: [{ name: 'version', description: 'Its version, number or id (default: the newest)' }] },
+      async (reference, input, { io, person }) => {
+        const version = input.arguments['version'];
+        const pinned = await library.pin(reference, typeof version === 'string' ? version : null, person);
+        io.print(`Others run ${referenceOf(pinned)} as it was pinned now`);
+        return pinned;
+      },
+    ),
+    change('saved unpin', 'Stop others from running a saved skill (administrators)', {}, async (reference, _input, { io, person }) => {
+      const unpinned = await library.unpin(reference, person);
+      io.print(`${referenceOf(unpinned)} is not pinned any more`);
+      return unpinned;
+    }),
+    change(
+      'saved share',
+      'Say who may see and run a saved skill',
+      {
+        arguments: [{ name: 'visibility', description: VISIBILITIES.join(', '), required: true }],
+        options: [{ name: 'with', type: 'string', multiple: true, description: 'A user, for shared' }],
+      },
+      async (reference, input, { io, person }) => {
+        const visibility = VISIBILITIES.find((each) => each === input.arguments['visibility']);
+        if (visibility === undefined)
+          throw new PithError('usage', `'${String(input.arguments['visibility'])}' is no visibility`, {
+            cure: `use one of ${VISIBILITIES.join(', ')}`,
+          });
+        const users = input.options['with'] as readonly string[] | undefined;
+        const shared = await library.govern(reference, person, 'share', () => ({
+          visibility,
+          ...(users === undefined ? {} : { shared_with: [...users] }),
+        }));
+        io.print(
+          `${referenceOf(shared)} is ${visibility}${visibility === 'shared' ? `: ${shared.shared_with.join(', ') || 'nobody yet'}` : ''}`,
+        );
+        if (visibility !== 'private' && shared.pinned_version_id === null && shared.source === 'manual' && !io.quiet)
+          io.print(`Others can run it when an administrator has pinned a version: pith saved pin ${referenceOf(shared)}`);
+        return shared;
+      },
+    ),
+    change(
+      'saved schedule',
+      'Run a saved skill on a timetable, or stop that',
+      {
+        arguments: [{ name: 'cron', description: '"0 9 * * 1-5", @daily and the like, or off', required: true }],
+        options: [{ name: 'time-zone', type: 'string', description: 'Such as Europe/Rome (default: that of this machine)' }],
+      },
+      async (reference, input, { io, person }) => {
+        const cron = String(input.arguments['cron']);
+        const zone = typeof input.options['time-zone'] === 'string' ? input.options['time-zone'] : null;
+        if (cron !== 'off') nextTime(cron, zone, clock.now());
+        const saved = await library.govern(reference, person, 'schedule', () =>
+          cron === 'off' ? { schedule: null, time_zone: null } : { schedule: cron, time_zone: zone },
+        );
+        io.print(
+          saved.next_run_at === null
+            ? `${referenceOf(saved)} has no schedule`
+            : `${referenceOf(saved)} runs next at ${localTime(saved.next_run_at)}, while a chat or \`pith serve\` runs`,
+        );
+        return saved;
+      },
+    ),
+    change(
+      'saved expose',
+      'Offer a saved skill to agents as a tool, or stop that',
+      {
+        arguments: [ON],
+        options: [
+          { name: 'as', type: 'string', description: 'The name of the tool (default: that of the skill)' },
+          { name: 'channel', type: 'string', description: 'Only in conversations of this channel' },
+        ],
+      },
+      async (reference, input, { io, person }) => {
+        const isOn = onOrOff(input);
+        const saved = await library.govern(reference, person, 'edit', (skill) => ({
+          expose_as_chatbot_tool: isOn,
+          chatbot_tool_name: typeof input.options['as'] === 'string' ? input.options['as'] : skill.chatbot_tool_name,
+          chatbot_channel_filter: typeof input.options['channel'] === 'string' ? input.options['channel'] : skill.chatbot_channel_filter,
+        }));
+        io.print(
+          isOn
+            ? `Agents with the tools of saved_skills have ${saved.chatbot_tool_name || saved.name}`
+            : `${referenceOf(saved)} is no tool any more`,
+        );
+        return saved;
+      },
+    ),
+    change(
+      'saved set-lane',
+      'Let a saved skill wait and run in another lane (administrators)',
+      { arguments: [{ name: 'lane', description: 'One of the settings, or default', required: true }] },
+      async (reference, input, { io, person }) => {
+        const lane = String(input.arguments['lane']);
+        const saved = await library.governAsAdmin(reference, person, () => ({ execution_lane: lane === 'default' ? '' : lane }));
+        io.print(`${referenceOf(saved)} runs in ${saved.execution_lane || 'the default lane'}`);
+        return saved;
+      },
+    ),
+    change(
+      'saved set-priority',
+      'Say how urgent runs of a saved skill are',
+      {
+        arguments: [{ name: 'priority', description: 'Higher is run first; 0 is usual', required: true }],
+        options: [{ name: 'preemptible', type: 'string', description: 'on: a more urgent run may end one of these; off' }],
+      },
+      async (reference, input, { io, person }) => {
+        const priority = Number(input.arguments['priority']);
+        if (!Number.isInteger(priority))
+          throw new PithError('usage', `'${String(input.arguments['priority'])}' is no whole number`, {
+            cure: 'write one, such as 2 or -1',
+          });
+        const wanted = input.options['preemptible'];
+        const preemptible = wanted === undefined ? {} : { preemptible: onOrOff({ ...input, arguments: { state: String(wanted) } }) };
+        if ('preemptible' in preemptible && preemptible.preemptible) {
+          const warning = 'A run that is ended for another one leaves what it has done so far, and is not tried again.';
+          if (io.interactive && (await io.ask(`${warning} Allow that?`, { choices: ['yes', 'no'] })) !== 'yes') return null;
+          if (!io.interactive) io.error(`pith: ${warning}`);
+        }
+        const saved = await library.govern(reference, person, 'edit', () => ({ default_priority: priority, ...preemptible }));
+        io.print(
+          `${referenceOf(saved)} has priority ${saved.default_priority}${saved.preemptible ? ' and gives way to more urgent runs' : ''}`,
+        );
+        return saved;
+      },
+    ),
+    grant(
+      'saved grant-extended',
+      'Let a saved skill have the extended limits (administrators)',
+      { extended_bounds: true },
+      'it may have the extended limits',
+    ),
+    grant(
+      'saved revoke-extended',
+      'Take the extended limits back (administrators)',
+      { extended_bounds: false },
+      'runs have the usual limits again',
+    ),
+    grant(
+      'saved grant-parallel',
+      'Let a saved skill run others side by side (administrators)',
+      { parallel_composition_allowed: true },
+      'it may run others side by side',
+    ),
+    grant(
+      'saved revoke-parallel',
+      'Let a saved skill run others one after the other only (administrators)',
+      { parallel_composition_allowed: false },
+      'it runs others one after the other only',
+    ),
+    change(
+      'saved retire',
+      'Hide a saved skill in favour of an agent, or bring it back (administrators)',
+      {
+        options: [
+          { name: 'by', type: 'string', description: 'The agent or skill that takes its place' },
+          { name: 'clear', type: 'boolean', description: 'It is not retired any more' },
+        ],
+      },
+      async (reference, input, { io, person }) => {
+        const { by, clear } = input.options;
+        if ((typeof by === 'string') === (clear === true))
+          throw new PithError('usage', 'say what takes its place, or that nothing does', {
+            cure: 'write: pith saved retire NAME --by AGENT, or --clear',
+          });
+        const saved = await library.governAsAdmin(reference, person, () => ({
+          deprecated_by_agent_id: typeof by === 'string' ? by : null,
+        }));
+        io.print(
+          saved.deprecated_by_agent_id === null
+            ? `${referenceOf(saved)} is listed again`
+            : `${referenceOf(saved)} is retired; it still runs by its name, schedule and webhook`,
+        );
+        return saved;
+      },
+    ),
+  ];
+}
+
+/** What is to be saved: of a file, else by questions. null: the person left. */
+async function contentOf({ options }: CommandInput, io: CommandIO, before: SavedSkill | null): Promise<SkillFile | null> {
+  const { file } = options;
+  if (typeof file === 'string') return readSkillFile(file, io.workingDirectory);
+  if (!io.interactive && io.session === undefined)
+    throw new PithError('usage', 'say what the skill is made of', { cure: 'name a file: --file skill.yml' });
+  return askSkill(io, before);
+}
+
+function onOrOff({ arguments: words }: Pick<CommandInput, 'arguments'>): boolean {
+  const state = String(words['state'] ?? 'on');
+  if (state === 'on' || state === 'off') return state === 'on';
+  throw new PithError('usage', `'${state}' is neither on nor off`, { cure: 'write on or off' });
+}

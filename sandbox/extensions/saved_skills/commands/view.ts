@@ -1,0 +1,105 @@
+import type { JsonValue } from 'pith';
+import { localTime } from '@pith/command-line';
+import { printable } from '@pith/plain-text';
+import { referenceOf, usageOf, type SavedSkill } from '../domain/index.ts';
+import type { Run } from '../runs/index.ts';
+import type { SkillVersion } from '../store/index.ts';
+
+/** Nobody is shown these: who needs the address of a webhook asks for it. */
+const SECRETS: readonly string[] = ['webhook_secret', 'webhook_signing_key'];
+
+/** A skill as `--json` prints it. */
+export function skillJson(skill: SavedSkill): { [key: string]: JsonValue } {
+  const open = Object.entries(skill).filter(([key]) => !SECRETS.includes(key));
+  return { ...(Object.fromEntries(open) as { [key: string]: JsonValue }), webhook_enabled: skill.webhook_secret !== null };
+}
+
+export function versionJson({ id, number, version, authoredBy, createdAt }: SkillVersion): { [key: string]: JsonValue } {
+  return { id, number, version, authored_by: authoredBy, created_at: createdAt };
+}
+
+export function runJson(run: Run): { [key: string]: JsonValue } {
+  return {
+    id: run.id,
+    skill: run.skill,
+    version: run.version,
+    state: run.state,
+    user: run.userId,
+    cause: run.cause,
+    inputs: run.inputs,
+    lane: run.lane,
+    priority: run.priority,
+    attempt: run.attempt,
+    queued_at: run.queuedAt,
+    started_at: run.startedAt,
+    ended_at: run.endedAt,
+    wait_ms: run.startedAt === null ? null : run.startedAt - run.queuedAt,
+    steps: run.steps,
+    tool_calls: run.toolCalls,
+    usage: { ...run.usage },
+    status: run.statusLine,
+    output: run.output,
+    error: run.error === null ? null : { ...run.error },
+    extensions: run.extensions,
+    delivery: run.delivery,
+    delivery_error: run.deliveryError,
+    parent: run.parentId,
+  };
+}
+
+function line(name: string, value: string): readonly string[] {
+  return value === '' ? [] : [`${`${name}:`.padEnd(13)}${printable(value)}`];
+}
+
+/** All that a person wants to know of one skill. */
+export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]): string {
+  const pinned = versions.find(({ id }) => id === skill.pinned_version_id);
+  const bounds = [
+    skill.max_iterations === 0 ? '' : `${skill.max_iterations} iterations`,
+    skill.max_tool_calls === 0 ? '' : `${skill.max_tool_calls} tool calls`,
+    skill.max_runtime === '0s' ? '' : skill.max_runtime,
+  ].filter(Boolean);
+  return [
+    `${referenceOf(skill)} ${skill.version}${skill.source === 'builtin' ? ' (ships)' : ''}${skill.deprecated_by_agent_id === null ? '' : ` (retired: use ${skill.deprecated_by_agent_id})`}`,
+    ...line('What it does', skill.description),
+    ...line('Inputs', usageOf(skill.input_schema)),
+    ...line('Visibility', skill.visibility === 'shared' ? `shared with ${skill.shared_with.join(', ') || 'nobody'}` : skill.visibility),
+    ...line('Pinned', pinned === undefined ? '' : `version ${pinned.version} by ${skill.pinned_by ?? ''}`),
+    ...line('Model', skill.model_tier),
+    ...line('Tools', skill.tools.join(', ')),
+    ...line('Skills', skill.uses_skills.join(', ')),
+    ...line('Limits', bounds.join(', ')),
+    ...line('Output', `${skill.output_target.kind}${skill.output_target.target === '' ? '' : ` to ${skill.output_target.target}`}`),
+    ...line(
+      'Schedule',
+      skill.schedule === null
+        ? ''
+        : `${skill.schedule}${skill.time_zone === null ? '' : ` in ${skill.time_zone}`}, next ${skill.next_run_at === null ? 'never' : localTime(skill.next_run_at)}`,
+    ),
+    ...line('Lane', skill.execution_lane),
+    ...line('Priority', skill.default_priority === 0 ? '' : String(skill.default_priority)),
+    ...line('Tags', skill.tags.join(', ')),
+    '',
+    printable(skill.system_prompt),
+  ].join('\n');
+}
+
+export function runText(run: Run, steps: readonly { readonly at: number; readonly what: string }[]): string {
+  const took = run.startedAt === null || run.endedAt === null ? '' : `${Math.round((run.endedAt - run.startedAt) / 100) / 10} s`;
+  const inputs = Object.entries(run.inputs).map(([name, value]) => `${name}=${String(value)}`);
+  return [
+    `Run ${run.id} of ${run.skill} ${run.version} is ${run.state}`,
+    ...line('Asked by', `${run.userId} (${run.cause})`),
+    ...line('Inputs', inputs.join(', ')),
+    ...line('Lane', `${run.lane}, priority ${run.priority}`),
+    ...line('Queued', localTime(run.queuedAt)),
+    ...line('Took', took),
+    ...line('Used', `${run.steps} steps, ${run.toolCalls} tool calls, ${run.usage.inputTokens + run.usage.outputTokens} tokens`),
+    ...line('Attempts', run.attempt > 1 ? String(run.attempt) : ''),
+    ...line('Delivery', run.delivery === 'none' ? '' : `${run.delivery}${run.deliveryError === null ? '' : `: ${run.deliveryError}`}`),
+    ...line('Conversation', `pith threads show runs/${run.id}`),
+    ...(steps.length === 0 ? [] : ['', ...steps.map(({ what }) => `  ${printable(what)}`)]),
+    ...(run.error === null ? [] : ['', `${run.error.code}: ${printable(run.error.message)}`]),
+    ...(run.output === null ? [] : ['', printable(run.output)]),
+  ].join('\n');
+}

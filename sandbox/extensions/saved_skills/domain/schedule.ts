@@ -1,0 +1,34 @@
+import { Cron } from 'croner';
+import { messageOf, PithError } from 'pith';
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+/** The first time after `after` at which a schedule falls due. Throws `schedule_invalid` for one that never does, or more often than each minute. */
+export function nextTime(schedule: string, timeZone: string | null, after: number): number {
+  const text = schedule.trim();
+  const fields = NICKNAMES[text.toLowerCase()] ?? text;
+  const refuse = (why: string, cure: string) => new PithError('schedule_invalid', `schedule '${text.slice(0, 80)}' ${why}`, { cure });
+  if (fields.startsWith('@')) throw refuse('is unknown', `use five fields, or one of ${Object.keys(NICKNAMES).join(', ')}`);
+  if (fields.split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
+  let next: Date | null;
+  try {
+    next = new Cron(fields, { mode: '5-part', paused: true, ...(timeZone === null ? {} : { timezone: timeZone }) }).nextRun(
+      new Date(after),
+    );
+  } catch (error) {
+    throw refuse(
+      `cannot be read${timeZone === null ? '' : ` in ${timeZone}`}: ${messageOf(error)}`,
+      'write: minute hour day month weekday',
+    );
+  }
+  if (next === null) throw refuse('never falls due', 'name a day that its month has');
+  return next.getTime();
+}

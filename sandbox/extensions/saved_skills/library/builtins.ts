@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { codeOf, messageOf, type Diagnostic, type Logger } from 'pith';
+import semver from 'semver';
+import { GOVERNANCE_FIELDS, savedSkillSchema, type SavedSkill, type SkillFile } from '../domain/index.ts';
+import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
+import type { LibraryPorts } from './ports.ts';
+import { checked } from './saving.ts';
+import { parseSkillFile } from './skill-file.ts';
+
+/** Whoever stores what ships. */
+const PITH = { userId: 'pith', isAdmin: true };
+
+/**
+ * Stores the skills of `folders/<id>/skill.yml`: new ones, and those whose version is higher than what is stored. What people decided about
+ * one (who sees and runs it, when, how urgently) stays. A file that is wrong costs that one only. Returns what is wrong.
+ */
+export async function seedBuiltins(
+  ports: LibraryPorts,
+  folders: readonly string[],
+  logger: Pick<Logger, 'warn'>,
+): Promise<readonly Diagnostic[]> {
+  const problems: Diagnostic[] = [];
+  for (const folder of folders) {
+    for (const name of await namesIn(folder)) {
+      const file = path.join(folder, name, 'skill.yml');
+      try {
+        const note = await seed(ports, name, await parseSkillFile(await readFile(file, 'utf8'), file));
+        if (note !== null) problems.push({ severity: 'warning', code: 'version_lower', message: note, file });
+      } catch (error) {
+        if (codeOf(error, '') === 'ENOENT') continue; // a folder of something else
+        problems.push({ severity: 'error', code: codeOf(error, 'skill_file_invalid'), message: messageOf(error), file });
+      }
+    }
+  }
+  for (const { message, file } of problems) logger.warn('a saved skill that ships was not stored as its file says', { file, message });
+  return problems;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder, { withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+      .sort();
+  } catch {
+    return []; // there are none
+  }
+}
+
+/** Why the file was not taken; null when it was, or is what is stored. */
+async function seed(ports: LibraryPorts, folder: string, file: SkillFile): Promise<string | null> {
+  const id = file.id ?? idOf(folder);
+  const stored = await ports.skills.byId(id);
+  const { version = '1.0.0', name = folder } = file;
+  if (stored === null) {
+    await insert(ports, { ...file, id, name, version });
+    return null;
+  }
+  const order = semver.compare(version, stored.skill.version);
+  if (order < 0) return `version ${version} is lower than ${stored.skill.version}, which is stored and stays`;
+  if (order > 0) await renew(ports, stored, { ...file, id, name, version });
+  return null;
+}
+
+async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
+  const now = ports.clock.now();
+  const kept = { owner_id: null, source: 'builtin', created_at: now, updated_at: now, authored_by: null };
+  const skill = await checked(ports, {
+    before: null,
+    after: savedSkillSchema().parse({ visibility: 'public', ...file, ...kept }),
+    by: PITH,
+  });
+  await ports.skills.insert(skill, versionOf(skill, 1, now));
+}
+
+async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile): Promise<void> {
+  const now = ports.clock.now();
+  const { skill } = stored;
+  const governed = Object.fromEntries(GOVERNANCE_FIELDS.map((field) => [field, skill[field]]));
+  const { owner_id, source, created_at, authored_by } = skill;
+  const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
+  const after = await checked(ports, { before: skill, after: savedSkillSchema().parse({ ...file, ...kept }), by: PITH });
+  const newest = await ports.skills.newest(skill.id);
+  const { id: _, ...change } = after;
+  await ports.skills.update(stored, change, versionOf(after, (newest?.number ?? 0) + 1, now));
+}
+
+function versionOf(skill: SavedSkill, number: number, createdAt: number): SkillVersion {
+  const id = uuidOf(`${skill.id} ${number} ${skill.version}`);
+  return { id, skillId: skill.id, number, version: skill.version, snapshot: snapshotOf(skill), digests: {}, authoredBy: null, createdAt };
+}
+
+/** Of a builtin whose file names none: the same on every machine. */
+function idOf(folder: string): string {
+  return uuidOf(`saved skill ${folder}`);
+}
+
+/** A UUID (version 8: of our own making) that a text always gives. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

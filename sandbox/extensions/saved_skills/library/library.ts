@@ -1,0 +1,343 @@
+import { randomUUID } from 'node:crypto';
+import { PithError } from 'pith';
+import { didYouMean } from '@pith/plain-text';
+import { ulid } from 'ulid';
+import {
+  maySee,
+  PINNED_FIELDS,
+  readInputs,
+  referenceOf,
+  runsPinned,
+  savedSkillSchema,
+  verdictOn,
+  type GivenInputs,
+  type Person,
+  type SavedSkill,
+  type SkillFile,
+  type Verb,
+} from '../domain/index.ts';
+import { DEFAULT_LANE, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
+import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
+import type { LibraryPorts } from './ports.ts';
+import { checked } from './saving.ts';
+
+/** How a run is asked for. */
+export interface Asked {
+  readonly inputs: GivenInputs;
+  readonly cause: RunCause;
+  readonly origin: RunOrigin;
+  /** The text that is being edited, where an administrator wants it. */
+  readonly draft?: boolean;
+  /** In place of the skill's own. */
+  readonly priority?: number | undefined;
+  /** The same id gives the same run. */
+  readonly id?: string;
+}
+
+export const NO_ORIGIN: RunOrigin = { channelId: null, threadId: null, message: null };
+
+/** Fields whose change makes a version. */
+const VERSIONED: readonly string[] = [...PINNED_FIELDS, 'name', 'description', 'version'];
+
+/** Where saved skills are made, changed, shared and asked to run. Expected refusals are `PithError`s, and change nothing. */
+export class Library {
+  constructor(private readonly ports: LibraryPorts) {}
+
+  /** Tables and builtins are there. */
+  ready(): Promise<void> {
+    return this.ports.ready();
+  }
+
+  async person(userId: string): Promise<Person> {
+    return { userId, isAdmin: await this.ports.permissions.isAdmin(userId) };
+  }
+
+  /** The skill that a person means by `owner/name` or a name: their own, one that ships, the only other one that they may see. */
+  async find(reference: string, person: Person, verb: Verb = 'see'): Promise<StoredSkill> {
+    const found = await this.#meant(reference, person);
+    const verdict = verdictOn(verb, found.skill, person);
+    if (verdict === 'yes') return found;
+    if (verdict === 'not_found') throw await this.#notFound(reference, person);
+    if (verdict === 'not_pinned')
+      throw new PithError('not_pinned', `'${referenceOf(found.skill)}' cannot be run by others yet: no version of it is pinned`, {
+        cure: `an administrator pins one: pith saved pin ${referenceOf(found.skill)}`,
+      });
+    const whose = verb === 'pin' ? 'administrators' : 'its owner and administrators';
+    throw new PithError('not_allowed', `only ${whose} may ${verb} '${referenceOf(found.skill)}'`, { cure: 'ask one of them' });
+  }
+
+  /** All that a person may see. */
+  async list(
+    person: Person,
+    { tag, deprecated = false }: { readonly tag?: string; readonly deprecated?: boolean } = {},
+  ): Promise<readonly SavedSkill[]> {
+    await this.ports.ready();
+    const visible = (await this.ports.skills.all()).filter((skill) => maySee(skill, person));
+    return visible.filter(
+      (skill) =>
+        (deprecated ? skill.deprecated_by_agent_id !== null : skill.deprecated_by_agent_id === null) &&
+        (tag === undefined || skill.tags.includes(tag.trim().toLowerCase())),
+    );
+  }
+
+  async create(name: string, file: SkillFile, person: Person): Promise<SavedSkill> {
+    await this.ports.ready();
+    const now = this.ports.clock.now();
+    const draft = savedSkillSchema().parse({
+      ...file,
+      id: randomUUID(),
+      owner_id: person.userId,
+      name,
+      source: 'manual',
+      created_at: now,
+      updated_at: now,
+      authored_by: person.userId,
+    });
+    const skill = await checked(this.ports, { before: null, after: draft, by: person });
+    await this.ports.skills.insert(skill, await this.#versionOf(skill, 1));
+    return skill;
+  }
+
+  /** Changes what `file` names; `asName` null keeps the name. Content of builtins is that of their files. */
+  async edit(reference: string, file: SkillFile, person: Person): Promise<SavedSkill> {
+    const found = await this.find(reference, person, 'edit');
+    const { skill } = found;
+    const { id: _, ...given } = file;
+    const keys = Object.keys(given);
+    if (skill.source === 'builtin' && keys.some((key) => VERSIONED.includes(key)))
+      throw new PithError('not_allowed', `'${skill.name}' ships: its text is that of its file`, {
+        cure: `save a skill of your own, or edit the file in sandbox/saved_skills`,
+      });
+    return this.#change(found, given, person);
+  }
+
+  /** Takes an operation of governance: `change` says what becomes of the skill. */
+  async govern(reference: string, person: Person, verb: Verb, change: (skill: SavedSkill) => Partial<SavedSkill>): Promise<SavedSkill> {
+    const found = await this.find(reference, person, verb);
+    return this.#change(found, change(found.skill), person);
+  }
+
+  /** Only administrators: limits, lanes, composition, retirement. */
+  async governAsAdmin(reference: string, person: Person, change: (skill: SavedSkill) => Partial<SavedSkill>): Promise<SavedSkill> {
+    await this.find(reference, person, 'pin');
+    return this.govern(reference, person, 'pin', change);
+  }
+
+  /** The version `id`, else the newest one, is what others run from now on. */
+  async pin(reference: string, id: string | null, person: Person): Promise<SavedSkill> {
+    const { skill } = await this.find(reference, person, 'pin');
+    const version = id === null ? await this.ports.skills.newest(skill.id) : await this.#versionNamed(skill, id);
+    const now = this.ports.clock.now();
+    return this.govern(reference, person, 'pin', () => ({
+      pinned_version_id: version?.id ?? null,
+      pinned_at: now,
+      pinned_by: person.userId,
+    }));
+  }
+
+  async unpin(reference: string, person: Person): Promise<SavedSkill> {
+    return this.govern(reference, person, 'pin', () => ({ pinned_version_id: null, pinned_at: null, pinned_by: null }));
+  }
+
+  async versions(reference: string, person: Person): Promise<readonly SkillVersion[]> {
+    const { skill } = await this.find(reference, person, 'show');
+    return this.ports.skills.versions(skill.id);
+  }
+
+  /** Rejects `in_use` while another skill composes it. */
+  async remove(reference: string, person: Person): Promise<SavedSkill> {
+    const found = await this.find(reference, person, 'delete');
+    const users = (await this.ports.skills.all()).filter((other) => other.id !== found.skill.id && composes(other, found.skill.name));
+    if (users.length > 0)
+      throw new PithError('in_use', `'${found.skill.name}' is composed by ${users.map(referenceOf).join(', ')}`, {
+        cure: `retire it instead: pith saved retire ${found.skill.name} --by AGENT`,
+      });
+    await this.ports.skills.remove(found);
+    return found.skill;
+  }
+
+  /** What a run of this skill by this person executes. */
+  async versionFor(skill: SavedSkill, person: Person, draft = false): Promise<SkillVersion> {
+    const pinned = runsPinned(skill, person, draft) ? await this.ports.skills.version(skill.id, skill.pinned_version_id as string) : null;
+    const version = pinned ?? (await this.ports.skills.newest(skill.id));
+    if (version === null) throw new PithError('version_unknown', `'${referenceOf(skill)}' has no version`, { cure: 'save it again' });
+    return version;
+  }
+
+  /** Queues a run for a person. */
+  async run(reference: string, person: Person, asked: Asked): Promise<Run> {
+    const { skill } = await this.find(reference, person, 'run');
+    const version = await this.versionFor(skill, person, asked.draft);
+    return this.#queue(skill, version, { ...asked, userId: person.userId, actsAs: person.userId, by: person });
+  }
+
+  /** Queues a run as the owner, on the pinned version where there is one: for schedules and webhooks. */
+  async runAsOwner(skill: SavedSkill, asked: Asked): Promise<Run> {
+    const version = await this.versionOfOwner(skill);
+    const owner = ownerOf(skill);
+    return this.#queue(skill, version, { ...asked, userId: owner, actsAs: owner, by: await this.person(owner) });
+  }
+
+  /** Queues a run as the owner for somebody outside. The same key gives the same run. */
+  async startForOwner(
+    skillId: string,
+    { key, inputs, priority }: { readonly key: string; readonly inputs: GivenInputs; readonly priority?: number | undefined },
+  ): Promise<string> {
+    await this.ports.ready();
+    const found = await this.ports.skills.byId(skillId);
+    if (found === null) throw new PithError('not_found', 'the saved skill is gone', { cure: 'see: pith saved list' });
+    return (await this.runAsOwner(found.skill, { inputs, priority, cause: 'webhook', origin: NO_ORIGIN, id: key })).id;
+  }
+
+  async versionOfOwner(skill: SavedSkill): Promise<SkillVersion> {
+    return this.versionFor(skill, { userId: '', isAdmin: true });
+  }
+
+  /** A run as it will be queued. */
+  newRun(
+    skill: SavedSkill,
+    version: SkillVersion,
+    asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
+  ): NewRun {
+    const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
+    const lane = this.ports.lane(skill.execution_lane) === null ? DEFAULT_LANE : skill.execution_lane;
+    return {
+      id: asked.id ?? ulid(this.ports.clock.now()),
+      skill_id: skill.id,
+      skill: referenceOf(skill),
+      version_id: version.id,
+      version: version.version,
+      user_id: asked.userId,
+      acts_as: asked.actsAs,
+      cause: asked.cause,
+      inputs: JSON.stringify(inputs),
+      origin: JSON.stringify(asked.origin),
+      parent_id: null,
+      depth: 0,
+      lane,
+      priority: this.#priority(skill, asked.priority, asked.by),
+      preemptible: Number(skill.preemptible),
+    };
+  }
+
+  async mayComposeParallel(skillId: string): Promise<boolean> {
+    return (await this.ports.skills.byId(skillId))?.skill.parallel_composition_allowed === true;
+  }
+
+  laneRules(lane: string) {
+    return this.ports.lane(lane) ?? this.ports.lane(DEFAULT_LANE) ?? { slots: 4, preemptionMs: 30_000 };
+  }
+
+  async #queue(
+    skill: SavedSkill,
+    version: SkillVersion,
+    asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
+  ): Promise<Run> {
+    const run = this.newRun(skill, version, asked);
+    await this.ports.runs.arrive(run, this.laneRules(run.lane));
+    this.ports.wake();
+    const stored = await this.ports.runs.byId(run.id);
+    if (stored === null) throw new PithError('not_found', `the run ${run.id} is gone`, { cure: 'run it again' });
+    return stored;
+  }
+
+  /** An override beyond what users may have is cut to it. */
+  #priority({ default_priority }: SavedSkill, wanted: number | undefined, by: Person): number {
+    if (wanted === undefined) return default_priority;
+    const most = this.ports.priorityMax;
+    return by.isAdmin ? wanted : Math.max(-most, Math.min(most, wanted));
+  }
+
+  async #change(found: StoredSkill, given: Partial<SavedSkill>, person: Person): Promise<SavedSkill> {
+    const { skill } = found;
+    const isNew = Object.keys(given).some((key) => VERSIONED.includes(key));
+    const newest = isNew ? await this.ports.skills.newest(skill.id) : null;
+    const after = savedSkillSchema().parse({
+      ...skill,
+      ...given,
+      ...(isNew && given.version === undefined ? { version: nextPatch(skill.version) } : {}),
+      ...(isNew && skill.source === 'manual' ? { authored_by: person.userId } : {}),
+      updated_at: this.ports.clock.now(),
+    });
+    const saved = await checked(this.ports, { before: skill, after, by: person });
+    const version = isNew ? await this.#versionOf(saved, (newest?.number ?? 0) + 1) : null;
+    return this.ports.skills.update(found, differences(skill, saved), version);
+  }
+
+  async #versionOf(skill: SavedSkill, number: number): Promise<SkillVersion> {
+    return {
+      id: randomUUID(),
+      skillId: skill.id,
+      number,
+      version: skill.version,
+      snapshot: snapshotOf(skill),
+      digests: {},
+      authoredBy: skill.authored_by,
+      createdAt: this.ports.clock.now(),
+    };
+  }
+
+  /** By its id, its number or its version. Rejects `version_unknown`, also for one of another skill. */
+  async #versionNamed(skill: SavedSkill, named: string): Promise<SkillVersion> {
+    const all = await this.ports.skills.versions(skill.id);
+    const found = all.find(({ id, number, version }) => id === named || String(number) === named || version === named);
+    if (found !== undefined) return found;
+    throw new PithError('version_unknown', `'${referenceOf(skill)}' has no version '${named}'`, {
+      cure: `see: pith saved versions ${referenceOf(skill)}`,
+    });
+  }
+
+  async #meant(reference: string, person: Person): Promise<StoredSkill> {
+    await this.ports.ready();
+    const { skills } = this.ports;
+    const slash = reference.indexOf('/');
+    if (slash >= 0) {
+      const found = await skills.byName(reference.slice(0, slash), reference.slice(slash + 1));
+      if (found !== null && maySee(found.skill, person)) return found;
+      throw await this.#notFound(reference, person);
+    }
+    const own = (await skills.byName(person.userId, reference)) ?? (await skills.byName(null, reference));
+    if (own !== null && maySee(own.skill, person)) return own;
+    const others = (await skills.allNamed(reference)).filter((skill) => maySee(skill, person));
+    const [only] = others;
+    if (only !== undefined && others.length === 1) {
+      const found = await skills.byId(only.id);
+      if (found !== null) return found;
+    }
+    if (others.length > 1)
+      throw new PithError('ambiguous', `several people have a skill '${reference}': ${others.map(referenceOf).join(', ')}`, {
+        cure: 'name it as owner/name',
+      });
+    throw await this.#notFound(reference, person);
+  }
+
+  async #notFound(reference: string, person: Person): Promise<PithError> {
+    const visible = (await this.ports.skills.all())
+      .filter((skill) => maySee(skill, person))
+      .flatMap((skill) => [skill.name, referenceOf(skill)]);
+    return new PithError('not_found', `there is no saved skill '${reference}'${didYouMean(reference, [...new Set(visible)])}`, {
+      cure: 'see: pith saved list',
+    });
+  }
+}
+
+/** As whom a skill runs when nobody asks for it: its owner; of a builtin the local user. */
+export function ownerOf({ owner_id }: Pick<SavedSkill, 'owner_id'>): string {
+  return owner_id ?? 'local';
+}
+
+/** Whether a skill may run others, and its text names this one. */
+function composes({ tools, system_prompt }: SavedSkill, name: string): boolean {
+  return tools.some((tool) => /\/skill_invoke(?:_parallel)?$/.test(tool)) && new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(system_prompt);
+}
+
+function nextPatch(version: string): string {
+  const [major = '1', minor = '0', patch = '0'] = version.split('-', 1)[0]?.split('.') ?? [];
+  return `${major}.${minor}.${Number(patch) + 1}`;
+}
+
+function differences(before: SavedSkill, after: SavedSkill): Partial<SavedSkill> {
+  return Object.fromEntries(
+    Object.entries(after).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof SavedSkill])),
+  );
+}

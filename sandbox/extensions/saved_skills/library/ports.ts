@@ -1,0 +1,22 @@
+import type { ChannelProvider, Clock, ExtensionContext, Permissions, Remote } from 'pith';
+import type { BoundsSettings } from '../domain/index.ts';
+import type { LaneRules, RunStore } from '../runs/index.ts';
+import type { SkillStore } from '../store/index.ts';
+
+/** What saving, sharing and running need of the rest. */
+export interface LibraryPorts {
+  readonly skills: SkillStore;
+  readonly runs: RunStore;
+  readonly clock: Clock;
+  readonly agents: Pick<ExtensionContext['agents'], 'check'>;
+  readonly permissions: Pick<Remote<Permissions>, 'isAdmin' | 'tools'>;
+  readonly bounds: BoundsSettings;
+  readonly priorityMax: number;
+  /** null: the settings name no such lane. */
+  readonly lane: (name: string) => LaneRules | null;
+  readonly channels: () => readonly Remote<ChannelProvider>[];
+  /** Tables and builtins are there. */
+  readonly ready: () => Promise<void>;
+  /** A run waits: look at once. */
+  readonly wake: () => void;
+}

@@ -1,0 +1,135 @@
+import { PithError, type AgentSpec } from 'pith';
+import { checkTemplate } from '@pith/guarded-templates';
+import { cleanTags, inputSchemaProblems, limitProblems, nextTime, referenceOf, type Person, type SavedSkill } from '../domain/index.ts';
+import type { LibraryPorts } from './ports.ts';
+import { namedTools, notForAuthor, notForSharing } from './tool-names.ts';
+
+/** Only administrators set these. */
+const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
+
+export interface Saving {
+  /** As it is; null: it is new. */
+  readonly before: SavedSkill | null;
+  readonly after: SavedSkill;
+  readonly by: Person;
+}
+
+/** The skill as it may be saved: names of tools whole, tags clean, the next time of its schedule known. Throws why it may not, and nothing is written. */
+export async function checked(ports: LibraryPorts, { before, after, by }: Saving): Promise<SavedSkill> {
+  const isBuiltin = after.source === 'builtin';
+  if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
+  const problems = inputSchemaProblems(after.input_schema);
+  if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
+  const beyond = limitProblems(after, by.isAdmin, ports.bounds);
+  if (beyond.length > 0)
+    throw new PithError('limit_exceeded', beyond.join('; '), {
+      cure: 'ask for less, or let an administrator grant more: pith saved grant-extended',
+    });
+  checkPriority(after.default_priority, by, ports.priorityMax);
+  if (after.execution_lane !== '' && ports.lane(after.execution_lane) === null)
+    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
+      cure: 'name one of extensions.saved_skills.lanes',
+    });
+  const tools = isBuiltin ? after.tools : await checkedTools(ports, after, by);
+  await checkMessage(after);
+  await checkExposure(ports, after);
+  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
+  await checkAgent(ports, saved);
+  return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
+}
+
+function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
+  const set = OF_ADMINS.filter((key) => after[key] !== (before === null ? (key === 'execution_lane' ? '' : false) : before[key]));
+  if (set.length > 0)
+    throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, { cure: 'leave it out, or ask one' });
+}
+
+/** Throws `priority_out_of_range` for a user's wish beyond what users may have. */
+export function checkPriority(priority: number, by: Person, most: number): void {
+  if (by.isAdmin || Math.abs(priority) <= most) return;
+  throw new PithError('priority_out_of_range', `priority ${priority} is not between -${most} and ${most}`, {
+    cure: 'choose one between, or ask an administrator',
+  });
+}
+
+async function checkedTools(
+  { permissions }: LibraryPorts,
+  { tools: names, visibility }: SavedSkill,
+  by: Person,
+): Promise<readonly string[]> {
+  if (names.length === 0) return [];
+  const tools = namedTools(names, await permissions.tools());
+  const refused = notForAuthor(tools, by.isAdmin);
+  if (refused.length > 0)
+    throw new PithError('tool_not_allowed', `only administrators save skills with ${refused.join(', ')}`, {
+      cure: 'leave them out, or ask one',
+    });
+  const unsafe = visibility === 'private' || by.isAdmin ? [] : notForSharing(tools);
+  if (unsafe.length > 0)
+    throw new PithError('not_safe_to_share', `a skill with ${unsafe.join(', ')} must stay private`, {
+      cure: 'keep it private, or leave them out',
+    });
+  return tools.map(({ ref }) => ref);
+}
+
+async function checkMessage({ initial_message: text, input_schema }: SavedSkill): Promise<void> {
+  if (text === '') return;
+  const [problem] = await checkTemplate(text, Object.fromEntries(input_schema.map(({ name }) => [name, ''])), []);
+  if (problem !== undefined)
+    throw new PithError(problem.code, `initial_message: ${problem.message}`, { cure: problem.cure ?? 'use the names of inputs' });
+}
+
+async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSkill): Promise<void> {
+  if (!skill.expose_as_chatbot_tool) return;
+  const name = toolNameOf(skill);
+  const taken = (await skills.exposed()).find((other) => other.id !== skill.id && toolNameOf(other) === name);
+  if (taken !== undefined)
+    throw new PithError('name_taken', `the tool name '${name}' is that of '${referenceOf(taken)}'`, { cure: 'set chatbot_tool_name' });
+  const filter = skill.chatbot_channel_filter;
+  if (filter === '') return;
+  const known = new Set(['cli', ...channels().flatMap(({ kinds }) => kinds)]);
+  if (!known.has(filter))
+    throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
+}
+
+/** By which agents call an exposed skill. */
+export function toolNameOf({ chatbot_tool_name, name }: Pick<SavedSkill, 'chatbot_tool_name' | 'name'>): string {
+  return chatbot_tool_name === '' ? name : chatbot_tool_name;
+}
+
+async function checkAgent({ agents }: LibraryPorts, skill: SavedSkill): Promise<void> {
+  const problem = (await agents.check(specOf(skill, skill.uses_skills))).find(({ severity }) => severity === 'error');
+  if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
+}
+
+/** What a run works as: plain data like every agent. */
+export function specOf(
+  skill: Pick<SavedSkill, 'name' | 'owner_id' | 'description' | 'system_prompt' | 'tools' | 'model_tier'>,
+  usesSkills: readonly string[],
+): AgentSpec {
+  const { description, system_prompt, tools, model_tier } = skill;
+  const id = referenceOf(skill);
+  return {
+    id,
+    name: id,
+    description,
+    model: model_tier,
+    integrationMode: 'none',
+    instructions: system_prompt,
+    prompt: null,
+    promptFile: null,
+    usesTools: tools,
+    usesSkills,
+    delegatesTo: [],
+    limits: { max_turns: 12, max_tool_calls: 30, max_tokens: 1_000_000, time_budget_ms: 60_000 },
+    keys: { skills: { mode: 'none' } },
+    origin: null,
+  };
+}
+
+function nextRunOf(before: SavedSkill | null, { schedule, time_zone, next_run_at }: SavedSkill, now: number): number | null {
+  if (schedule === null) return null;
+  const isSame = before !== null && before.schedule === schedule && before.time_zone === time_zone && next_run_at !== null;
+  const next = nextTime(schedule, time_zone, now);
+  return isSame ? next_run_at : next;
+}

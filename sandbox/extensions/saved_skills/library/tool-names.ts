@@ -1,0 +1,41 @@
+import { PithError, type Permissions } from 'pith';
+import { didYouMean } from '@pith/plain-text';
+
+type Registered = Awaited<ReturnType<Permissions['tools']>>[number];
+
+/** A tool that a skill names, by `extension/tool`. */
+export interface NamedTool {
+  readonly ref: string;
+  readonly tool: Registered;
+}
+
+/** The tools that a skill's names mean. Throws `tool_unknown` with every name that means none, or more than one. */
+export function namedTools(names: readonly string[], registered: readonly Registered[]): readonly NamedTool[] {
+  const found: NamedTool[] = [];
+  const problems: string[] = [];
+  const refs = registered.map(refOf);
+  for (const name of new Set(names)) {
+    const meant = registered.filter((tool) => (name.includes('/') ? refOf(tool) === name : tool.name === name));
+    const [tool] = meant;
+    if (tool !== undefined && meant.length === 1) found.push({ ref: refOf(tool), tool });
+    else if (tool !== undefined) problems.push(`'${name}' may be ${meant.map(refOf).join(' or ')}`);
+    else problems.push(`no tool '${name}'${didYouMean(name, name.includes('/') ? refs : registered.map((each) => each.name))}`);
+  }
+  if (problems.length > 0)
+    throw new PithError('tool_unknown', problems.join('; '), { cure: 'name tools as extension/tool; see: pith tools list' });
+  return found;
+}
+
+function refOf({ extensionId, name }: Registered): string {
+  return `${extensionId}/${name}`;
+}
+
+/** Tools that this author may not name. */
+export function notForAuthor(tools: readonly NamedTool[], isAdmin: boolean): readonly string[] {
+  return isAdmin ? [] : tools.flatMap(({ ref, tool }) => (tool.permission.authoring === 'admin' ? [ref] : []));
+}
+
+/** Tools that keep a skill private. */
+export function notForSharing(tools: readonly NamedTool[]): readonly string[] {
+  return tools.flatMap(({ ref, tool }) => (tool.permission.safeToShare === false ? [ref] : []));
+}

@@ -1,0 +1,248 @@
+import {
+  type AgentProvider,
+  ChannelProvider,
+  type Command,
+  type CommandProvider,
+  type Diagnostic,
+  type ExtensionContext,
+  Permissions,
+  Places,
+  type ServiceProvider,
+  SkillProvider,
+  type Tool,
+  type ToolProvider,
+  type TopicMap,
+  type TurnInfo,
+} from 'pith';
+import { migrate, Queries } from '@pith/database-queries';
+import { oncePromised } from '@pith/promises';
+import path from 'node:path';
+import { runCommands } from './commands/run-commands.ts';
+import { savedCommands } from './commands/saved-commands.ts';
+import { boundsIn, configSchema, type Config } from './config.ts';
+import { SavedSkills, type StartedBy, type WebhookSettings } from './contract.ts';
+import { referenceOf, type SavedSkill } from './domain/index.ts';
+import { Library, NO_ORIGIN, ownerOf, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
+import { deliverDue, isDelivered, queueDue, Runner, runOfThread, RunStore, type LaneRules } from './runs/index.ts';
+import { MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
+import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
+
+const PREFIX = 'saved_skills';
+
+/** Saved skills: stored agent definitions that people and programs run, within limits. */
+export default class SavedSkillsExtension implements ToolProvider, ServiceProvider, CommandProvider, AgentProvider, SavedSkills {
+  static get config() {
+    return configSchema();
+  }
+
+  static readonly protocols = [SavedSkills];
+
+  readonly #context: ExtensionContext<Config>;
+  readonly #skills: SkillStore;
+  readonly #runs: RunStore;
+  readonly #library: Library;
+  readonly #runner: Runner;
+  /** Of builtins. */
+  #problems: readonly Diagnostic[] = [];
+  #isUsed = false;
+
+  constructor(context: ExtensionContext<Config>) {
+    this.#context = context;
+    const { clock, agents, logger, config } = context;
+    const queries = new Queries<Tables>(context.database);
+    const skills = new SkillStore(queries);
+    const runs = new RunStore(queries, clock);
+    const channels = () => context.find(ChannelProvider);
+    const permissions = {
+      isAdmin: (userId: string) => context.use(Permissions).isAdmin(userId),
+      tools: () => context.use(Permissions).tools(),
+    };
+    const lane = (name: string): LaneRules | null => {
+      const found = config.lanes[name];
+      return found === undefined ? null : { slots: found.slots, preemptionMs: found.preemption_min_runtime_seconds * 1000 };
+    };
+    const bounds = boundsIn(config);
+    const ready = oncePromised(async () => {
+      await migrate(queries, PREFIX, MIGRATIONS);
+      this.#isUsed = true;
+      this.#problems = await seedBuiltins(ports, this.#builtinFolders(), logger);
+    });
+    const ports: LibraryPorts = {
+      skills,
+      runs,
+      clock,
+      agents,
+      permissions,
+      bounds,
+      priorityMax: config.priority_max_per_user,
+      lane,
+      channels,
+      ready: () => ready(),
+      wake: () => this.#runner.wake(),
+    };
+    const library = new Library(ports);
+    this.#skills = skills;
+    this.#runs = runs;
+    this.#library = library;
+    const laneRules = (name: string) => library.laneRules(name);
+    this.#runner = new Runner({
+      runs,
+      skills,
+      agents,
+      clock,
+      logger,
+      bounds,
+      channels,
+      laneRules,
+      isAdmin: permissions.isAdmin,
+      specOf: (skill, version) => this.#specOf(skill, version),
+      extensionVersions: async (tools) => {
+        const known = await permissions.tools();
+        const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
+        return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
+      },
+      delivers: (run, _skill, version) => isDelivered(run, version.snapshot.output_target),
+      isUsed: () => this.#hasTables(),
+      ready: () => ready(),
+      alsoDue: async () => {
+        const runOf = async (skill: SavedSkill) => {
+          const version = await library.versionOfOwner(skill);
+          const owner = ownerOf(skill);
+          const asked = { inputs: {}, cause: 'schedule', origin: NO_ORIGIN, userId: owner, actsAs: owner } as const;
+          return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
+        };
+        await queueDue({ skills, runs, clock, logger, laneRules, runOf });
+        const targetOf = async ({ skillId, versionId }: { readonly skillId: string; readonly versionId: string }) =>
+          (await skills.version(skillId, versionId))?.snapshot.output_target ?? null;
+        await deliverDue({ runs, logger, channels, events: context.events, summaryTarget: config.summary_channel_id, targetOf });
+      },
+    });
+  }
+
+  getTools(): Promise<readonly Tool[]> {
+    return this.#tools();
+  }
+
+  /** Exposed skills, for those who may run them. */
+  async getTurnTools({ userId, channelId }: TurnInfo): Promise<readonly { readonly tool: string }[]> {
+    if (!(await this.#hasTables())) return [];
+    const person = await this.#library.person(userId);
+    const visible = new Set((await this.#library.list(person)).map(({ id }) => id));
+    const exposed = (await this.#skills.exposed()).filter(
+      (skill) => visible.has(skill.id) && (skill.chatbot_channel_filter === '' || skill.chatbot_channel_filter === channelId),
+    );
+    return exposed.map((skill) => ({ tool: toolNameOf(skill) }));
+  }
+
+  getCommands(): readonly Command[] {
+    const { clock } = this.#context;
+    const ready = () => this.#library.ready();
+    return [
+      ...savedCommands({ library: this.#library, clock, changed: () => this.#publishTools() }),
+      ...runCommands({ library: this.#library, runs: this.#runs, clock, ready }),
+    ];
+  }
+
+  /** Skills that everybody may run are agents, too: as others run them. */
+  async listAgents() {
+    if (!(await this.#hasTables())) return [];
+    const everybody = { userId: '', isAdmin: false };
+    const open = (await this.#library.list(everybody)).filter(
+      ({ pinned_version_id, source }) => pinned_version_id !== null || source === 'builtin',
+    );
+    return Promise.all(
+      open.map(async (skill) => {
+        const spec = this.#specOf(skill, await this.#library.versionFor(skill, everybody));
+        const id = `saved_${referenceOf(skill).replace(/[^a-z0-9]+/g, '_')}`;
+        return { id, spec: { ...spec, id, name: referenceOf(skill) }, diagnostics: [], file: this.#context.directory };
+      }),
+    );
+  }
+
+  async findings(): Promise<readonly Diagnostic[]> {
+    if (!(await this.#hasTables())) return [];
+    await this.#library.ready();
+    const damaged = (await this.#skills.damaged()).map((name): Diagnostic => ({
+      severity: 'error',
+      code: 'database_failed',
+      message: `the saved skill '${name}' never runs: its row in the database is damaged`,
+      cure: 'save it again under another name',
+    }));
+    return [...this.#problems, ...damaged];
+  }
+
+  runBackground(signal: AbortSignal): Promise<void> {
+    return this.#runner.serve(signal);
+  }
+
+  /** Handles `approval.answered`: a run that waited for it waits for a slot again. */
+  async approvalAnswered({ threadId }: TopicMap['approval.answered']): Promise<void> {
+    const id = runOfThread(threadId);
+    if (id !== null && (await this.#runs.resume(id))) this.#runner.wake();
+  }
+
+  async webhook(secret: string): Promise<WebhookSettings | null> {
+    await this.#library.ready();
+    const found = await this.#skills.byWebhook(secret);
+    if (found === null || found.skill.webhook_signing_key === null) return null;
+    const { skill } = found;
+    return {
+      skillId: skill.id,
+      skill: referenceOf(skill),
+      signingKey: skill.webhook_signing_key as string,
+      signatureRequired: skill.webhook_signature_required,
+      ipAllowlist: skill.webhook_ip_allowlist,
+      legacySignature: skill.webhook_legacy_signature,
+    };
+  }
+
+  async startForOwner(skillId: string, { key, inputs, priority }: StartedBy): Promise<string> {
+    return this.#library.startForOwner(skillId, { key, inputs, priority });
+  }
+
+  async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
+    const id = runOfThread(threadId);
+    const run = id === null ? null : await this.#runs.byId(id);
+    const found = run === null ? null : await this.#skills.byId(run.skillId);
+    return found === null ? null : { skillId: found.skill.id, encrypts: found.skill.encryption_enabled };
+  }
+
+  async #tools(): Promise<readonly Tool[]> {
+    const { config, clock } = this.#context;
+    const ports: ToolPorts = {
+      library: this.#library,
+      runs: this.#runs,
+      runner: this.#runner,
+      clock,
+      ready: () => this.#library.ready(),
+      maxComposed: config.max_composed,
+      maxDepth: config.max_depth,
+    };
+    const exposed = (await this.#hasTables()) ? await this.#skills.exposed() : [];
+    return [...skillTools(ports), ...exposed.map((skill) => exposedTool(ports, skill))];
+  }
+
+  #publishTools(): void {
+    const { events, id } = this.#context;
+    for (const protocol of ['tool', 'agents']) events.publish('provider.changed', { extensionId: id, protocol });
+  }
+
+  #specOf(skill: SavedSkill, { snapshot }: SkillVersion) {
+    const { id } = this.#context;
+    const spec = specOf({ ...skill, ...snapshot, tools: [...snapshot.tools, `${id}/update_status`] }, snapshot.uses_skills);
+    return this.#context.find(SkillProvider).length > 0 ? spec : { ...spec, keys: {} };
+  }
+
+  #builtinFolders(): readonly string[] {
+    const { shippedSandbox, sandbox } = this.#context.use(Places);
+    return [...new Set([shippedSandbox, sandbox])].map((folder) => path.join(folder, 'saved_skills'));
+  }
+
+  /** Whether anything was ever saved here: before, no query is built and no table made. */
+  async #hasTables(): Promise<boolean> {
+    if (this.#isUsed) return true;
+    const sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
+    const found = await this.#context.database.get(sql, `${PREFIX}__runs`).catch(() => null);
+    return (this.#isUsed = found !== null);
+  }
+}

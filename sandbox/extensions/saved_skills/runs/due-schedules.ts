@@ -1,0 +1,34 @@
+import { codeOf, messageOf, type Clock, type Logger } from 'pith';
+import { nextTime, type SavedSkill } from '../domain/index.ts';
+import type { NewRun } from './run-store.ts';
+import type { RunStore, LaneRules } from './run-store.ts';
+import type { SkillStore } from '../store/index.ts';
+
+export interface SchedulePorts {
+  readonly skills: SkillStore;
+  readonly runs: RunStore;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** The run of a tick; rejects where the skill cannot run without inputs. */
+  readonly runOf: (skill: SavedSkill) => Promise<NewRun>;
+  readonly laneRules: (lane: string) => LaneRules;
+}
+
+/** Queues a run of each skill whose time has come. Each tick is claimed once: its run and the next time are one write. Missed ticks are one. */
+export async function queueDue({ skills, runs, clock, logger, runOf, laneRules }: SchedulePorts): Promise<void> {
+  const now = clock.now();
+  for (const found of await skills.due(now)) {
+    const { skill } = found;
+    const next = skill.schedule === null ? null : nextTime(skill.schedule, skill.time_zone, now);
+    const change = { next_run_at: next, last_scheduled_run_at: now };
+    try {
+      const run = await runOf(skill).catch((error: unknown) => messageOf(error));
+      if (typeof run === 'string') {
+        logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: run });
+        await skills.update(found, change); // the tick is over all the same
+      } else await runs.arrive(run, laneRules(run.lane), (db) => [skills.changing(db, found, change)]);
+    } catch (error) {
+      if (codeOf(error, '') !== 'write_conflict') throw error; // another process was faster
+    }
+  }
+}

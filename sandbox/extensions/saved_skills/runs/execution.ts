@@ -1,0 +1,209 @@
+import {
+  messageOf,
+  type AgentSpec,
+  type ChannelProvider,
+  type Clock,
+  type ExtensionContext,
+  type Logger,
+  type Remote,
+  type TurnEvent,
+  type TurnPolicy,
+} from 'pith';
+import { boundsOf, type Bounds, type BoundsSettings, type SavedSkill } from '../domain/index.ts';
+import type { SkillStore, SkillVersion } from '../store/index.ts';
+import { firstMessage } from './first-message.ts';
+import { Reactions } from './reactions.ts';
+import type { LetGo, RunEnd, RunStore } from './run-store.ts';
+import { threadOf, type Run } from './run.ts';
+
+export interface ExecutionPorts {
+  readonly runs: RunStore;
+  readonly skills: SkillStore;
+  readonly agents: Pick<ExtensionContext['agents'], 'run'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly bounds: BoundsSettings;
+  readonly isAdmin: (userId: string) => Promise<boolean>;
+  readonly channels: () => readonly Remote<ChannelProvider>[];
+  /** As what a version of a skill runs. */
+  readonly specOf: (skill: SavedSkill, version: SkillVersion) => AgentSpec;
+  /** Versions of the extensions that these tools are of. */
+  readonly extensionVersions: (tools: readonly string[]) => Promise<Readonly<Record<string, string>>>;
+  /** Whether what came of it is to be delivered. */
+  readonly delivers: (run: Run, skill: SavedSkill, version: SkillVersion) => boolean;
+}
+
+/** Aborts with one of these: the run belongs to somebody else now, or is to end. */
+export class MustLetGo extends Error {
+  constructor(readonly why: LetGo) {
+    super(`the run was ${why}`);
+    this.name = 'MustLetGo';
+  }
+}
+
+type End = Extract<TurnEvent, { type: 'turn-end' }>;
+
+/**
+ * One attempt at a run: an ordinary turn in its own thread, under its own key, so that whoever takes over continues it. `stop`: this process
+ * ends, and the run waits for another. Never rejects; what was not written stays as it was, and the lease runs out.
+ */
+export async function execute(ports: ExecutionPorts, run: Run, stop: AbortSignal, gone: AbortSignal): Promise<void> {
+  const version = await ports.skills.version(run.skillId, run.versionId);
+  const stored = await ports.skills.byId(run.skillId).catch(() => null);
+  if (version === null || stored === null) {
+    const error = { code: 'version_unknown', message: `the saved skill '${run.skill}' is gone, or its version ${run.version}` };
+    await ports.runs.finish(run, { state: 'error', output: null, error }, false);
+    return;
+  }
+  const attempt = new Attempt(ports, run, { skill: stored.skill, version });
+  const end = await attempt.work(AbortSignal.any([stop, gone]));
+  const why = gone.aborted && gone.reason instanceof MustLetGo ? gone.reason.why : null;
+  if (why === 'lost') return; // whoever has it says how it ends
+  const result: RunEnd =
+    end.state !== 'cancelled'
+      ? end
+      : why === 'preempted'
+        ? { state: 'preempted', output: end.output, error: { code: 'preempted', message: 'a more urgent run took its place' } }
+        : why === 'cancelled'
+          ? end
+          : { state: 'queued', output: null, error: null }; // this process ends: another goes on with it
+  await attempt.finish(result);
+}
+
+class Attempt {
+  readonly #reactions: Reactions;
+  readonly #bounds: Promise<Bounds>;
+  #noted = 0;
+  #calls: number;
+  /** Of turns that have ended. */
+  #usedBefore = { inputTokens: 0, outputTokens: 0 };
+
+  constructor(
+    private readonly ports: ExecutionPorts,
+    private readonly run: Run,
+    private readonly text: { readonly skill: SavedSkill; readonly version: SkillVersion },
+  ) {
+    const { skill, version } = text;
+    this.#reactions = new Reactions(run, version.snapshot, ports);
+    this.#calls = run.toolCalls;
+    this.#bounds = (async () => {
+      const byAdmin = version.authoredBy !== null && (await ports.isAdmin(version.authoredBy));
+      return boundsOf({ ...version.snapshot, extended_bounds: skill.extended_bounds, source: skill.source }, byAdmin, ports.bounds);
+    })();
+  }
+
+  async work(signal: AbortSignal): Promise<RunEnd> {
+    const { skill, version } = this.text;
+    const { snapshot } = version;
+    try {
+      const bounds = await this.#bounds;
+      const extensions = await this.ports.extensionVersions(snapshot.tools);
+      await this.ports.runs.progress(this.run, { extensions: JSON.stringify(extensions) });
+      const spec = { ...this.ports.specOf(skill, version), limits: limitsOf(bounds) };
+      const names = snapshot.input_schema.map(({ name }) => name);
+      const input = await firstMessage(snapshot.initial_message, this.run.inputs, names);
+      this.#reactions.show({ at: 'start' });
+      const end = await this.#turn(spec, { input, key: this.run.id }, signal);
+      if (limitOf(end) !== 'max_tool_calls') return outcomeOf(end);
+      const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
+      const policy: TurnPolicy = { allowTools: [] };
+      const final = await this.#turn(spec, { input: last, key: `${this.run.id}/final`, policy }, signal);
+      return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text });
+    } catch (error) {
+      return { state: 'error', output: null, error: { code: 'run_failed', message: messageOf(error) } };
+    }
+  }
+
+  async finish(end: RunEnd): Promise<void> {
+    const { run, ports, text } = this;
+    const delivers = (end.state === 'ok' || end.state === 'max_iterations') && ports.delivers(run, text.skill, text.version);
+    const written = await ports.runs.finish(run, end, delivers);
+    if (!written) return;
+    if (end.state === 'ok' || end.state === 'max_iterations') this.#reactions.show({ at: 'end' });
+    else if (end.state === 'error' || end.state === 'timeout') this.#reactions.show({ at: 'error' });
+  }
+
+  async #turn(
+    agent: AgentSpec,
+    { input, key, policy }: { readonly input: string; readonly key: string; readonly policy?: TurnPolicy },
+    signal: AbortSignal,
+  ): Promise<End> {
+    const { run, ports } = this;
+    const { channelId } = run.origin;
+    const request = {
+      agent,
+      input,
+      key,
+      threadId: threadOf(run.id),
+      channelId: channelId ?? 'runs',
+      userId: run.actsAs,
+      policy: { ...policy, savedSkill: run.skill },
+    };
+    let usage = { inputTokens: 0, outputTokens: 0 };
+    for await (const event of ports.agents.run(request, signal)) {
+      if (event.type === 'turn-end') {
+        this.#usedBefore = sum(this.#usedBefore, event.usage);
+        await this.#progress({}, { ...this.#usedBefore });
+        return event;
+      }
+      if (event.type === 'tool-call') {
+        this.#calls += 1;
+        this.#reactions.show({ at: 'tool', tool: event.name });
+        await this.#progress({}, null, `${event.name} ${JSON.stringify(event.input)}`);
+      } else if (event.type === 'tool-result' && !event.ok) {
+        const { code = 'failed', message = '' } = event.error ?? {};
+        if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
+        await this.#progress({}, null, `${event.name} ${code}: ${message}`);
+      } else if (event.type === 'step-end') {
+        ({ usage } = event);
+        await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, usage));
+      }
+    }
+    return { type: 'turn-end', reason: 'aborted', text: '', usage };
+  }
+
+  async #progress(
+    progress: { readonly steps?: number },
+    usage: { readonly inputTokens: number; readonly outputTokens: number } | null,
+    what: string | null = null,
+  ): Promise<void> {
+    const used = usage === null ? {} : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
+    const step = what === null ? null : { number: (this.#noted += 1), what };
+    await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls }, step);
+  }
+}
+
+function limitsOf({ max_iterations, max_tool_calls, max_runtime_seconds }: Bounds): AgentSpec['limits'] {
+  return { max_turns: max_iterations, max_tool_calls, max_tokens: 10_000_000, time_budget_ms: max_runtime_seconds * 1000 };
+}
+
+function limitOf({ reason, error }: Pick<End, 'reason' | 'error'>): string | null {
+  return reason === 'limit' ? (/^stopped at ([a-z_]+)/.exec(error?.message ?? '')?.[1] ?? 'unknown') : null;
+}
+
+function outcomeOf(end: End): RunEnd {
+  const { reason, text, error = null } = end;
+  switch (reason) {
+    case 'done':
+      return { state: 'ok', output: text, error: null };
+    case 'awaiting_approval':
+      return { state: 'waiting', output: null, error: null };
+    case 'aborted':
+      return { state: 'cancelled', output: text === '' ? null : text, error: null };
+    case 'error':
+      return { state: 'error', output: text === '' ? null : text, error };
+    case 'limit': {
+      const limit = limitOf(end);
+      const state =
+        limit === 'max_turns' ? 'max_iterations' : limit === 'time_budget_ms' ? 'timeout' : limit === 'max_tool_calls' ? 'ok' : 'error';
+      return { state, output: text, error: state === 'ok' ? null : error };
+    }
+  }
+}
+
+function sum(
+  one: { readonly inputTokens: number; readonly outputTokens: number },
+  other: { readonly inputTokens: number; readonly outputTokens: number },
+) {
+  return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+}

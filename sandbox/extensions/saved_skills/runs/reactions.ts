@@ -1,0 +1,26 @@
+import { messageOf, type ChannelProvider, type Logger, type Remote } from 'pith';
+import { emojiOf, type RunState as EmojiState, type SavedSkill } from '../domain/index.ts';
+import type { Run } from './run.ts';
+
+/** Shows by emoji how far a run is, on the message that asked for it. What fails is logged and changes nothing. */
+export class Reactions {
+  readonly #shown = new Set<string>();
+
+  constructor(
+    private readonly run: Pick<Run, 'id' | 'origin'>,
+    private readonly skill: Pick<SavedSkill, 'default_emoji' | 'state_react_emoji'>,
+    private readonly ports: { readonly channels: () => readonly Remote<ChannelProvider>[]; readonly logger: Pick<Logger, 'warn'> },
+  ) {}
+
+  /** The same one is shown once. */
+  show(state: EmojiState): void {
+    const emoji = emojiOf(this.skill, state);
+    const { channelId, message } = this.run.origin;
+    if (emoji === null || this.#shown.has(emoji) || message === null || channelId === null) return;
+    this.#shown.add(emoji);
+    const channel = this.ports.channels().find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
+    channel
+      ?.react?.(message, emoji)
+      .catch((error: unknown) => this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
+  }
+}

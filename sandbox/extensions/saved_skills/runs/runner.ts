@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { messageOf } from 'pith';
+import { execute, MustLetGo, type ExecutionPorts } from './execution.ts';
+import type { LaneRules, NewRun } from './run-store.ts';
+import type { Run } from './run.ts';
+
+export interface RunnerPorts extends ExecutionPorts {
+  readonly laneRules: (lane: string) => LaneRules;
+  /** Whether anybody has ever saved a skill here: before, there is nothing to look at. */
+  readonly isUsed: () => Promise<boolean>;
+  readonly ready: () => Promise<void>;
+  /** What else falls due: schedules, deliveries. */
+  readonly alsoDue: () => Promise<void>;
+}
+
+const LEASE_MS = 2_000;
+/** Between two looks: leases are renewed, and what other processes queued is seen. */
+const POLL_MS = 500;
+/** Before anything was saved here. */
+const IDLE_MS = 2_000;
+/** Between two looks while the database cannot be used. */
+const MOST_PAUSE_MS = 30_000;
+
+interface Work {
+  readonly run: Run;
+  readonly gone: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** Executes runs while services run. Any number of processes may: each claim is one write with its condition. */
+export class Runner {
+  readonly #holder = `${process.pid}-${randomBytes(6).toString('hex')}`;
+  readonly #work = new Map<string, Work>();
+  readonly #stop = new AbortController();
+  #woken = false;
+  #resume: () => void = () => undefined;
+
+  constructor(private readonly ports: RunnerPorts) {}
+
+  /** Until `signal` aborts; then what runs is given back. */
+  async serve(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.ports;
+    signal.addEventListener('abort', () => this.#resume(), { once: true });
+    for (let failures = 0; !signal.aborted;) {
+      let isUsed = false;
+      try {
+        isUsed = await this.ports.isUsed();
+        if (isUsed) await this.#look();
+        failures = 0;
+      } catch (error) {
+        // A full disk or a locked file: what was not written is as it was, and is done when it can be.
+        if ((failures += 1) === 1)
+          logger.warn('runs of saved skills wait until the database can be used again', { error: messageOf(error) });
+        await clock.sleep(Math.min(MOST_PAUSE_MS, 1000 * 2 ** (failures - 1)), signal).catch(() => undefined); // it is to stop
+      }
+      await this.#pause(isUsed ? POLL_MS : IDLE_MS, signal);
+    }
+    this.#stop.abort();
+    await Promise.all([...this.#work.values()].map(({ ended }) => ended));
+  }
+
+  /** Something waits in this process: look at once. */
+  wake(): void {
+    this.#woken = true;
+    this.#resume();
+  }
+
+  /** The attempt by which this process has a run; null: it has not. */
+  held(runId: string): Run | null {
+    const work = this.#work.get(runId);
+    return work === undefined || work.gone.signal.aborted ? null : work.run;
+  }
+
+  /** Executes a composed run in the slot of its parent, until it has ended or waits for a person. null: somebody else has it. */
+  async runInside(run: NewRun, signal: AbortSignal): Promise<Run | null> {
+    const begun = await this.ports.runs.beginInside(run, { holder: this.#holder, leaseMs: LEASE_MS });
+    if (begun !== null) {
+      const work = this.#begin(begun);
+      const cancel = (): void => work.gone.abort(new MustLetGo('cancelled'));
+      signal.addEventListener('abort', cancel, { once: true });
+      if (signal.aborted) cancel();
+      await work.ended.finally(() => signal.removeEventListener('abort', cancel));
+    }
+    return this.ports.runs.byId(run.id);
+  }
+
+  async #look(): Promise<void> {
+    await this.ports.ready();
+    await this.#renew();
+    await this.ports.alsoDue();
+    for (const lane of await this.ports.runs.busyLanes()) await this.#claim(lane);
+    await this.ports.runs.endOrphans();
+  }
+
+  async #renew(): Promise<void> {
+    const held = [...this.#work.values()].map(({ run }) => run);
+    for (const [id, why] of await this.ports.runs.renew(held, LEASE_MS)) this.#work.get(id)?.gone.abort(new MustLetGo(why));
+  }
+
+  async #claim(lane: string): Promise<void> {
+    const rules = this.ports.laneRules(lane);
+    for (;;) {
+      if (this.#stop.signal.aborted) return;
+      const claimed = await this.ports.runs.claim(lane, rules, { holder: this.#holder, leaseMs: LEASE_MS });
+      if (claimed === null) return;
+      if (claimed.kind === 'end preempted') this.#work.get(claimed.run.id)?.gone.abort(new MustLetGo('lost'));
+      else this.#begin(claimed.run);
+    }
+  }
+
+  #begin(run: Run): Work {
+    this.#work.get(run.id)?.gone.abort(new MustLetGo('lost')); // an earlier attempt of this process, which had stalled
+    const gone = new AbortController();
+    const ended = execute(this.ports, run, this.#stop.signal, gone.signal)
+      .catch((error: unknown) => this.ports.logger.error(`run ${run.id} was left for now`, { error: messageOf(error) })) // its lease runs out, and it is taken up again
+      .finally(() => {
+        if (this.#work.get(run.id) === work) this.#work.delete(run.id);
+        this.wake();
+      });
+    const work: Work = { run, gone, ended };
+    this.#work.set(run.id, work);
+    return work;
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.ports.clock.after(ms, () => resolve());
+      this.#resume = () => {
+        cancel();
+        resolve();
+      };
+      if (this.#woken || signal.aborted) this.#resume();
+    });
+    this.#resume = () => undefined;
+    this.#woken = false;
+  }
+}

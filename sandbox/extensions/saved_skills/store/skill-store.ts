@@ -1,0 +1,217 @@
+import { codeOf, PithError } from 'pith';
+import { exactly, type Queries, type Write } from '@pith/database-queries';
+import { PINNED_FIELDS, type SavedSkill } from '../domain/index.ts';
+import { columnsOf, skillOf } from './skill-row.ts';
+import type { SkillRow, Tables, VersionRow } from './tables.ts';
+
+/** What a run is made of, as it was when its skill was saved. */
+export type Snapshot = Pick<SavedSkill, (typeof PINNED_FIELDS)[number]>;
+
+export interface SkillVersion {
+  readonly id: string;
+  readonly skillId: string;
+  /** 1 for the first. */
+  readonly number: number;
+  readonly version: string;
+  readonly snapshot: Snapshot;
+  /** The tree digest of each skill that it uses, by id; none is kept for one that could not be read then. */
+  readonly digests: Readonly<Record<string, string>>;
+  readonly authoredBy: string | null;
+  readonly createdAt: number;
+}
+
+/** A skill as one write knows it: the write fails where somebody else has changed it since. */
+export interface StoredSkill {
+  readonly skill: SavedSkill;
+  readonly revision: number;
+}
+
+const SKILLS = 'saved_skills__skills';
+const VERSIONS = 'saved_skills__versions';
+
+/** Skills and their versions. What is written is on disk when the promise resolves. */
+export class SkillStore {
+  constructor(private readonly queries: Queries<Tables>) {}
+
+  async byId(id: string): Promise<StoredSkill | null> {
+    return stored(await this.queries.first((db) => db.selectFrom(SKILLS).selectAll().where('id', '=', id)));
+  }
+
+  /** null as owner: a builtin. */
+  async byName(owner: string | null, name: string): Promise<StoredSkill | null> {
+    return stored(
+      await this.queries.first((db) =>
+        db
+          .selectFrom(SKILLS)
+          .selectAll()
+          .where('owner_id', owner === null ? 'is' : '=', owner)
+          .where('name', '=', name),
+      ),
+    );
+  }
+
+  /** Of any owner, sorted by owner. */
+  async allNamed(name: string): Promise<readonly SavedSkill[]> {
+    return readable(await this.queries.all((db) => db.selectFrom(SKILLS).selectAll().where('name', '=', name).orderBy('owner_id')));
+  }
+
+  /** Sorted by owner, then name; rows that cannot be read are left out. */
+  async all(): Promise<readonly SavedSkill[]> {
+    return readable(await this.queries.all((db) => db.selectFrom(SKILLS).selectAll().orderBy('owner_id').orderBy('name')));
+  }
+
+  async exposed(): Promise<readonly SavedSkill[]> {
+    return readable(
+      await this.queries.all((db) =>
+        db.selectFrom(SKILLS).selectAll().where('expose_as_chatbot_tool', '=', 1).orderBy('owner_id').orderBy('name'),
+      ),
+    );
+  }
+
+  async byWebhook(secret: string): Promise<StoredSkill | null> {
+    return stored(await this.queries.first((db) => db.selectFrom(SKILLS).selectAll().where('webhook_secret', '=', secret)));
+  }
+
+  /** Those whose schedule fell due until `now`, in that order. */
+  async due(now: number): Promise<readonly StoredSkill[]> {
+    const rows = await this.queries.all((db) =>
+      db.selectFrom(SKILLS).selectAll().where('next_run_at', '<=', now).orderBy('next_run_at').orderBy('id').limit(100),
+    );
+    return rows.flatMap((row) => readStored(row) ?? []);
+  }
+
+  /** Names of skills whose rows cannot be read. */
+  async damaged(): Promise<readonly string[]> {
+    const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll());
+    return rows.flatMap((row) => (readStored(row) === null ? [String(row.name)] : []));
+  }
+
+  /** Rejects `name_taken`. */
+  async insert(skill: SavedSkill, version: SkillVersion): Promise<void> {
+    try {
+      await this.queries.write((db) => [
+        db.insertInto(SKILLS).values({ ...columnsOf(skill), revision: 1 } as SkillRow),
+        db.insertInto(VERSIONS).values(versionRow(version)),
+      ]);
+    } catch (error) {
+      if ((await this.byName(skill.owner_id, skill.name)) === null) throw error;
+      throw nameTaken(skill.name);
+    }
+  }
+
+  /**
+   * Writes what is different now, with the version that it makes, all or nothing. Rejects `write_conflict` where somebody else was
+   * faster, and `name_taken`.
+   */
+  async update({ skill, revision }: StoredSkill, change: Partial<SavedSkill>, version: SkillVersion | null = null): Promise<SavedSkill> {
+    try {
+      await this.queries.write((db) => [
+        this.changing(db, { skill, revision }, change),
+        ...(version === null ? [] : [db.insertInto(VERSIONS).values(versionRow(version))]),
+      ]);
+    } catch (error) {
+      const { name = skill.name } = change;
+      const holder = name === skill.name ? null : await this.byName(skill.owner_id, name);
+      if (holder !== null) throw nameTaken(name);
+      throw codeOf(error, '') === 'write_conflict' ? changedMeanwhile(skill.name, error) : error;
+    }
+    return { ...skill, ...change };
+  }
+
+  /** The statement of a change, for a write that does more. */
+  changing(
+    db: Parameters<Parameters<Queries<Tables>['write']>[0]>[0],
+    { skill, revision }: StoredSkill,
+    change: Partial<SavedSkill>,
+  ): Write {
+    const set = { ...columnsOf(change), revision: revision + 1 };
+    return exactly(1, db.updateTable(SKILLS).set(set).where('id', '=', skill.id).where('revision', '=', revision));
+  }
+
+  async remove({ skill, revision }: StoredSkill): Promise<void> {
+    await this.queries.write((db) => [
+      exactly(1, db.deleteFrom(SKILLS).where('id', '=', skill.id).where('revision', '=', revision)),
+      db.deleteFrom(VERSIONS).where('skill_id', '=', skill.id),
+    ]);
+  }
+
+  /** Newest first. */
+  async versions(skillId: string): Promise<readonly SkillVersion[]> {
+    const rows = await this.queries.all((db) =>
+      db.selectFrom(VERSIONS).selectAll().where('skill_id', '=', skillId).orderBy('number', 'desc'),
+    );
+    return rows.map(versionOf);
+  }
+
+  /** null: that skill has no such version. */
+  async version(skillId: string, id: string): Promise<SkillVersion | null> {
+    const row = await this.queries.first((db) => db.selectFrom(VERSIONS).selectAll().where('skill_id', '=', skillId).where('id', '=', id));
+    return row === null ? null : versionOf(row);
+  }
+
+  async newest(skillId: string): Promise<SkillVersion | null> {
+    const row = await this.queries.first((db) =>
+      db.selectFrom(VERSIONS).selectAll().where('skill_id', '=', skillId).orderBy('number', 'desc').limit(1),
+    );
+    return row === null ? null : versionOf(row);
+  }
+}
+
+function stored(row: SkillRow | null): StoredSkill | null {
+  return row === null ? null : { skill: skillOf(row), revision: row.revision };
+}
+
+function readStored(row: SkillRow): StoredSkill | null {
+  try {
+    return stored(row);
+  } catch {
+    return null; // `findings` names it; the others go on
+  }
+}
+
+function readable(rows: readonly SkillRow[]): readonly SavedSkill[] {
+  return rows.flatMap((row) => readStored(row)?.skill ?? []);
+}
+
+function versionRow({ id, skillId, number, version, snapshot, digests, authoredBy, createdAt }: SkillVersion): VersionRow {
+  return {
+    id,
+    skill_id: skillId,
+    number,
+    version,
+    snapshot: JSON.stringify(snapshot),
+    digests: JSON.stringify(digests),
+    authored_by: authoredBy,
+    created_at: createdAt,
+  };
+}
+
+function versionOf(row: VersionRow): SkillVersion {
+  return {
+    id: row.id,
+    skillId: row.skill_id,
+    number: row.number,
+    version: row.version,
+    snapshot: JSON.parse(row.snapshot) as Snapshot,
+    digests: JSON.parse(row.digests) as Readonly<Record<string, string>>,
+    authoredBy: row.authored_by,
+    createdAt: row.created_at,
+  };
+}
+
+function nameTaken(name: string): PithError {
+  return new PithError('name_taken', `there is a saved skill '${name}' already`, { cure: 'choose another name, or edit that one' });
+}
+
+function changedMeanwhile(name: string, cause: unknown): PithError {
+  return new PithError('write_conflict', `the saved skill '${name}' was changed by somebody else meanwhile; nothing was written`, {
+    cause,
+    retryable: true,
+    cure: 'look at it, then try again',
+  });
+}
+
+/** What a run of this skill is made of, as it is now. */
+export function snapshotOf(skill: SavedSkill): Snapshot {
+  return Object.fromEntries(PINNED_FIELDS.map((field) => [field, skill[field]])) as unknown as Snapshot;
+}

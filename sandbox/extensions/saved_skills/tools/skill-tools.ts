@@ -1,0 +1,187 @@
+import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
+import { inputJsonSchema, referenceOf, usageOf, type GivenInputs, type SavedSkill } from '../domain/index.ts';
+import type { Library } from '../library/index.ts';
+import { toolNameOf } from '../library/index.ts';
+import { hasEnded, runOfThread, type Run, type Runner, type RunStore } from '../runs/index.ts';
+import { runIdOf } from './run-id.ts';
+
+export interface ToolPorts {
+  readonly library: Library;
+  readonly runs: RunStore;
+  readonly runner: Runner;
+  readonly clock: Clock;
+  readonly ready: () => Promise<void>;
+  readonly maxComposed: number;
+  readonly maxDepth: number;
+}
+
+/** Longer than any run may take. */
+const TIMEOUT_MS = 2 * 3_600_000;
+const LOOK_MS = 150;
+
+const inputs = () => z.record(z.string(), z.unknown()).default({}).describe('Its inputs by name.');
+const call = () =>
+  z.object({
+    skill: z.string().describe('Its name, or owner/name.'),
+    inputs: inputs(),
+    priority: z.int().optional().describe('Above 0: more urgent than usual.'),
+  });
+
+/** What agents do with saved skills. */
+export function skillTools(ports: ToolPorts): readonly Tool[] {
+  return [
+    defineTool({
+      name: 'list_saved_skills',
+      description: 'Lists the saved skills that the user may run, with their inputs.',
+      input: z.object({ tag: z.string().optional() }),
+      effect: 'read',
+      async execute({ tag }, { turn }) {
+        await ports.ready();
+        const person = await ports.library.person(turn.userId);
+        const all = await ports.library.list(person, tag === undefined ? {} : { tag });
+        return {
+          skills: all.map((skill) => ({ skill: referenceOf(skill), description: skill.description, inputs: usageOf(skill.input_schema) })),
+        };
+      },
+    }),
+    defineTool({
+      name: 'skill_invoke',
+      description: 'Runs a saved skill and returns its result.',
+      input: call(),
+      effect: 'idempotent',
+      timeoutMs: TIMEOUT_MS,
+      present: (result) => (result.ok ? 'Saved skill run' : `Saved skill: ${result.error.message}`),
+      execute: (input, about) =>
+        invoke(ports, { skill: input.skill, inputs: input.inputs as GivenInputs, priority: input.priority }, about),
+    }),
+    defineTool({
+      name: 'skill_invoke_parallel',
+      description: 'Runs several saved skills side by side; results are in the order of the calls. Only for saved skills that may do so.',
+      input: z.object({ calls: z.array(call()).min(1) }),
+      effect: 'idempotent',
+      timeoutMs: TIMEOUT_MS,
+      async execute({ calls }, about) {
+        const refused = await whyNotParallel(ports, calls.length, about);
+        if (refused !== null) return refused;
+        const results = await Promise.all(
+          calls.map((each, index) =>
+            invoke(ports, { skill: each.skill, inputs: each.inputs as GivenInputs, priority: each.priority }, about, index),
+          ),
+        );
+        return { results: results.map((result) => (result.ok ? { ok: true, output: result.output } : { ok: false, error: result.error })) };
+      },
+    }),
+    defineTool({
+      name: 'update_status',
+      description: 'Shows the person in one line what this run does now.',
+      input: z.object({ text: z.string().min(1).max(200) }),
+      effect: 'idempotent',
+      optIn: true,
+      async execute({ text }, { turn }) {
+        const id = runOfThread(turn.threadId);
+        const held = id === null ? null : ports.runner.held(id);
+        if (held === null) return toolError('no_run', 'only a run of a saved skill has a status');
+        await ports.runs.progress(held, { status_line: text });
+        return { ok: true };
+      },
+    }),
+  ];
+}
+
+/** The tool by which agents call an exposed skill. */
+export function exposedTool(ports: ToolPorts, skill: SavedSkill): Tool {
+  return defineTool({
+    name: toolNameOf(skill),
+    description: skill.chatbot_tool_description || skill.description || `Runs the saved skill ${skill.name}.`,
+    input: z.record(z.string(), z.unknown()),
+    inputSchema: inputJsonSchema(skill.input_schema),
+    effect: 'idempotent',
+    optIn: true,
+    yields: true,
+    timeoutMs: TIMEOUT_MS,
+    execute: (given, about) => invoke(ports, { skill: referenceOf(skill), inputs: given as GivenInputs, priority: undefined }, about),
+  });
+}
+
+interface Invocation {
+  readonly skill: string;
+  readonly inputs: GivenInputs;
+  readonly priority: number | undefined;
+}
+
+/** Runs a skill for the person of the turn: in its lane, or inside the run that composes it. */
+async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invocation, about: ToolCall, index = 0): Promise<ToolResult> {
+  const { turn, signal } = about;
+  try {
+    await ports.ready();
+    const person = await ports.library.person(turn.userId);
+    const parentId = runOfThread(turn.threadId);
+    const parent = parentId === null ? null : await ports.runs.byId(parentId);
+    const id = runIdOf(about, index);
+    if (parent !== null) return resultOf(await compose(ports, { parent, skill, given, id }, person.userId, signal));
+    const origin = { channelId: turn.channelId, threadId: turn.threadId, message: null };
+    const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
+    return resultOf(await ended(ports, queued, signal));
+  } catch (error) {
+    if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
+    throw error;
+  }
+}
+
+interface Composition {
+  readonly parent: Run;
+  readonly skill: string;
+  readonly given: GivenInputs;
+  readonly id: string;
+}
+
+async function compose(
+  ports: ToolPorts,
+  { parent, skill: reference, given, id }: Composition,
+  userId: string,
+  signal: AbortSignal,
+): Promise<Run> {
+  const depth = parent.depth + 1;
+  if (depth > ports.maxDepth)
+    throw new PithError('limit_reached', `saved skills run each other ${ports.maxDepth} deep at most`, { cure: 'do it in this run' });
+  const person = await ports.library.person(userId);
+  const { skill } = await ports.library.find(reference, person, 'run');
+  const version = await ports.library.versionFor(skill, person);
+  const { origin, lane, preemptible } = parent;
+  const asked = { inputs: given, cause: 'composed', origin, id, userId: parent.userId, actsAs: parent.actsAs, by: person } as const;
+  const run = { ...ports.library.newRun(skill, version, asked), parent_id: parent.id, depth, lane, preemptible: Number(preemptible) };
+  const result = await ports.runner.runInside(run, signal);
+  if (result === null) throw new PithError('not_found', `the run ${id} is gone`, { cure: 'try again' });
+  if (result.state !== 'waiting') return result;
+  await ports.runs.cancel(result.id); // its slot and its time are those of the run above
+  throw new PithError('approval_needed', `'${reference}' asks a person, which a run inside another cannot`, { cure: 'run it by itself' });
+}
+
+/** The run when it has ended, or waits for a person. An abort of the turn ends it. */
+async function ended({ runs, clock }: ToolPorts, queued: Run, signal: AbortSignal): Promise<Run> {
+  for (let run = queued; ; run = (await runs.byId(queued.id)) ?? run) {
+    if (hasEnded(run) || run.state === 'waiting') return run;
+    await clock.sleep(LOOK_MS, signal).catch(async (error: unknown) => {
+      await runs.cancel(queued.id);
+      throw error;
+    });
+  }
+}
+
+function resultOf({ id, state, output, error }: Run): ToolResult {
+  if (state === 'ok') return toolResult(output ?? '');
+  if (state === 'waiting') return toolError('approval_needed', `run ${id} waits for a person's answer; it goes on by itself then`);
+  return toolError(
+    error?.code ?? state,
+    `run ${id} ended: ${state}${error === null ? '' : `: ${error.message}`}${output ? `; so far: ${output}` : ''}`,
+  );
+}
+
+/** Looked at with each call: an administrator may have taken it back. */
+async function whyNotParallel(ports: ToolPorts, count: number, { turn }: ToolCall): Promise<ToolResult | null> {
+  const id = runOfThread(turn.threadId);
+  const run = id === null ? null : await ports.runs.byId(id);
+  const isAllowed = run !== null && (await ports.library.mayComposeParallel(run.skillId));
+  if (!isAllowed) return toolError('not_allowed', 'only saved skills to which an administrator granted it run others side by side');
+  return count > ports.maxComposed ? toolError('limit_reached', `${count} runs at once are more than ${ports.maxComposed}`) : null;
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+
+const GREET = {
+  description: 'Greets',
+  system_prompt: 'You greet people.',
+  initial_message: 'Greet {{ who }} {{ times }} times.',
+  input_schema: [
+    { name: 'who', required: true },
+    { name: 'times', type: 'int', default: 1 },
+  ],
+};
+
+describe('a saved skill', () => {
+  it('M89 M38 runs with its inputs, positional, as flags and by --input: the model is sent its text and message', async () => {
+    const kernel = await savedKernel([{ text: 'Hello Ada.' }, { text: 'Hello Bob.' }, { text: 'Hello Cyd.' }]);
+    expect(await saveAs(kernel, 'ada', 'greet', GREET)).toMatchObject({
+      code: 0,
+      json: { name: 'greet', owner_id: 'ada', version: '1.0.0' },
+    });
+    const first = await kernel.as('ada', 'run greet Ada 2');
+    expect(first).toMatchObject({ code: 0, json: { state: 'ok', output: 'Hello Ada.', inputs: { who: 'Ada', times: 2 }, steps: 1 } });
+    expect(kernel.model.requests[0]?.system).toContain('You greet people.');
+    expect(JSON.stringify(kernel.model.requests[0]?.messages)).toContain('Greet Ada 2 times.');
+    expect((await kernel.as('ada', 'run greet --who Bob')).json).toMatchObject({ inputs: { who: 'Bob', times: 1 } });
+    expect((await kernel.as('ada', 'run greet --input who=Cyd')).json).toMatchObject({ inputs: { who: 'Cyd', times: 1 } });
+  });
+
+  it('M36 M39 wrong inputs are refused before anything is queued', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'greet', { ...GREET, input_schema: [...GREET.input_schema, { name: 'why', required: true }] });
+    expect(await kernel.as('ada', 'run greet')).toMatchObject({ error: 'input_invalid', message: 'missing: who, why' });
+    expect(await kernel.as('ada', 'run greet --whom Bob')).toMatchObject({
+      error: 'input_invalid',
+      message: expect.stringContaining("there is no input 'whom' (did you mean 'who' or 'why'?)"),
+    });
+    expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
+  });
+
+  it('M9 M10 M11 others run the pinned version, the owner the draft; without a pin nobody else', async () => {
+    const kernel = await savedKernel([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
+    await saveAs(kernel, 'ada', 'greet', { system_prompt: 'First text.' });
+    expect(await kernel.as('bob', 'run ada/greet')).toMatchObject({ error: 'not_found' });
+    await kernel.as('ada', 'saved share greet public');
+    expect(await kernel.as('bob', 'run ada/greet')).toMatchObject({ error: 'not_pinned' });
+    expect(await kernel.as('ada', 'saved pin greet')).toMatchObject({ error: 'not_allowed' });
+    expect(await kernel.as('admin', 'saved pin ada/greet')).toMatchObject({ code: 0, json: { pinned_by: 'admin' } });
+    expect(await editAs(kernel, 'ada', 'greet', { system_prompt: 'Second text.' })).toMatchObject({ code: 0, json: { version: '1.0.1' } });
+    expect((await kernel.as('bob', 'run ada/greet')).json).toMatchObject({ state: 'ok', version: '1.0.0' });
+    expect((await kernel.as('ada', 'run greet')).json).toMatchObject({ state: 'ok', version: '1.0.1' });
+    expect((await kernel.as('admin', 'run ada/greet')).json).toMatchObject({ state: 'ok', version: '1.0.0' });
+    const texts = kernel.model.requests.map((request) => JSON.stringify(request));
+    expect(texts.map((text) => text.includes('First text.'))).toEqual([true, false, true]);
+    expect(await kernel.as('admin', 'saved unpin ada/greet')).toMatchObject({
+      json: { pinned_version_id: null, pinned_at: null, pinned_by: null },
+    });
+    expect(await kernel.as('bob', 'run ada/greet')).toMatchObject({ error: 'not_pinned' });
+    expect(await kernel.as('admin', ['saved', 'pin', 'ada/greet', '9.9.9'])).toMatchObject({ error: 'version_unknown' });
+  });
+
+  it('M30 ends at its iterations with the last text, at its tool calls with one final turn, at its time', async () => {
+    const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
+    const kernel = await savedKernel([{ ...list, text: 'so far' }, list, list, { text: 'with what I have' }]);
+    await saveAs(kernel, 'ada', 'loop', { system_prompt: 'x', tools: ['list_saved_skills'], max_iterations: 1 });
+    expect((await kernel.as('ada', 'run loop')).json).toMatchObject({ state: 'max_iterations', output: 'so far' });
+    await saveAs(kernel, 'ada', 'calls', { system_prompt: 'x', tools: ['saved_skills/list_saved_skills'], max_tool_calls: 1 });
+    expect((await kernel.as('ada', 'run calls')).json).toMatchObject({ state: 'ok', output: 'with what I have' });
+    expect(JSON.stringify(kernel.model.requests.at(-1))).toContain('tool_budget_exhausted');
+  });
+});

@@ -1,0 +1,56 @@
+import { afterEach } from 'vitest';
+import { codeOf, messageOf, type JsonValue } from 'pith';
+import { scriptedModel, testKernel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
+
+const open: TestKernel[] = [];
+afterEach(async () => {
+  for (const pith of open.splice(0)) await pith.stop();
+});
+
+/** What a command printed as JSON, or the code with which it was refused. */
+export interface Said {
+  readonly code: number;
+  readonly json: JsonValue | undefined;
+  readonly text: string;
+  readonly error: string | null;
+  readonly message: string;
+}
+
+export interface SavedKernel {
+  readonly pith: TestKernel;
+  readonly model: ReturnType<typeof scriptedModel>;
+  /** One command as a user, with its JSON. */
+  as(userId: string, line: string | readonly string[]): Promise<Said>;
+}
+
+/** A kernel whose services run, with `admin` as its administrator. */
+export async function savedKernel(script: readonly ScriptedStep[] = [], options: TestKernelOptions = {}): Promise<SavedKernel> {
+  const model = scriptedModel(script);
+  const files = { 'pith.yaml': 'admins: [admin]\n', ...options.files };
+  const pith = await testKernel({ model, ...options, files });
+  open.push(pith);
+  await pith.kernel.start();
+  return {
+    pith,
+    model,
+    async as(userId, line) {
+      try {
+        const { code, values, text } = await pith.command(line, { json: true, userId });
+        return { code, json: values.at(-1), text, error: null, message: '' };
+      } catch (error) {
+        return { code: 1, json: null, text: '', error: codeOf(error, 'unknown'), message: messageOf(error) };
+      }
+    },
+  };
+}
+
+/** A skill.yml, relative to nothing: written where the kernel's sandbox is. */
+export async function saveAs(kernel: SavedKernel, userId: string, name: string, file: object): Promise<Said> {
+  await kernel.pith.write(`files/${name}.yml`, JSON.stringify(file));
+  return kernel.as(userId, ['saved', 'new', name, '--file', `${kernel.pith.sandbox}/files/${name}.yml`]);
+}
+
+export async function editAs(kernel: SavedKernel, userId: string, name: string, file: object): Promise<Said> {
+  await kernel.pith.write(`files/edit.yml`, JSON.stringify(file));
+  return kernel.as(userId, ['saved', 'edit', name, '--file', `${kernel.pith.sandbox}/files/edit.yml`]);
+}
