@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { VERBS, verdictOn, type Person, type Verb, type Verdict } from '../../../sandbox/extensions/saved_skills/domain/index.ts';
+import {
+  VERBS,
+  verdictOn,
+  type Person,
+  type SavedSkill,
+  type Verb,
+  type Verdict,
+} from '../../../sandbox/extensions/saved_skills/domain/index.ts';
 
 const PEOPLE: Readonly<Record<string, Person>> = {
   owner: { userId: 'ada', isAdmin: false },
@@ -35,16 +42,22 @@ describe('M9 M11 M23 who may do what', () => {
   it.each(CELLS)('M23 $visibility, $role, pinned $isPinned: $verb', ({ visibility, role, isPinned, verb }) => {
     const skill = {
       owner_id: 'ada',
-      source: 'manual',
-      visibility: visibility as 'private',
+      source: 'manual' as const,
+      visibility: visibility as SavedSkill['visibility'],
       shared_with: ['bob'],
       pinned_version_id: isPinned ? 'v' : null,
-    } as const;
+    } satisfies Partial<SavedSkill>;
     expect(verdictOn(verb, skill, PEOPLE[role] as Person)).toBe(wanted(role, visibility, isPinned, verb));
   });
 
   it('M9 a builtin without a pin runs for whom its visibility admits', () => {
-    const builtin = { owner_id: null, source: 'builtin', visibility: 'public', shared_with: [], pinned_version_id: null } as const;
+    const builtin = {
+      owner_id: null,
+      source: 'builtin',
+      visibility: 'public',
+      shared_with: [] as string[],
+      pinned_version_id: null,
+    } as const;
     expect(verdictOn('run', builtin, PEOPLE['stranger'] as Person)).toBe('yes');
     expect(verdictOn('run', { ...builtin, visibility: 'private' }, PEOPLE['stranger'] as Person)).toBe('not_found');
     expect(verdictOn('edit', builtin, PEOPLE['stranger'] as Person)).toBe('not_allowed');

@@ -1,0 +1,210 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { manifest, main } from '../../core/process/extension.ts';
+import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+
+const PLAIN = { system_prompt: 'You help.' };
+
+/** Tools that ask something of the skills that name them. */
+const GUARDED = {
+  ...manifest('guarded', { provides: ['tool'] }),
+  ...main(
+    'guarded',
+    `getTools() { const tool = (name, permission) => defineTool({ name, description: 'd', input: z.object({}), effect: 'read', permission, execute: () => name });
+       return [tool('for_admins', { authoring: 'admin' }), tool('keeps_private', { safeToShare: false }), tool('for_one', { onlyForSkills: ['ada/chosen'] })]; }`,
+  ),
+};
+
+describe('saving', () => {
+  it('M2 a name is unique per owner; M3 a builtin has no owner, what people save has one', async () => {
+    const kernel = await savedKernel();
+    expect((await saveAs(kernel, 'ada', 'greet', PLAIN)).json).toMatchObject({ owner_id: 'ada', source: 'manual', authored_by: 'ada' });
+    expect(await saveAs(kernel, 'ada', 'greet', PLAIN)).toMatchObject({ error: 'name_taken' });
+    expect((await saveAs(kernel, 'bob', 'greet', PLAIN)).json).toMatchObject({ owner_id: 'bob' });
+    const all = (await kernel.as('admin', 'saved list')).json as readonly { source: string; owner_id: string | null }[];
+    expect(all.filter(({ source, owner_id }) => (source === 'builtin') !== (owner_id === null))).toEqual([]);
+  });
+
+  it('M4 M8 an edit by another sets the author, not the owner; each save is a version with its own id', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'greet', PLAIN);
+    expect((await editAs(kernel, 'admin', 'ada/greet', { system_prompt: 'Other.' })).json).toMatchObject({
+      owner_id: 'ada',
+      authored_by: 'admin',
+      version: '1.0.1',
+    });
+    const versions = (await kernel.as('ada', 'saved versions greet')).json as readonly { id: string; number: number }[];
+    expect(versions.map(({ number }) => number)).toEqual([2, 1]);
+    expect(new Set(versions.map(({ id }) => id)).size).toBe(2);
+    expect(await editAs(kernel, 'bob', 'ada/greet', PLAIN)).toMatchObject({ error: 'not_found' });
+  });
+
+  it('M5 M23 a bare name is the own skill, then what ships, then the only other one; what one may not see is missing', async () => {
+    const kernel = await savedKernel();
+    for (const owner of ['ada', 'bob']) {
+      await saveAs(kernel, owner, 'brief', PLAIN);
+      await kernel.as(owner, 'saved share brief public');
+    }
+    await saveAs(kernel, 'ada', 'daily-brief', PLAIN);
+    expect((await kernel.as('ada', 'saved show brief')).json).toMatchObject({ owner_id: 'ada' });
+    expect((await kernel.as('ada', 'saved show daily-brief')).json).toMatchObject({ owner_id: 'ada' });
+    expect((await kernel.as('bob', 'saved show daily-brief')).json).toMatchObject({ owner_id: null });
+    expect(await kernel.as('cyd', 'saved show brief')).toMatchObject({
+      error: 'ambiguous',
+      message: expect.stringContaining('ada/brief, bob/brief'),
+    });
+    await kernel.as('bob', 'saved share brief private');
+    expect((await kernel.as('cyd', 'saved show brief')).json).toMatchObject({ owner_id: 'ada' });
+    const missing = await kernel.as('cyd', 'saved show bob/nothing');
+    const hidden = await kernel.as('cyd', 'saved show bob/brief');
+    expect({ ...hidden, message: hidden.message.replace(/ \(.*/, '') }).toEqual({
+      ...missing,
+      message: missing.message.replace('bob/nothing', 'bob/brief').replace(/ \(.*/, ''),
+    });
+  });
+
+  it('M15 M16 M17 names all tools that the author may not name, and those that are not there; administrators pass', async () => {
+    const kernel = await savedKernel([], { files: GUARDED });
+    const tools = ['guarded/for_admins', 'list_saved_skills'];
+    expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools })).toMatchObject({
+      error: 'tool_not_allowed',
+      message: 'only administrators save skills with guarded/for_admins',
+    });
+    expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['nothing', 'list_saved_skils'] })).toMatchObject({
+      error: 'tool_unknown',
+      message: "no tool 'nothing'; no tool 'list_saved_skils' (did you mean 'list_saved_skills' or 'list_schedules'?)",
+    });
+    expect(await kernel.as('ada', 'saved show a')).toMatchObject({ error: 'not_found' });
+    expect((await saveAs(kernel, 'admin', 'a', { ...PLAIN, tools })).json).toMatchObject({
+      tools: ['guarded/for_admins', 'saved_skills/list_saved_skills'],
+    });
+  });
+
+  it('M18 M19 a tool that is not safe to share keeps a skill private', async () => {
+    const kernel = await savedKernel([], { files: GUARDED });
+    await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['keeps_private'] });
+    expect(await kernel.as('ada', 'saved share a public')).toMatchObject({ error: 'not_safe_to_share' });
+    await saveAs(kernel, 'ada', 'b', PLAIN);
+    await kernel.as('ada', 'saved share b shared --with bob');
+    expect(await editAs(kernel, 'ada', 'b', { tools: ['keeps_private'] })).toMatchObject({ error: 'not_safe_to_share' });
+  });
+
+  it('M20 a tool for other skills is denied to the model, and the run goes on', async () => {
+    const call = { calls: [{ name: 'for_one', input: {} }] };
+    const kernel = await savedKernel([call, { text: 'done without' }, call, { text: 'done with' }], { files: GUARDED });
+    await saveAs(kernel, 'ada', 'other', { ...PLAIN, tools: ['for_one'] });
+    await saveAs(kernel, 'ada', 'chosen', { ...PLAIN, tools: ['for_one'] });
+    const denied = (await kernel.as('ada', 'run other')).json as { id: string };
+    expect(denied).toMatchObject({ state: 'ok', output: 'done without' });
+    const { history } = (await kernel.as('ada', `runs show ${denied.id}`)).json as { history: readonly { what: string }[] };
+    expect(history.map(({ what }) => what)).toEqual(['for_one {}', expect.stringContaining('for_one denied')]);
+    expect((await kernel.as('ada', 'run chosen')).json).toMatchObject({ state: 'ok', output: 'done with' });
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).not.toContain('denied');
+  });
+
+  it('M25 M26 M28 extended limits are granted and taken back by administrators', async () => {
+    const kernel = await savedKernel();
+    expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, max_iterations: 40 })).toMatchObject({ error: 'limit_exceeded' });
+    expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, extended_bounds: true })).toMatchObject({ error: 'not_allowed' });
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    expect(await kernel.as('ada', 'saved grant-extended a')).toMatchObject({ error: 'not_allowed' });
+    expect((await kernel.as('admin', 'saved grant-extended ada/a')).json).toMatchObject({ extended_bounds: true });
+    expect((await editAs(kernel, 'ada', 'a', { max_iterations: 40, max_runtime: '2m' })).json).toMatchObject({
+      max_iterations: 40,
+      max_runtime: '120s',
+    });
+  });
+
+  it('M59 M64 lanes are set by administrators, priorities by owners within five', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    expect(await kernel.as('ada', 'saved set-priority a 6')).toMatchObject({ error: 'priority_out_of_range' });
+    expect((await kernel.as('ada', 'saved set-priority a -- -5')).json).toMatchObject({ default_priority: -5 });
+    expect(await kernel.as('ada', 'saved set-lane a skill-default')).toMatchObject({ error: 'not_allowed' });
+    expect(await kernel.as('admin', 'saved set-lane ada/a fast')).toMatchObject({ error: 'lane_unknown' });
+  });
+
+  it('M52 M53 an exposed name is unique, a channel registered', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'one', PLAIN);
+    await saveAs(kernel, 'bob', 'two', PLAIN);
+    expect((await kernel.as('ada', 'saved expose one on --as helper')).json).toMatchObject({ chatbot_tool_name: 'helper' });
+    expect(await kernel.as('bob', 'saved expose two on --as helper')).toMatchObject({ error: 'name_taken' });
+    expect(await kernel.as('bob', 'saved expose two on --channel nowhere')).toMatchObject({ error: 'channel_unknown' });
+    expect((await kernel.as('bob', 'saved expose two on --channel cli')).code).toBe(0);
+  });
+
+  it('M54 M55 M84 a retired skill is listed for nobody, runs by its name, and names what took its place', async () => {
+    const kernel = await savedKernel([{ text: 'still here' }]);
+    await saveAs(kernel, 'ada', 'old', { ...PLAIN, tags: ['Work'] });
+    await saveAs(kernel, 'bob', 'other', { ...PLAIN, tags: ['work'] });
+    expect((await kernel.as('ada', 'saved list --tag work')).json).toMatchObject([{ name: 'old' }]);
+    expect((await kernel.as('admin', 'saved retire ada/old --by orchestrator')).code).toBe(0);
+    expect((await kernel.as('ada', 'saved list --tag work')).json).toEqual([]);
+    expect((await kernel.as('admin', 'saved list --deprecated')).json).toMatchObject([
+      { name: 'old', deprecated_by_agent_id: 'orchestrator' },
+    ]);
+    expect((await kernel.as('ada', 'run old')).json).toMatchObject({ state: 'ok' });
+  });
+
+  it('M14 a skill that others compose is not deleted', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Run inner.', tools: ['skill_invoke'] });
+    expect(await kernel.as('ada', 'saved delete inner --yes')).toMatchObject({ error: 'in_use' });
+    expect((await kernel.as('ada', 'saved delete outer --yes')).code).toBe(0);
+    expect((await kernel.as('ada', 'saved delete inner --yes')).code).toBe(0);
+    expect(await kernel.as('ada', 'saved show inner')).toMatchObject({ error: 'not_found' });
+  });
+
+  it('names each line of a file that is wrong', async () => {
+    const kernel = await savedKernel();
+    await kernel.pith.write('files/bad.yml', 'system_prompt: x\nmax_itertions: 3\nmax_runtime: soon\n');
+    const { error, message } = await kernel.as('ada', ['saved', 'new', 'a', '--file', `${kernel.pith.sandbox}/files/bad.yml`]);
+    expect(error).toBe('skill_file_invalid');
+    expect(message).toMatch(/line 2: unknown key 'max_itertions' \(did you mean 'max_iterations'/u);
+    expect(message).toMatch(/line 3: 'max_runtime'/u);
+  });
+});
+
+describe('what ships', () => {
+  const file = (version: string, prompt: string) => `name: mine\nversion: ${version}\nsystem_prompt: ${prompt}\n`;
+
+  it('M6 M7 is stored anew at a higher version; what people decided stays; one bad file costs itself', async () => {
+    const kernel = await savedKernel([], {
+      files: { 'saved_skills/mine/skill.yml': file('1.0.0', 'First.'), 'saved_skills/bad/skill.yml': 'name: [' },
+    });
+    expect((await kernel.as('admin', 'saved show mine')).json).toMatchObject({
+      source: 'builtin',
+      owner_id: null,
+      system_prompt: 'First.',
+      version: '1.0.0',
+    });
+    await kernel.as('admin', 'saved share mine private');
+    await kernel.as('admin', 'saved set-priority mine 9');
+    const updated = (await kernel.as('admin', 'saved show mine')).json as { updated_at: number };
+    await kernel.pith.restart();
+    expect((await kernel.as('admin', 'saved show mine')).json).toMatchObject({ updated_at: updated.updated_at });
+    await kernel.pith.write('saved_skills/mine/skill.yml', file('1.1.0', 'Second.'));
+    await kernel.pith.restart();
+    expect((await kernel.as('admin', 'saved show mine')).json).toMatchObject({
+      system_prompt: 'Second.',
+      version: '1.1.0',
+      visibility: 'private',
+      default_priority: 9,
+    });
+    await kernel.pith.write('saved_skills/mine/skill.yml', file('1.0.5', 'Third.'));
+    await kernel.pith.restart();
+    expect((await kernel.as('admin', 'saved show mine')).json).toMatchObject({ system_prompt: 'Second.' });
+    const notes = JSON.stringify(await kernel.pith.kernel.problems());
+    expect(notes).toContain('version 1.0.5 is lower than 1.1.0');
+    expect(notes).toContain('saved_skills/bad/skill.yml');
+  });
+
+  it.each(['daily-brief', 'review-changes'])('%s is valid and says its tools', async (id) => {
+    const text = await readFile(new URL(`../../../sandbox/saved_skills/${id}/skill.yml`, import.meta.url), 'utf8');
+    expect(text).toContain('tools:');
+    const kernel = await savedKernel();
+    expect((await kernel.as('eve', `saved show ${id}`)).json).toMatchObject({ name: id, visibility: 'public' });
+  });
+});
