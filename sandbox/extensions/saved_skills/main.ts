@@ -23,7 +23,7 @@ import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type StartedBy, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
 import { Library, NO_ORIGIN, ownerOf, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
-import { deliverDue, isDelivered, queueDue, Runner, runOfThread, RunStore, type LaneRules } from './runs/index.ts';
+import { channelsOf, deliverDue, isDelivered, queueDue, Runner, runOfThread, RunStore, type LaneRules } from './runs/index.ts';
 import { MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
 import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
 
@@ -52,7 +52,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const queries = new Queries<Tables>(context.database);
     const skills = new SkillStore(queries);
     const runs = new RunStore(queries, clock);
-    const channels = () => context.find(ChannelProvider);
+    const channels = () => channelsOf(() => context.find(ChannelProvider));
     const permissions = {
       isAdmin: (userId: string) => context.use(Permissions).isAdmin(userId),
       tools: () => context.use(Permissions).tools(),

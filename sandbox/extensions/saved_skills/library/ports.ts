@@ -14,7 +14,7 @@ export interface LibraryPorts {
   readonly priorityMax: number;
   /** null: the settings name no such lane. */
   readonly lane: (name: string) => LaneRules | null;
-  readonly channels: () => readonly Remote<ChannelProvider>[];
+  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** Tables and builtins are there. */
   readonly ready: () => Promise<void>;
   /** A run waits: look at once. */

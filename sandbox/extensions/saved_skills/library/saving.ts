@@ -87,7 +87,7 @@ async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSki
     throw new PithError('name_taken', `the tool name '${name}' is that of '${referenceOf(taken)}'`, { cure: 'set chatbot_tool_name' });
   const filter = skill.chatbot_channel_filter;
   if (filter === '') return;
-  const known = new Set(['cli', ...channels().flatMap(({ kinds }) => kinds)]);
+  const known = new Set(['cli', ...(await channels()).flatMap(({ kinds }) => kinds)]);
   if (!known.has(filter))
     throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
 }

@@ -6,7 +6,7 @@ import type { Run } from './run.ts';
 export interface DeliveryPorts {
   readonly runs: RunStore;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly channels: () => readonly Remote<ChannelProvider>[];
+  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   readonly events: Pick<ExtensionContext['events'], 'publish'>;
   /** The target for whole results of `channel_with_summary`; empty: there is none. */
   readonly summaryTarget: string;
@@ -88,7 +88,7 @@ async function send({ channels, events }: DeliveryPorts, run: Run, { text, targe
     return;
   }
   const kind = /^https?:\/\//.test(target) ? 'webhook' : (target.split(':', 1)[0] ?? target);
-  const open = channels();
+  const open = await channels();
   const channel = open.find(({ kinds }) => kinds.includes(kind));
   if (channel === undefined) {
     const known = [...new Set(open.flatMap(({ kinds }) => kinds))];

@@ -24,7 +24,7 @@ export interface ExecutionPorts {
   readonly logger: Logger;
   readonly bounds: BoundsSettings;
   readonly isAdmin: (userId: string) => Promise<boolean>;
-  readonly channels: () => readonly Remote<ChannelProvider>[];
+  readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** As what a version of a skill runs. */
   readonly specOf: (skill: SavedSkill, version: SkillVersion) => AgentSpec;
   /** Versions of the extensions that these tools are of. */

@@ -2,6 +2,7 @@
 export { DEFAULT_LANE } from './lanes.ts';
 export { hasEnded, RUN_STATES, runOfThread, threadOf, type Run, type RunCause, type RunOrigin, type RunState } from './run.ts';
 export { RunStore, type LaneRules, type NewRun } from './run-store.ts';
+export { channelsOf } from './channels.ts';
 export { deliverDue, isDelivered, partsOf } from './deliveries.ts';
 export { queueDue } from './due-schedules.ts';
 export { Runner } from './runner.ts';

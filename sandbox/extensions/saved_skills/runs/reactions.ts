@@ -9,7 +9,7 @@ export class Reactions {
   constructor(
     private readonly run: Pick<Run, 'id' | 'origin'>,
     private readonly skill: Pick<SavedSkill, 'default_emoji' | 'state_react_emoji'>,
-    private readonly ports: { readonly channels: () => readonly Remote<ChannelProvider>[]; readonly logger: Pick<Logger, 'warn'> },
+    private readonly ports: { readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>; readonly logger: Pick<Logger, 'warn'> },
   ) {}
 
   /** The same one is shown once. */
@@ -18,9 +18,13 @@ export class Reactions {
     const { channelId, message } = this.run.origin;
     if (emoji === null || this.#shown.has(emoji) || message === null || channelId === null) return;
     this.#shown.add(emoji);
-    const channel = this.ports.channels().find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
-    channel
-      ?.react?.(message, emoji)
-      .catch((error: unknown) => this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
+    this.#send(channelId, message, emoji).catch((error: unknown) =>
+      this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }),
+    );
+  }
+
+  async #send(channelId: string, message: string, emoji: string): Promise<void> {
+    const channel = (await this.ports.channels()).find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
+    await channel?.react?.(message, emoji);
   }
 }

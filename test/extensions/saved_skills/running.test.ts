@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, type ModelRequest, type ScriptedReply } from 'pith/testing';
+import { main, manifest } from '../../core/process/extension.ts';
+import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+
+const PLAIN = { system_prompt: 'You help.' };
+const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
+/** Answers by what the model is sent, for runs whose order does not matter. */
+const byPrompt =
+  (answers: Readonly<Record<string, ScriptedReply | string>>) =>
+  (request: ModelRequest): ScriptedReply => {
+    const [, answer = 'nothing fits'] = Object.entries(answers).find(([word]) => request.system.includes(word)) ?? [];
+    return typeof answer === 'string' ? { text: answer } : answer;
+  };
+
+describe('runs that run others', () => {
+  it('M56 a run inside another is in its slot and has its result; a chat agent runs one in its lane', async () => {
+    const kernel = await savedKernel(
+      [invoke('inner'), { text: 'inner says hi' }, { text: 'outer heard it' }, invoke('inner'), { text: 'again' }, { text: 'told' }],
+      {
+        files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' },
+      },
+    );
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'outer heard it' });
+    expect(JSON.stringify(kernel.model.requests[2]?.messages)).toContain('inner says hi');
+    const [outer, inner] = (await kernel.as('ada', 'runs list')).json as readonly { id: string; cause: string; parent: string | null }[];
+    const composed = [outer, inner].find((run) => run?.cause === 'composed');
+    expect(composed).toMatchObject({ parent: [outer, inner].find((run) => run?.cause === 'manual')?.id });
+    const { text } = await kernel.pith.run('use it', { agent: 'helper', userId: 'ada' });
+    expect(text).toBe('told');
+    expect((await kernel.as('ada', 'runs list --limit 1')).json).toMatchObject([{ cause: 'tool', state: 'ok', output: 'again' }]);
+  });
+
+  it('M56 M57 M58 side by side only where it was granted, looked at with each call; results in order, one failure alone', async () => {
+    const parallel = {
+      calls: [{ name: 'skill_invoke_parallel', input: { calls: [{ skill: 'one' }, { skill: 'missing' }, { skill: 'two' }] } }],
+    };
+    const kernel = await savedKernel([
+      parallel,
+      { text: 'not allowed then' },
+      parallel,
+      byPrompt({ One: 'first', Two: 'second' }),
+      byPrompt({ One: 'first', Two: 'second' }),
+      { text: 'all' },
+    ]);
+    await saveAs(kernel, 'ada', 'one', { system_prompt: 'One.' });
+    await saveAs(kernel, 'ada', 'two', { system_prompt: 'Two.' });
+    await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Out.', tools: ['skill_invoke_parallel'] });
+    await kernel.as('ada', 'run outer');
+    expect(JSON.stringify(kernel.model.requests[1]?.messages)).toContain('not_allowed');
+    expect(await kernel.as('ada', 'saved grant-parallel outer')).toMatchObject({ error: 'not_allowed' });
+    await kernel.as('admin', 'saved grant-parallel ada/outer');
+    expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'all' });
+    const sent = JSON.stringify(kernel.model.requests.at(-1)?.messages);
+    expect(sent).toMatch(/first.*not_found.*second/u);
+  });
+
+  it('M58 are so deep at most', async () => {
+    const kernel = await savedKernel([invoke('self'), invoke('self'), { text: 'too deep' }, { text: 'back' }], {
+      files: { 'pith.yaml': 'admins: [admin]\nextensions: { saved_skills: { max_depth: 1 } }\n' },
+    });
+    await saveAs(kernel, 'ada', 'self', { ...PLAIN, tools: ['skill_invoke'] });
+    expect((await kernel.as('ada', 'run self')).json).toMatchObject({ state: 'ok', output: 'back' });
+    expect(JSON.stringify(kernel.model.requests[2]?.messages)).toContain('1 deep at most');
+  });
+});
+
+describe('exposed skills', () => {
+  it('M52 M53 are tools with their inputs, for those who may run them, where their channel is', async () => {
+    const call = { calls: [{ name: 'weather', input: { city: 'Rome' } }] };
+    const kernel = await savedKernel([call, { text: 'sunny' }, { text: 'It is sunny.' }, { text: 'none' }, { text: 'none' }], {
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' },
+    });
+    const input_schema = [{ name: 'city', required: true, description: 'Where' }];
+    await saveAs(kernel, 'ada', 'weather', {
+      ...PLAIN,
+      description: 'Says the weather',
+      input_schema,
+      initial_message: 'Weather of {{ city }}',
+    });
+    await kernel.as('ada', 'saved expose weather on --channel cli');
+    const turn = (userId: string, channelId: string) =>
+      kernel.pith.run('weather?', { agent: 'helper', userId, channelId, threadId: `${userId}-${channelId}` });
+    expect((await turn('ada', 'cli')).text).toBe('It is sunny.');
+    const tool = kernel.model.requests[0]?.tools.find(({ name }) => name === 'weather');
+    expect(tool).toMatchObject({
+      description: 'Says the weather',
+      inputSchema: { properties: { city: { type: 'string' } }, required: ['city'] },
+    });
+    expect(JSON.stringify(kernel.model.requests[1]?.messages)).toContain('Weather of Rome');
+    await turn('bob', 'cli');
+    await turn('ada', 'web');
+    for (const request of kernel.model.requests.slice(-2)) expect(request.tools.map(({ name }) => name)).not.toContain('weather');
+  });
+});
+
+describe('runs that nobody waits for', () => {
+  it('M48 M49 M50 M88 each tick runs once as the owner, missed ones are one; a run by hand leaves the timetable alone', async () => {
+    const base = fakeClock(Date.parse('2026-03-01T08:59:50Z'));
+    let away = 0;
+    const clock = { ...base, now: () => base.now() + away };
+    const kernel = await savedKernel([{ text: 'by hand' }, { text: 'scheduled' }], { clock });
+    const waited = async <T>(work: Promise<T>): Promise<T> => {
+      let isOver = false;
+      void work.finally(() => (isOver = true));
+      while (!isOver) {
+        await clock.advance(100);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return work;
+    };
+    await saveAs(kernel, 'ada', 'report', PLAIN);
+    expect((await kernel.as('ada', ['saved', 'schedule', 'report', '0 9 * * *', '--time-zone', 'UTC'])).json).toMatchObject({
+      next_run_at: Date.parse('2026-03-01T09:00:00Z'),
+    });
+    await waited(kernel.as('ada', 'run report'));
+    expect((await kernel.as('ada', 'saved show report')).json).toMatchObject({
+      next_run_at: Date.parse('2026-03-01T09:00:00Z'),
+      last_scheduled_run_at: null,
+    });
+    away = 3 * 86_400_000; // nothing ran meanwhile
+    const scheduled = async () =>
+      ((await kernel.as('ada', 'runs list')).json as readonly { cause: string; state: string; user: string }[]).filter(
+        ({ cause }) => cause === 'schedule',
+      );
+    await expect
+      .poll(
+        async () => {
+          await clock.advance(500);
+          return (await scheduled()).map(({ state, user }) => ({ state, user }));
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([{ state: 'ok', user: 'ada' }]);
+    const { next_run_at: next } = (await kernel.as('ada', 'saved show report')).json as { next_run_at: number };
+    expect(next).toBeGreaterThan(clock.now());
+    expect((await kernel.as('ada', 'saved schedule report off')).json).toMatchObject({ schedule: null, next_run_at: null });
+  });
+
+  it('M46 a failed delivery is an error of the delivery: the run stays ok, and it is tried again', async () => {
+    const channel = {
+      ...manifest('pager', { provides: ['channel'], isolation: 'in_process' }),
+      ...main(
+        'pager',
+        `kinds = ['pager']; #tries = 0;
+         async deliver(message, target) { if ((this.#tries += 1) === 1) throw new Error('nobody answers'); globalThis.paged = { message, target }; return 'p1'; }`,
+      ),
+    };
+    const clock = fakeClock();
+    const kernel = await savedKernel([{ text: 'the report' }], { files: channel, clock });
+    await saveAs(kernel, 'ada', 'report', { ...PLAIN, output_target: { kind: 'channel', target: 'pager:ada' } });
+    const state = async () => {
+      await clock.advance(500);
+      return (
+        (await kernel.as('ada', 'runs list')).json as readonly { state: string; delivery: string; delivery_error: string | null }[]
+      )[0];
+    };
+    await kernel.as('ada', 'run report --background');
+    await expect.poll(state, { timeout: 20_000 }).toMatchObject({ state: 'ok', delivery: 'waiting', delivery_error: 'nobody answers' });
+    await expect.poll(state, { timeout: 20_000 }).toMatchObject({ state: 'ok', delivery: 'delivered' });
+    const { paged } = globalThis as { paged?: { message: { text: string }; target: string } };
+    expect(paged).toMatchObject({ message: { text: 'ada/report: the report' }, target: 'pager:ada' });
+    kernel.model.add({ text: 'lost' });
+    await editAs(kernel, 'ada', 'report', { output_target: { kind: 'dm', target: 'pigeon:ada' } });
+    await kernel.as('ada', 'run report --background');
+    await expect.poll(state, { timeout: 20_000 }).toMatchObject({
+      state: 'ok',
+      delivery: 'failed',
+      delivery_error: "no channel here delivers to 'pigeon'",
+    });
+  });
+
+  it('M90 update_status is the line of the run; a cancelled run ends, and one that waits never begins', async () => {
+    const status = { calls: [{ name: 'update_status', input: { text: 'reading' } }] };
+    const kernel = await savedKernel([status, { text: '', hang: true }], {
+      files: { 'pith.yaml': 'admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n' },
+    });
+    await saveAs(kernel, 'ada', 'slow', PLAIN);
+    const first = (await kernel.as('ada', 'run slow --background')).json as { id: string };
+    const second = (await kernel.as('ada', 'run slow --background')).json as { id: string };
+    await expect
+      .poll(async () => (await kernel.as('ada', `runs show ${first.id}`)).json, { timeout: 20_000 })
+      .toMatchObject({ state: 'running', status: 'reading' });
+    expect(await kernel.as('bob', `runs cancel ${first.id}`)).toMatchObject({ error: 'not_found' });
+    expect((await kernel.as('ada', `runs cancel ${second.id}`)).code).toBe(0);
+    expect((await kernel.as('ada', `runs show ${second.id}`)).json).toMatchObject({ state: 'cancelled', started_at: null });
+    await kernel.as('ada', `runs cancel ${first.id}`);
+    await expect
+      .poll(async () => (await kernel.as('ada', `runs show ${first.id}`)).json, { timeout: 20_000 })
+      .toMatchObject({ state: 'cancelled' });
+    expect(await kernel.as('ada', `runs cancel ${first.id}`)).toMatchObject({ error: 'run_ended' });
+  });
+});
