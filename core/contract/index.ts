@@ -13,6 +13,7 @@
  * - **Thread**: the persisted messages of one conversation.
  * - **Channel**: an extension through which a person talks.
  * - **Run**: one execution of a saved skill or task, recorded.
+ * - **Lane**: a named set of slots in which runs wait and execute.
  */
 export { z } from 'zod';
 

@@ -78,6 +78,7 @@ ${Object.entries(ENVIRONMENT_SETTINGS)
   .join('\n')}
 | \`PITH_SKILLS_<KEY>\` | \`skills.<key>\`, as JSON or plain text |
 | \`PITH_SANDBOX\` | the sandbox, where \`--sandbox\` does not |
+| \`PITH_USER\` | who gives commands and messages: the owner of [saved skills](saved-skills.md); default \`local\` |
 | \`PITH_TRUST\` | \`1\`: the sandbox is trusted for this process, as with \`--trust\`; see [Open what others made](trust.md) |
 | \`NO_COLOR\` | no colours |
 

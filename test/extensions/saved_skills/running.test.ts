@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, type ModelRequest, type ScriptedReply } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
+import { passed } from '../../waiting.ts';
 import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
@@ -102,20 +103,11 @@ describe('runs that nobody waits for', () => {
     let away = 0;
     const clock = { ...base, now: () => base.now() + away };
     const kernel = await savedKernel([{ text: 'by hand' }, { text: 'scheduled' }], { clock });
-    const waited = async <T>(work: Promise<T>): Promise<T> => {
-      let isOver = false;
-      void work.finally(() => (isOver = true));
-      while (!isOver) {
-        await clock.advance(100);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      return work;
-    };
     await saveAs(kernel, 'ada', 'report', PLAIN);
     expect((await kernel.as('ada', ['saved', 'schedule', 'report', '0 9 * * *', '--time-zone', 'UTC'])).json).toMatchObject({
       next_run_at: Date.parse('2026-03-01T09:00:00Z'),
     });
-    await waited(kernel.as('ada', 'run report'));
+    await passed(clock, kernel.as('ada', 'run report'), 100);
     expect((await kernel.as('ada', 'saved show report')).json).toMatchObject({
       next_run_at: Date.parse('2026-03-01T09:00:00Z'),
       last_scheduled_run_at: null,
