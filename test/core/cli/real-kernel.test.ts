@@ -293,7 +293,8 @@ describe("the kernel's own commands with the real kernel", () => {
     });
     const shown = await cli(['tools', 'list'], { cwd: folder, openKernel, terminal: true, env: { NO_COLOR: '1' } });
     const [, row] = shown.out.split('\n');
-    expect(row).toHaveLength(80);
+    expect(row?.length).toBeGreaterThan(76); // a space before the cut goes, too
+    expect(row?.length).toBeLessThanOrEqual(80);
     expect(row).toMatch(/…$/u);
     expect((await run('tools', 'list')).out.split('\n')[1]?.length).toBeGreaterThan(200);
     expect(await run('tools', 'call', 'helo')).toMatchObject({
