@@ -62,7 +62,12 @@ export const settingsSchema = once(() => {
       .min(1)
       .optional()
       .describe('Where state is kept; `data` in the sandbox without it. Relative to the folder of the settings file.'),
-    admins: z.array(z.string().min(1)).default([]).describe('Ids of the users who may do what is kept for administrators: pin saved skills, grant limits and lanes. Where it names nobody, the user `local` may.'),
+    admins: z
+      .array(z.string().min(1))
+      .default([])
+      .describe(
+        'Ids of the users who may do what is kept for administrators: pin saved skills, grant limits and lanes. Where it names nobody, the user `local` may.',
+      ),
     extensions_sandbox: z
       .enum(['auto', 'off'])
       .default('auto')
