@@ -28,6 +28,8 @@ export interface TestKernelOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingsInput;
   readonly clock?: Clock;
+  /** What `pith serve` is asked for on its command line; default: it is not what runs. */
+  readonly serve?: KernelOptions['serve'];
   /** The kernel's own commands, which the `pith` command gives it. */
   readonly commands?: KernelOptions['commands'];
 }
@@ -80,10 +82,11 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     clock,
     wire = process.env['PITH_TEST_WIRE'] === '1',
     shipped,
+    serve,
     commands,
   } = options;
   const isolation = options.isolation === 'process' ? 'granted' : 'in_process';
-  const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, shipped, model, commands });
+  const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, shipped, model, serve, commands });
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {

@@ -2,8 +2,8 @@ import { defineProtocol, type JsonValue } from 'pith';
 
 /** What a run of a saved skill is asked with. */
 export interface StartedBy {
-  /** The same key gives the same run, however often it is asked for. */
-  readonly key: string;
+  /** The run's id, a ULID: the same gives the same run, however often it is asked for. */
+  readonly runId: string;
   readonly inputs: Readonly<Record<string, JsonValue | undefined>>;
   /** Above the skill's own; within what its owner may use. */
   readonly priority?: number;
@@ -14,19 +14,32 @@ export interface WebhookSettings {
   readonly skillId: string;
   /** `owner/name`, or the name of one that ships. */
   readonly skill: string;
-  readonly signingKey: string;
+  readonly signingKey: string | null;
   readonly signatureRequired: boolean;
   /** Addresses and ranges, one a line; blank: any. */
   readonly ipAllowlist: string;
   readonly legacySignature: boolean;
 }
 
+export interface WebhookChange {
+  /** null: nothing reaches the skill any more. */
+  readonly secret?: string | null;
+  readonly signingKey?: string | null;
+  readonly signatureRequired?: boolean;
+  /** Of administrators: the owner cannot switch signatures off. */
+  readonly signatureForced?: boolean;
+  readonly ipAllowlist?: string;
+  readonly legacySignature?: boolean;
+}
+
 /** What other extensions ask of saved skills. They have checked who asks. */
 export interface SavedSkills {
   /** null: no skill is reached by this secret. */
   webhook(secret: string): Promise<WebhookSettings | null>;
-  /** Queues a run as the skill's owner, for somebody who is no user. Resolves its id; rejects `input_invalid`. */
-  startForOwner(skillId: string, started: StartedBy): Promise<string>;
+  /** What a person changes of it: its owner, or an administrator. Rejects `not_found` and `not_allowed`. */
+  changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings & { readonly secret: string | null }>;
+  /** Queues a run as the skill's owner, for somebody who is no user. False: it was queued before. Rejects `input_invalid`. */
+  startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
   /** The skill whose run works in this thread; null: none does. `encrypts`: what it keeps is encrypted. */
   skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null>;
 }
@@ -35,7 +48,11 @@ export const SavedSkills = defineProtocol<SavedSkills>(
   'saved.skills',
   {
     webhook: { kind: 'method', signature: 'webhook(secret: string): Promise<WebhookSettings | null>' },
-    startForOwner: { kind: 'method', signature: 'startForOwner(skillId: string, started: { key, inputs, priority? }): Promise<string>' },
+    changeWebhook: {
+      kind: 'method',
+      signature: 'changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings>',
+    },
+    startForOwner: { kind: 'method', signature: 'startForOwner(skillId: string, started: { runId, inputs, priority? }): Promise<boolean>' },
     skillOfThread: { kind: 'method', signature: 'skillOfThread(threadId: string): Promise<{ skillId, encrypts } | null>' },
   },
   { inProcessOnly: true },

@@ -6,6 +6,7 @@ import {
   type Diagnostic,
   type ExtensionContext,
   Permissions,
+  PithError,
   Places,
   type ServiceProvider,
   SkillProvider,
@@ -20,7 +21,7 @@ import path from 'node:path';
 import { runCommands } from './commands/run-commands.ts';
 import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
-import { SavedSkills, type StartedBy, type WebhookSettings } from './contract.ts';
+import { SavedSkills, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
 import { Library, NO_ORIGIN, ownerOf, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import { channelsOf, deliverDue, isDelivered, queueDue, Runner, runOfThread, RunStore, type LaneRules } from './runs/index.ts';
@@ -184,20 +185,33 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   async webhook(secret: string): Promise<WebhookSettings | null> {
     await this.#library.ready();
     const found = await this.#skills.byWebhook(secret);
-    if (found === null || found.skill.webhook_signing_key === null) return null;
-    const { skill } = found;
-    return {
-      skillId: skill.id,
-      skill: referenceOf(skill),
-      signingKey: skill.webhook_signing_key as string,
-      signatureRequired: skill.webhook_signature_required,
-      ipAllowlist: skill.webhook_ip_allowlist,
-      legacySignature: skill.webhook_legacy_signature,
-    };
+    return found === null ? null : webhookOf(found.skill);
   }
 
-  async startForOwner(skillId: string, { key, inputs, priority }: StartedBy): Promise<string> {
-    return this.#library.startForOwner(skillId, { key, inputs, priority });
+  async changeWebhook(reference: string, userId: string, change: WebhookChange) {
+    const person = await this.#library.person(userId);
+    const { signatureForced, signatureRequired } = change;
+    if (signatureForced !== undefined && !person.isAdmin)
+      throw new PithError('not_allowed', 'only an administrator forces signatures on or leaves them to the owner', { cure: 'ask one' });
+    const changed = await this.#library.govern(reference, person, 'edit', (skill) => {
+      if (signatureRequired === false && skill.webhook_signature_forced && signatureForced !== false)
+        throw new PithError('not_allowed', `an administrator requires signatures for '${referenceOf(skill)}'`, { cure: 'ask one' });
+      const { secret, signingKey, ipAllowlist, legacySignature } = change;
+      return {
+        ...(secret === undefined ? {} : { webhook_secret: secret }),
+        ...(signingKey === undefined ? {} : { webhook_signing_key: signingKey }),
+        ...(signatureRequired === undefined ? {} : { webhook_signature_required: signatureRequired }),
+        ...(signatureForced === undefined ? {} : { webhook_signature_forced: signatureForced }),
+        ...(signatureForced === true ? { webhook_signature_required: true } : {}),
+        ...(ipAllowlist === undefined ? {} : { webhook_ip_allowlist: ipAllowlist }),
+        ...(legacySignature === undefined ? {} : { webhook_legacy_signature: legacySignature }),
+      };
+    });
+    return { ...webhookOf(changed), secret: changed.webhook_secret };
+  }
+
+  async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {
+    return this.#library.startForOwner(skillId, started);
   }
 
   async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
@@ -245,4 +259,15 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const found = await this.#context.database.get(sql, `${PREFIX}__runs`).catch(() => null);
     return (this.#isUsed = found !== null);
   }
+}
+
+function webhookOf(skill: SavedSkill): WebhookSettings {
+  return {
+    skillId: skill.id,
+    skill: referenceOf(skill),
+    signingKey: skill.webhook_signing_key,
+    signatureRequired: skill.webhook_signature_required,
+    ipAllowlist: skill.webhook_ip_allowlist,
+    legacySignature: skill.webhook_legacy_signature,
+  };
 }

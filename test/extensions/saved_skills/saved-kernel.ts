@@ -24,11 +24,15 @@ export interface SavedKernel {
 }
 
 /** A kernel whose services run, with `admin` as its administrator. */
-export async function savedKernel(script: readonly ScriptedStep[] = [], options: TestKernelOptions = {}): Promise<SavedKernel> {
+export async function savedKernel(
+  script: readonly ScriptedStep[] = [],
+  { onKernel, ...options }: TestKernelOptions & { readonly onKernel?: (events: TestKernel['kernel']['events']) => void } = {},
+): Promise<SavedKernel> {
   const model = scriptedModel(script);
   const files = { 'pith.yaml': 'admins: [admin]\n', ...options.files };
   const pith = await testKernel({ model, ...options, files });
   open.push(pith);
+  onKernel?.(pith.kernel.events);
   await pith.kernel.start();
   return {
     pith,

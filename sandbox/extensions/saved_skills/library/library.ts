@@ -178,15 +178,17 @@ export class Library {
     return this.#queue(skill, version, { ...asked, userId: owner, actsAs: owner, by: await this.person(owner) });
   }
 
-  /** Queues a run as the owner for somebody outside. The same key gives the same run. */
+  /** Queues a run as the owner for somebody outside. False: it was queued before. */
   async startForOwner(
     skillId: string,
-    { key, inputs, priority }: { readonly key: string; readonly inputs: GivenInputs; readonly priority?: number | undefined },
-  ): Promise<string> {
+    { runId: id, inputs, priority }: { readonly runId: string; readonly inputs: GivenInputs; readonly priority?: number | undefined },
+  ): Promise<boolean> {
     await this.ports.ready();
     const found = await this.ports.skills.byId(skillId);
     if (found === null) throw new PithError('not_found', 'the saved skill is gone', { cure: 'see: pith saved list' });
-    return (await this.runAsOwner(found.skill, { inputs, priority, cause: 'webhook', origin: NO_ORIGIN, id: key })).id;
+    if ((await this.ports.runs.byId(id)) !== null) return false;
+    await this.runAsOwner(found.skill, { inputs, priority, cause: 'webhook', origin: NO_ORIGIN, id });
+    return true;
   }
 
   async versionOfOwner(skill: SavedSkill): Promise<SkillVersion> {

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { PithError, type Command, type CommandIO, type Remote } from 'pith';
+import type { SavedSkills, WebhookChange } from 'pith/saved_skills';
+import { readAllowList } from './allow-list.ts';
+import type { Config } from './config.ts';
+import { PREFIX } from './requests.ts';
+import { newSigningKey } from './signature.ts';
+
+const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
+
+/** `pith saved webhook …` */
+export function webhookCommands(skills: () => Remote<SavedSkills>, { public_url: url }: Pick<Config, 'public_url'>): readonly Command[] {
+  const changed = async (reference: string, change: WebhookChange, io: CommandIO) => {
+    const webhook = await skills().changeWebhook(reference, io.userId, change);
+    const address = webhook.secret === null ? null : `${url}${PREFIX}/${webhook.secret}`;
+    return { ...webhook, address };
+  };
+  const said = (io: CommandIO, found: Awaited<ReturnType<typeof changed>>, lines: readonly string[], more: object = {}) => {
+    const { skill, address, signatureRequired, ipAllowlist, legacySignature } = found;
+    io.json({
+      skill,
+      address,
+      signature_required: signatureRequired,
+      ip_allowlist: ipAllowlist,
+      legacy_signature: legacySignature,
+      ...more,
+    });
+    io.print([...lines, ...(address === null ? [] : [`POST ${address}`])].join('\n'));
+  };
+  const open = (path: string, description: string): Command => ({
+    path,
+    description,
+    arguments: [SKILL],
+    async run({ arguments: { skill } }, io) {
+      const signingKey = newSigningKey(randomBytes(32));
+      const found = await changed(String(skill), { secret: randomBytes(32).toString('hex'), signingKey }, io);
+      said(
+        io,
+        found,
+        [`${found.skill} runs for whoever sends this, while \`pith serve\` runs`, `Signing key, shown only now: ${signingKey}`],
+        { signing_key: signingKey },
+      );
+    },
+  });
+  return [
+    open('saved webhook enable', 'Let other systems run a saved skill by a request'),
+    open('saved webhook regenerate', 'Give its webhook another address and key; the former stop at once'),
+    {
+      path: 'saved webhook disable',
+      description: 'Stop that',
+      arguments: [SKILL],
+      async run({ arguments: { skill } }, io) {
+        const found = await changed(String(skill), { secret: null, signingKey: null }, io);
+        said(io, found, [`${found.skill} has no webhook`]);
+      },
+    },
+    {
+      path: 'saved webhook require-signature',
+      description: 'Say whether requests must be signed',
+      arguments: [SKILL, { name: 'state', description: 'on (default), off, or for administrators: forced, free' }],
+      options: [{ name: 'older', type: 'string', description: 'on: signatures of the older form count, too; off' }],
+      async run({ arguments: { skill, state = 'on' }, options: { older } }, io) {
+        const change = CHANGES.get(String(state));
+        if (change === undefined)
+          throw new PithError('usage', `'${String(state)}' is none of on, off, forced, free`, { cure: 'write one of these' });
+        const legacy = older === undefined ? {} : { legacySignature: older === 'on' };
+        const found = await changed(String(skill), { ...change, ...legacy }, io);
+        said(io, found, [`Requests to ${found.skill} ${found.signatureRequired ? 'must be signed' : 'need no signature'}`]);
+      },
+    },
+    {
+      path: 'saved webhook allow',
+      description: 'Say from which addresses requests may come',
+      arguments: [SKILL, { name: 'range', description: 'Addresses and CIDR ranges; none: from anywhere', variadic: true }],
+      async run({ arguments: { skill, range = [] } }, io) {
+        const text = [range].flat().join('\n');
+        const { wrong } = readAllowList(text);
+        if (wrong.length > 0)
+          throw new PithError('allow_list_invalid', `neither an address nor a range: ${wrong.join(', ')}`, {
+            cure: 'write such as 192.0.2.7 or 192.0.2.0/24',
+          });
+        const found = await changed(String(skill), { ipAllowlist: text }, io);
+        said(io, found, [
+          text === ''
+            ? `Requests to ${found.skill} may come from anywhere`
+            : `Requests to ${found.skill} may come from ${[range].flat().join(', ')}`,
+        ]);
+      },
+    },
+  ];
+}
+
+const CHANGES: ReadonlyMap<string, WebhookChange> = new Map([
+  ['on', { signatureRequired: true }],
+  ['off', { signatureRequired: false }],
+  ['forced', { signatureForced: true }],
+  ['free', { signatureForced: false }],
+]);

@@ -1,0 +1,112 @@
+import { codeOf, messageOf, type Clock, type JsonValue, type Logger, type Remote } from 'pith';
+import type { HttpRequest, HttpResponse } from 'pith/http';
+import type { SavedSkills, WebhookSettings } from 'pith/saved_skills';
+import { ulid } from 'ulid';
+import { readAllowList } from './allow-list.ts';
+import type { Config } from './config.ts';
+import type { SeenRequests } from './seen-requests.ts';
+import { isLegacySigned, signedId } from './signature.ts';
+
+export const PREFIX = '/webhooks';
+
+export interface RequestPorts {
+  readonly skills: Remote<SavedSkills>;
+  readonly seen: SeenRequests;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly config: Config;
+}
+
+/** What is unknown, malformed or switched off looks the same. */
+const UNKNOWN: HttpResponse = { status: 404, body: 'not found' };
+
+/** Answers requests that start runs: lookup, address, size, signature, rate, inputs. */
+export class WebhookRequests {
+  /** When runs of a skill were started, within the last minute. */
+  readonly #recent = new Map<string, readonly number[]>();
+
+  constructor(private readonly ports: RequestPorts) {}
+
+  async answer(request: HttpRequest): Promise<HttpResponse> {
+    const { skills, logger } = this.ports;
+    if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' }, body: 'use POST' };
+    const [, secret = ''] = /^\/webhooks\/([0-9a-f]{64})$/.exec(request.path) ?? [];
+    const webhook = secret === '' ? null : await skills.webhook(secret);
+    if (webhook === null) return UNKNOWN;
+    const refuse = (status: number, why: string): HttpResponse => {
+      logger.warn('a webhook was refused', { skill: webhook.skill, address: request.address, status, why });
+      return { status, body: why };
+    };
+    if (!readAllowList(webhook.ipAllowlist).admits(request.address)) return refuse(403, 'this address is not admitted');
+    if (request.tooLarge) return refuse(413, 'the body is longer than 128 KiB');
+    const signature = this.#signature(request, webhook);
+    if (signature === 'wrong') return refuse(401, 'the signature is missing, wrong or too old');
+    if (this.#isTooOften(webhook.skillId)) return { ...refuse(429, 'too many requests'), headers: { 'retry-after': '60' } };
+    const inputs = inputsIn(Buffer.from(request.body, 'base64'));
+    if (inputs === null) return refuse(400, 'the body must be a JSON object');
+    return this.#start(request, webhook, { id: signature.id, inputs, refuse });
+  }
+
+  async #start(
+    { headers }: HttpRequest,
+    { skillId, skill }: WebhookSettings,
+    asked: {
+      readonly id: string | null;
+      readonly inputs: Readonly<Record<string, JsonValue>>;
+      readonly refuse: (status: number, why: string) => HttpResponse;
+    },
+  ): Promise<HttpResponse> {
+    const { skills, seen, clock, logger } = this.ports;
+    const { id, inputs, refuse } = asked;
+    const priority = this.#priority(headers);
+    const runId = id === null ? ulid(clock.now()) : await seen.runOf(skillId, id);
+    try {
+      const isNew = await skills.startForOwner(skillId, { runId, inputs, ...(priority === null ? {} : { priority }) });
+      if (!isNew) return refuse(401, 'this request has come before');
+      logger.info('a webhook started a run', { skill, run: runId });
+      return { status: 202, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ run: runId }) };
+    } catch (error) {
+      if (id !== null) await seen.forget(skillId, id);
+      if (codeOf(error, '') !== 'input_invalid') throw error;
+      return refuse(400, messageOf(error));
+    }
+  }
+
+  /** `wrong` where it must be signed and is not; else the id by which a repeated one is known, where it has one. */
+  #signature({ headers, body: text }: HttpRequest, webhook: WebhookSettings): 'wrong' | { readonly id: string | null } {
+    const { signingKey: key, signatureRequired, legacySignature } = webhook;
+    const { clock, config } = this.ports;
+    const body = Buffer.from(text, 'base64');
+    const isSigned = headers['webhook-signature'] !== undefined;
+    const id = key === null ? null : signedId({ headers, body }, key, clock.now());
+    if (id !== null) return { id };
+    if (isSigned) return 'wrong'; // whoever signs means it
+    if (legacySignature && key !== null && isLegacySigned(headers[config.legacy_header.toLowerCase()], body, key)) return { id: null };
+    return signatureRequired ? 'wrong' : { id: null };
+  }
+
+  #priority(headers: HttpRequest['headers']): number | null {
+    const names = ['x-pith-priority', ...this.ports.config.priority_headers.map((name) => name.toLowerCase())];
+    const given = names.map((name) => headers[name]).find((value) => value !== undefined);
+    return given !== undefined && /^[+-]?\d{1,6}$/.test(given.trim()) ? Number(given) : null;
+  }
+
+  #isTooOften(skillId: string): boolean {
+    const now = this.ports.clock.now();
+    const recent = (this.#recent.get(skillId) ?? []).filter((at) => now - at < 60_000);
+    const isTooOften = recent.length >= this.ports.config.most_per_minute;
+    this.#recent.set(skillId, isTooOften ? recent : [...recent, now]);
+    return isTooOften;
+  }
+}
+
+/** null: it is no JSON object. */
+function inputsIn(body: Uint8Array): Readonly<Record<string, JsonValue>> | null {
+  if (body.length === 0) return {};
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, JsonValue>>) : null;
+  } catch {
+    return null; // no JSON, or no text
+  }
+}

@@ -1,0 +1,43 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How far the time of a signature may be from now, in seconds. */
+const SKEW_SECONDS = 300;
+const PREFIX = 'whsec_';
+
+export interface Signed {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** The id of a request that is signed as Standard Webhooks says, within its time; null: it is not. https://github.com/standard-webhooks/standard-webhooks */
+export function signedId({ headers, body }: Signed, key: string, now: number): string | null {
+  const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signatures = '' } = headers;
+  if (id === '' || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > SKEW_SECONDS) return null;
+  const expected = createHmac('sha256', Buffer.from(key.replace(PREFIX, ''), 'base64'))
+    .update(`${id}.${timestamp}.`)
+    .update(body)
+    .digest();
+  const isOne = signatures.split(' ').some((each) => each.startsWith('v1,') && isEqual(Buffer.from(each.slice(3), 'base64'), expected));
+  return isOne ? id : null;
+}
+
+/** Whether `header` is `sha256=` and the hex of the body's HMAC, by the bytes of the same key. */
+export function isLegacySigned(header: string | undefined, body: Uint8Array, key: string): boolean {
+  const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '') ?? [];
+  if (hex === '') return false;
+  return isEqual(
+    Buffer.from(hex, 'hex'),
+    createHmac('sha256', Buffer.from(key.replace(PREFIX, ''), 'base64'))
+      .update(body)
+      .digest(),
+  );
+}
+
+/** A signing key, as senders are given it. */
+export function newSigningKey(bytes: Uint8Array): string {
+  return `${PREFIX}${Buffer.from(bytes).toString('base64')}`;
+}
+
+function isEqual(given: Uint8Array, expected: Uint8Array): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

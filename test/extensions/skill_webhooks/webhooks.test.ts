@@ -1,0 +1,125 @@
+import { createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it } from 'vitest';
+import { readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
+import { clientAddress } from '../../../sandbox/extensions/http/client-address.ts';
+import { httpListening } from '../../../sandbox/extensions/http/contract.ts';
+import { until } from '../../waiting.ts';
+import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
+
+const SKILL = { system_prompt: 'You greet.', initial_message: 'Greet {{ who }}', input_schema: [{ name: 'who', required: true }] };
+
+interface Enabled {
+  readonly address: string;
+  readonly signing_key: string;
+}
+
+/** A served kernel with the skill `greet` of Ada, its webhook enabled. */
+async function served(script: Parameters<typeof savedKernel>[0] = []) {
+  let port = 0;
+  const kernel = await savedKernel(script, {
+    serve: { port: 0 },
+    onKernel: (events) => events.handle(httpListening, (at) => void ({ port } = at)),
+  });
+  await saveAs(kernel, 'ada', 'greet', SKILL);
+  const { address, signing_key } = (await kernel.as('ada', 'saved webhook enable greet')).json as never as Enabled;
+  await until(() => port > 0);
+  const post = (body: string, headers: Readonly<Record<string, string>> = {}, path = address) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body, headers });
+  return { kernel, address, key: signing_key, post, port: () => port };
+}
+
+function signed(key: string, body: string, id: string, at = Date.now()): Readonly<Record<string, string>> {
+  const signature = new Webhook(key).sign(id, new Date(at), body);
+  return { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(at / 1000)), 'webhook-signature': signature };
+}
+
+const ended = async (kernel: SavedKernel, id: string) =>
+  until(async () => {
+    const run = (await kernel.as('ada', `runs show ${id}`)).json as { state: string } | null;
+    return run !== null && run.state !== 'queued' && run.state !== 'running' && run;
+  });
+
+describe('webhooks', () => {
+  it('M69 M70 M72 M76 M88 a request signed by the reference package starts a run as the owner; a replay does not, also after a restart', async () => {
+    const { kernel, key, post, address } = await served([{ text: 'Hello Ada' }]);
+    expect(address).toMatch(/^\/webhooks\/[0-9a-f]{64}$/u);
+    const body = JSON.stringify({ who: 'Ada' });
+    const headers = signed(key, body, 'msg_1');
+    const answer = await post(body, headers);
+    expect(answer.status).toBe(202);
+    const { run } = (await answer.json()) as { run: string };
+    expect(await ended(kernel, run)).toMatchObject({
+      state: 'ok',
+      output: 'Hello Ada',
+      cause: 'webhook',
+      user: 'ada',
+      inputs: { who: 'Ada' },
+    });
+    expect((await post(body, headers)).status).toBe(401);
+    expect((await kernel.as('ada', 'saved show greet')).json).not.toHaveProperty('webhook_secret');
+  });
+
+  it('M70 M72 unknown, other methods, skew, flipped bytes, no signature, wrong inputs', async () => {
+    const { kernel, key, post, address, port } = await served();
+    const body = JSON.stringify({ who: 'Ada' });
+    expect((await post(body, signed(key, body, 'a'), `/webhooks/${'0'.repeat(64)}`)).status).toBe(404);
+    expect((await post(body, signed(key, body, 'a'), '/webhooks/short')).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${port()}${address}`)).status).toBe(405);
+    expect((await post(body)).status).toBe(401);
+    expect((await post(body, signed(key, body, 'b', Date.now() - 301_000))).status).toBe(401);
+    expect((await post(body.replace('Ada', 'Adb'), signed(key, body, 'c'))).status).toBe(401);
+    expect((await post('{"x": 1}', signed(key, '{"x": 1}', 'd'))).status).toBe(400);
+    expect((await post('[]', signed(key, '[]', 'e'))).status).toBe(400);
+    const long = JSON.stringify({ who: 'x'.repeat(129 * 1024) });
+    expect((await post(long, signed(key, long, 'f'))).status).toBe(413);
+    expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
+    await kernel.as('ada', 'saved webhook disable greet');
+    expect((await post(body, signed(key, body, 'g'))).status).toBe(404);
+  });
+
+  it('M71 M73 M74 a new address and key at once; signatures forced by an administrator; a list without a valid line admits nobody', async () => {
+    const { kernel, key, post, address } = await served([{ text: 'one' }, { text: 'two' }]);
+    const again = (await kernel.as('ada', 'saved webhook regenerate greet')).json as never as Enabled;
+    const body = JSON.stringify({ who: 'Ada' });
+    expect((await post(body, signed(key, body, 'a'))).status).toBe(404);
+    expect(again.address).not.toBe(address);
+    await kernel.as('ada', 'saved webhook require-signature greet off');
+    expect((await post(body, {}, again.address)).status).toBe(202);
+    expect(await kernel.as('ada', 'saved webhook require-signature greet forced')).toMatchObject({ error: 'not_allowed' });
+    await kernel.as('admin', 'saved webhook require-signature ada/greet forced');
+    expect(await kernel.as('ada', 'saved webhook require-signature greet off')).toMatchObject({ error: 'not_allowed' });
+    expect((await post(body, {}, again.address)).status).toBe(401);
+    await kernel.as('ada', 'saved webhook require-signature greet on --older on');
+    const hex = createHmac('sha256', Buffer.from(again.signing_key.slice(6), 'base64'))
+      .update(body)
+      .digest('hex');
+    expect((await post(body, { 'x-hub-signature-256': `sha256=${hex}` }, again.address)).status).toBe(202);
+    expect((await kernel.as('ada', 'saved webhook allow greet 192.0.2.0/24')).code).toBe(0);
+    expect((await post(body, signed(again.signing_key, body, 'z'), again.address)).status).toBe(403);
+    expect(await kernel.as('ada', 'saved webhook allow greet 300.1.1.1')).toMatchObject({ error: 'allow_list_invalid' });
+    await expect
+      .poll(async () => ((await kernel.as('ada', 'runs list')).json as readonly { state: string }[]).map(({ state }) => state))
+      .toEqual(['ok', 'ok']);
+  });
+
+  it('M74 M75 addresses of both versions, and whose X-Forwarded-For is believed', () => {
+    expect(readAllowList('').admits('198.51.100.7')).toBe(true);
+    expect(readAllowList('nonsense').admits('198.51.100.7')).toBe(false);
+    const list = readAllowList('198.51.100.0/24\n2001:db8::/32\nwrong\n10.0.0.1');
+    expect(list.wrong).toEqual(['wrong']);
+    expect(
+      ['198.51.100.7', '::ffff:198.51.100.7', '2001:db8::1', '10.0.0.1', '10.0.0.2', '2001:db9::1'].map((at) => list.admits(at)),
+    ).toEqual([true, true, true, true, false, false]);
+    expect(clientAddress('198.51.100.7', '10.9.9.9', [])).toBe('198.51.100.7');
+    expect(clientAddress('127.0.0.1', '10.9.9.9, 203.0.113.5', ['127.0.0.1'])).toBe('203.0.113.5');
+    expect(clientAddress('::ffff:127.0.0.1', 'evil, 203.0.113.5', ['127.0.0.0/8', '203.0.113.5'])).toBe('203.0.113.5');
+  });
+
+  it('names that are not served are refused, and others are not found', async () => {
+    const { port } = await served();
+    expect((await fetch(`http://127.0.0.1:${port()}/health`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port()}/nothing`)).status).toBe(404);
+    expect((await fetch(`http://127.0.0.2:${port()}/health`).catch(() => ({ status: 0 }))).status).not.toBe(200);
+  });
+});
