@@ -38,6 +38,10 @@ export interface SavedSkills {
   webhook(secret: string): Promise<WebhookSettings | null>;
   /** What a person changes of it: its owner, or an administrator. Rejects `not_found` and `not_allowed`. */
   changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings & { readonly secret: string | null }>;
+  /** The id of a skill that this person may change. Rejects as `changeWebhook` does. */
+  idOf(reference: string, userId: string): Promise<string>;
+  /** Notes that what a skill keeps is encrypted from now on, or not. Resolves its id; rejects as `changeWebhook` does. */
+  changeEncryption(reference: string, userId: string, isOn: boolean): Promise<string>;
   /** Queues a run as the skill's owner, for somebody who is no user. False: it was queued before. Rejects `input_invalid`. */
   startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
   /** The skill whose run works in this thread; null: none does. `encrypts`: what it keeps is encrypted. */
@@ -52,6 +56,8 @@ export const SavedSkills = defineProtocol<SavedSkills>(
       kind: 'method',
       signature: 'changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings>',
     },
+    idOf: { kind: 'method', signature: 'idOf(reference: string, userId: string): Promise<string>' },
+    changeEncryption: { kind: 'method', signature: 'changeEncryption(reference: string, userId: string, isOn: boolean): Promise<string>' },
     startForOwner: { kind: 'method', signature: 'startForOwner(skillId: string, started: { runId, inputs, priority? }): Promise<boolean>' },
     skillOfThread: { kind: 'method', signature: 'skillOfThread(threadId: string): Promise<{ skillId, encrypts } | null>' },
   },

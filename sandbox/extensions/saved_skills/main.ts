@@ -210,6 +210,15 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return { ...webhookOf(changed), secret: changed.webhook_secret };
   }
 
+  async idOf(reference: string, userId: string): Promise<string> {
+    return (await this.#library.find(reference, await this.#library.person(userId), 'edit')).skill.id;
+  }
+
+  async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<string> {
+    const person = await this.#library.person(userId);
+    return (await this.#library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }))).id;
+  }
+
   async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {
     return this.#library.startForOwner(skillId, started);
   }

@@ -1,0 +1,57 @@
+import { PithError, type Command, type CommandIO, type Remote } from 'pith';
+import type { SavedSkills } from 'pith/saved_skills';
+import type { Vault } from './vault.ts';
+
+const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
+const ON = 'From now on what runs keep is encrypted. Keep PITH_MASTER_KEY apart from backups: with both, everything is readable; without the key, nothing is.';
+const OFF = 'From now on what runs keep is plain. What is encrypted stays so, and still needs PITH_MASTER_KEY.';
+
+/** `pith saved encrypt`, `pith saved rotate-key` */
+export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): readonly Command[] {
+  return [
+    {
+      path: 'saved encrypt',
+      description: 'Encrypt what a saved skill keeps, or stop that',
+      arguments: [SKILL, { name: 'state', description: 'on or off', required: true }],
+      options: [{ name: 'yes', type: 'boolean', description: 'Do not ask' }],
+      async run({ arguments: { skill, state }, options }, io) {
+        if (state !== 'on' && state !== 'off') throw new PithError('usage', `'${String(state)}' is neither on nor off`, { cure: 'write on or off' });
+        const isOn = state === 'on';
+        if (!(await agrees(isOn ? ON : OFF, options['yes'] === true, io))) {
+          io.print('Nothing was changed');
+          return 1;
+        }
+        const id = await skills().changeEncryption(String(skill), io.userId, isOn);
+        await vault.switchTo(id, isOn);
+        io.json({ ok: true, skill: String(skill), encrypted: isOn });
+        io.print(`${String(skill)}: encryption is ${state}`);
+        return 0;
+      },
+    },
+    {
+      path: 'saved rotate-key',
+      description: 'Encrypt what a saved skill keeps with a new key',
+      arguments: [{ ...SKILL, required: false }],
+      options: [{ name: 'master', type: 'boolean', description: 'The master key is new: PITH_MASTER_KEY_OLD is the former one' }],
+      async run({ arguments: { skill }, options }, io) {
+        if ((options['master'] === true) === (typeof skill === 'string'))
+          throw new PithError('usage', 'name a skill, or --master for the keys of all', { cure: 'write: pith saved rotate-key NAME, or --master' });
+        const count = typeof skill === 'string' ? await vault.rotate(await skills().idOf(skill, io.userId)) : await vault.rewrap();
+        io.json({ ok: true, count });
+        io.print(typeof skill === 'string' ? `${count} rows have the new key` : `${count} keys are sealed by the new master key; PITH_MASTER_KEY_OLD is not needed any more`);
+      },
+    },
+  ];
+}
+
+/** Where nobody can be asked, the warning is printed and counts as read with --yes. */
+async function agrees(warning: string, yes: boolean, io: CommandIO): Promise<boolean> {
+  if (yes) {
+    io.error(`pith: ${warning}`);
+    return true;
+  }
+  const answer = await io.ask(`${warning} Go on?`, { choices: ['yes', 'no'] });
+  if (answer === null && !io.interactive && io.session === undefined)
+    throw new PithError('usage', `nobody can be asked here. ${warning}`, { cure: 'add --yes' });
+  return answer === 'yes';
+}

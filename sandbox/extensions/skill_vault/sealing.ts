@@ -1,0 +1,65 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { PithError } from 'pith';
+
+const NONCE = 12;
+const TAG = 16;
+const KEY = 32;
+
+/** What a sealed value belongs to: it opens nowhere else. */
+export interface Place {
+  readonly skillId: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly version: number;
+}
+
+/** AES-256-GCM with a fresh nonce: nonce, ciphertext and tag. */
+export function seal(key: Uint8Array, place: Place, plain: Uint8Array): Uint8Array {
+  const nonce = randomBytes(NONCE);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG });
+  cipher.setAAD(additional(place));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** The plain value, once its tag has been verified. Throws `decrypt_failed` for what was flipped, cut or moved. */
+export function unseal(key: Uint8Array, place: Place, sealed: Uint8Array): Uint8Array {
+  try {
+    if (sealed.length < NONCE + TAG) throw new Error('it is too short');
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE), { authTagLength: TAG });
+    decipher.setAAD(additional(place));
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
+    const plain = decipher.update(sealed.subarray(NONCE, sealed.length - TAG));
+    return Buffer.concat([plain, decipher.final()]);
+  } catch (error) {
+    throw decryptFailed(place, error);
+  }
+}
+
+export function decryptFailed({ kind, name }: Pick<Place, 'kind' | 'name'>, cause?: unknown): PithError {
+  return new PithError('decrypt_failed', `the ${kind} '${name}' cannot be decrypted: it was changed, moved or cut`, {
+    cause,
+    cure: 'restore it from a backup, or delete it',
+  });
+}
+
+export function newKey(): Uint8Array {
+  return randomBytes(KEY);
+}
+
+/** The master key as a person sets it: 32 bytes in base64 or hex; null: none is set. Throws `key_unavailable` for another length. */
+export function masterKeyOf(text: string | null): Uint8Array | null {
+  if (text === null || text.trim() === '') return null;
+  const bare = text.trim();
+  const key = /^[0-9a-f]{64}$/i.test(bare) ? Buffer.from(bare, 'hex') : Buffer.from(bare, 'base64');
+  if (key.length === KEY) return key;
+  throw new PithError('key_unavailable', `PITH_MASTER_KEY has ${key.length} bytes, not ${KEY}`, { cure: 'make one: openssl rand -base64 32' });
+}
+
+/** Proves that a line of the switch history was written by who has the master key. */
+export function proofOf(master: Uint8Array, parts: readonly (string | number)[]): string {
+  return createHmac('sha256', master).update(JSON.stringify(parts)).digest('hex');
+}
+
+function additional({ skillId, kind, name, version }: Place): Uint8Array {
+  return Buffer.from(JSON.stringify([skillId, kind, name, version]));
+}

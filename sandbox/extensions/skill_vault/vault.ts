@@ -1,0 +1,315 @@
+import { codeOf, PithError } from 'pith';
+import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
+import { decryptFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
+import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.ts';
+
+export type Kind = 'value' | 'file';
+
+export interface MasterKeys {
+  /** Throws `key_unavailable` for one that is no key; null: none is set. */
+  readonly current: () => Uint8Array | null;
+  /** The former one, while keys are wrapped anew. */
+  readonly former: () => Uint8Array | null;
+}
+
+const DATA = 'skill_vault__data';
+const KEYS = 'skill_vault__keys';
+const SWITCHES = 'skill_vault__switches';
+const COUNTS = 'skill_vault__counts';
+
+/** Others cannot be faster so often: something else is wrong then. */
+const MOST_ATTEMPTS = 100;
+const ROTATED_AT_ONCE = 50;
+
+/** What runs of a skill keep: plain, or sealed by a key of the skill that the master key seals. Each row is read by what it says of itself, whatever is switched on now. */
+export class Vault {
+  readonly #queries: Queries<Tables>;
+  #ready: Promise<void> | undefined;
+
+  constructor(
+    database: SqlDatabase,
+    private readonly master: MasterKeys,
+  ) {
+    this.#queries = new Queries(database);
+  }
+
+  /** null: there is none. Rejects `key_unavailable` and `decrypt_failed`. */
+  async read(skillId: string, kind: Kind, name: string): Promise<Uint8Array | null> {
+    await this.#prepare();
+    const row = await this.#row(skillId, kind, name);
+    return row === null ? null : this.#open(row);
+  }
+
+  /** Names, sorted. */
+  async names(skillId: string, kind: Kind): Promise<readonly string[]> {
+    await this.#prepare();
+    const rows = await this.#queries.all((db) =>
+      db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('kind', '=', kind).orderBy('name'),
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  /** Rejects `key_unavailable` where it must be sealed and there is no master key. `isOn`: the skill itself says that it must. */
+  async write({ skillId, isOn }: { readonly skillId: string; readonly isOn: boolean }, kind: Kind, name: string, content: Uint8Array): Promise<void> {
+    await this.#prepare();
+    await this.#untilNobodyIsFaster(async () => {
+      const version = isOn || (await this.#isOn(skillId)) ? await this.#newestKey(skillId) : 0;
+      const written = (await this.#count(skillId)) + 1;
+      const row = { skill_id: skillId, kind, name, version, written, content: this.#sealed({ skillId, kind, name, version }, content, await this.#keyOf(skillId, version)) };
+      await this.#queries.write((db) => [
+        ...this.#counted(db, skillId, written),
+        db
+          .insertInto(DATA)
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['skill_id', 'kind', 'name']).doUpdateSet({ version, written, content: row.content })),
+      ]);
+    });
+  }
+
+  /** False: there was none. */
+  async remove(skillId: string, kind: Kind, name: string): Promise<boolean> {
+    await this.#prepare();
+    const [removed] = await this.#queries.write((db) => [
+      db.deleteFrom(DATA).where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
+    ]);
+    return removed === 1;
+  }
+
+  /** What is written from now on is sealed, or plain. Rows stay as they are. */
+  async switchTo(skillId: string, isOn: boolean): Promise<void> {
+    await this.#prepare();
+    await this.#untilNobodyIsFaster(async () => {
+      const master = this.#required();
+      const history = await this.#history(skillId);
+      if ((history.at(-1)?.is_on === 1) === isOn) return;
+      const written = (await this.#count(skillId)) + 1;
+      const number = history.length + 1;
+      const proof = proofOf(master, [history.at(-1)?.proof ?? '', skillId, number, written, Number(isOn)]);
+      await this.#queries.write((db) => [
+        ...this.#counted(db, skillId, written),
+        db.insertInto(SWITCHES).values({ skill_id: skillId, number, written, is_on: Number(isOn), proof }),
+      ]);
+    });
+  }
+
+  /**
+   * Makes a new key for a skill and seals its rows by it, some at a time; rows of older keys are read meanwhile. Cut off anywhere, it goes on
+   * when it is asked for again. Resolves how many rows were sealed.
+   */
+  async rotate(skillId: string): Promise<number> {
+    await this.#prepare();
+    this.#required();
+    const version = await this.#nextKey(skillId);
+    let count = 0;
+    for (;;) {
+      const rows = await this.#queries.all((db) =>
+        db.selectFrom(DATA).selectAll().where('skill_id', '=', skillId).where('version', '>', 0).where('version', '<', version).limit(ROTATED_AT_ONCE),
+      );
+      if (rows.length === 0) break;
+      for (const row of rows) count += (await this.#resealed(row, version)) ? 1 : 0;
+    }
+    await this.#queries.write((db) => [db.deleteFrom(KEYS).where('skill_id', '=', skillId).where('version', '<', version)]);
+    return count;
+  }
+
+  /** Seals the keys of all skills by the master key that is set now; they are opened by the former one. Resolves how many. */
+  async rewrap(): Promise<number> {
+    await this.#prepare();
+    const master = this.#required();
+    const former = this.master.former();
+    let count = 0;
+    for (const row of await this.#queries.all((db) => db.selectFrom(KEYS).selectAll())) {
+      const place = keyPlace(row.skill_id, row.version);
+      const sealed = Buffer.from(row.sealed, 'base64');
+      const isCurrent = opens(() => unseal(master, place, sealed));
+      if (isCurrent || former === null) continue;
+      const again = Buffer.from(seal(master, place, unseal(former, place, sealed))).toString('base64');
+      await this.#queries.write((db) => [
+        db.updateTable(KEYS).set({ sealed: again }).where('skill_id', '=', row.skill_id).where('version', '=', row.version).where('sealed', '=', row.sealed),
+      ]);
+      count += 1;
+    }
+    const skills = await this.#queries.all((db) => db.selectFrom(SWITCHES).select('skill_id').distinct());
+    for (const { skill_id: skillId } of skills) await this.#proveAgain(skillId, master);
+    return count;
+  }
+
+  /** The switch history, proven by the master key that is set now. */
+  async #proveAgain(skillId: string, master: Uint8Array): Promise<void> {
+    const history = await this.#history(skillId);
+    let before = '';
+    const proven = history.map((row, place) => (before = proofOf(master, [before, skillId, place + 1, row.written, row.is_on])));
+    await this.#queries.write((db) =>
+      history.map((row, place) =>
+        exactly(
+          1,
+          db
+            .updateTable(SWITCHES)
+            .set({ proof: proven[place] as string })
+            .where('skill_id', '=', skillId)
+            .where('number', '=', row.number)
+            .where('proof', '=', row.proof),
+        ),
+      ),
+    );
+  }
+
+  async #open(row: DataRow): Promise<Uint8Array> {
+    const { skill_id: skillId, kind, name, version, written } = row;
+    const content = Buffer.from(row.content, 'base64');
+    if (version === 0) {
+      if (this.master.current() !== null && isOnAt(await this.#history(skillId), written)) throw decryptFailed({ kind, name }); // it was sealed when it was written
+      return content;
+    }
+    const key = await this.#keyOf(skillId, version);
+    if (key === null) throw decryptFailed({ kind, name });
+    return unseal(key, { skillId, kind, name, version }, content);
+  }
+
+  #sealed(place: Place, content: Uint8Array, key: Uint8Array | null): string {
+    return Buffer.from(key === null ? content : seal(key, place, content)).toString('base64');
+  }
+
+  async #resealed(row: DataRow, version: number): Promise<boolean> {
+    const { skill_id: skillId, kind, name } = row;
+    const plain = await this.#open(row);
+    const content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
+    const [changed] = await this.#queries.write((db) => [
+      db
+        .updateTable(DATA)
+        .set({ version, content })
+        .where('skill_id', '=', skillId)
+        .where('kind', '=', kind)
+        .where('name', '=', name)
+        .where('content', '=', row.content),
+    ]);
+    return changed === 1;
+  }
+
+  /** The key of a version; null for version 0, and for one that is not there. */
+  async #keyOf(skillId: string, version: number): Promise<Uint8Array | null> {
+    if (version === 0) return null;
+    const row = await this.#queries.first((db) =>
+      db.selectFrom(KEYS).selectAll().where('skill_id', '=', skillId).where('version', '=', version),
+    );
+    if (row === null) return null;
+    const sealed = Buffer.from(row.sealed, 'base64');
+    const place = keyPlace(skillId, version);
+    const former = this.master.former();
+    try {
+      return unseal(this.#required(), place, sealed);
+    } catch (error) {
+      if (former === null || codeOf(error, '') !== 'decrypt_failed') throw error;
+      return unseal(former, place, sealed);
+    }
+  }
+
+  async #newestKey(skillId: string): Promise<number> {
+    const newest = await this.#lastKey(skillId);
+    return newest === 0 ? this.#addKey(skillId, 1) : newest;
+  }
+
+  /** The key that rows are to have: a new one, or the one that a rotation which was cut off had made. */
+  async #nextKey(skillId: string): Promise<number> {
+    const newest = await this.#lastKey(skillId);
+    const left = await this.#queries.first((db) =>
+      db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('version', '>', 0).where('version', '<', newest),
+    );
+    return left === null ? this.#addKey(skillId, newest + 1) : newest;
+  }
+
+  async #lastKey(skillId: string): Promise<number> {
+    const row = await this.#queries.first((db) =>
+      db
+        .selectFrom(KEYS)
+        .select(({ fn }) => fn.max('version').as('version'))
+        .where('skill_id', '=', skillId),
+    );
+    return Number(row?.version ?? 0);
+  }
+
+  async #addKey(skillId: string, version: number): Promise<number> {
+    const sealed = Buffer.from(seal(this.#required(), keyPlace(skillId, version), newKey())).toString('base64');
+    await this.#queries.write((db) => [
+      db
+        .insertInto(KEYS)
+        .values({ skill_id: skillId, version, sealed })
+        .onConflict((conflict) => conflict.doNothing()),
+    ]);
+    return version;
+  }
+
+  async #isOn(skillId: string): Promise<boolean> {
+    return (await this.#history(skillId)).at(-1)?.is_on === 1;
+  }
+
+  /** Oldest first. Rejects `decrypt_failed` where it was changed by somebody without the master key. */
+  async #history(skillId: string): Promise<readonly SwitchRow[]> {
+    const rows = await this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
+    const master = this.master.current();
+    const former = this.master.former();
+    let before = '';
+    for (const [place, row] of rows.entries()) {
+      const parts = [before, skillId, place + 1, row.written, row.is_on];
+      const isProven = row.number === place + 1 && [master, former].some((key) => key !== null && proofOf(key, parts) === row.proof);
+      if (master !== null && !isProven) throw decryptFailed({ kind: 'switch', name: String(row.number) });
+      before = row.proof;
+    }
+    return rows;
+  }
+
+  async #count(skillId: string): Promise<number> {
+    const row = await this.#queries.first((db) => db.selectFrom(COUNTS).select('written').where('skill_id', '=', skillId));
+    return row?.written ?? 0;
+  }
+
+  #counted(db: Parameters<Parameters<Queries<Tables>['write']>[0]>[0], skillId: string, written: number): readonly Write[] {
+    if (written === 1) return [exactly(1, db.insertInto(COUNTS).values({ skill_id: skillId, written }).onConflict((conflict) => conflict.doNothing()))];
+    return [exactly(1, db.updateTable(COUNTS).set({ written }).where('skill_id', '=', skillId).where('written', '=', written - 1))];
+  }
+
+  #row(skillId: string, kind: Kind, name: string): Promise<DataRow | null> {
+    return this.#queries.first((db) =>
+      db.selectFrom(DATA).selectAll().where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
+    );
+  }
+
+  #required(): Uint8Array {
+    const key = this.master.current();
+    if (key !== null) return key;
+    throw new PithError('key_unavailable', 'what this skill keeps is encrypted, and PITH_MASTER_KEY is not set', {
+      cure: 'set it in the environment, or: pith secrets set PITH_MASTER_KEY',
+    });
+  }
+
+  async #untilNobodyIsFaster<T>(act: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await act();
+      } catch (error) {
+        if (codeOf(error, '') !== 'write_conflict' || attempt === MOST_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    await (this.#ready ??= migrate(this.#queries, 'skill_vault', MIGRATIONS));
+  }
+}
+
+function keyPlace(skillId: string, version: number): Place {
+  return { skillId, kind: 'key', name: '', version };
+}
+
+function isOnAt(history: readonly SwitchRow[], written: number): boolean {
+  return history.findLast((row) => row.written <= written)?.is_on === 1;
+}
+
+function opens(act: () => unknown): boolean {
+  try {
+    act();
+    return true;
+  } catch {
+    return false; // by another key
+  }
+}
