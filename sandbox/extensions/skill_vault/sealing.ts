@@ -24,15 +24,20 @@ export function seal(key: Uint8Array, place: Place, plain: Uint8Array): Uint8Arr
 /** The plain value, once its tag has been verified. Throws `decrypt_failed` for what was flipped, cut or moved. */
 export function unseal(key: Uint8Array, place: Place, sealed: Uint8Array): Uint8Array {
   try {
-    if (sealed.length < NONCE + TAG) throw new Error('it is too short');
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE), { authTagLength: TAG });
-    decipher.setAAD(additional(place));
-    decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
-    const plain = decipher.update(sealed.subarray(NONCE, sealed.length - TAG));
-    return Buffer.concat([plain, decipher.final()]);
+    return decrypt(key, additional(place), sealed);
   } catch (error) {
     throw decryptFailed(place, error);
   }
+}
+
+/** Nothing of the plain text is given away before the tag has been verified. Throws where it does not verify. */
+export function decrypt(key: Uint8Array, additionalData: Uint8Array, sealed: Uint8Array): Uint8Array {
+  if (sealed.length < NONCE + TAG) throw new RangeError('it is too short');
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE), { authTagLength: TAG });
+  decipher.setAAD(additionalData);
+  decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
+  const plain = decipher.update(sealed.subarray(NONCE, sealed.length - TAG));
+  return Buffer.concat([plain, decipher.final()]);
 }
 
 export function decryptFailed({ kind, name }: Pick<Place, 'kind' | 'name'>, cause?: unknown): PithError {

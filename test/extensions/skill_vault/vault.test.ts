@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { decrypt } from '../../../sandbox/extensions/skill_vault/sealing.ts';
+import { Vault } from '../../../sandbox/extensions/skill_vault/vault.ts';
+import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
+import { openStore, createDatabase } from '../../../core/store/index.ts';
+import { systemClock } from '@pith/promises';
+import { folderWith } from '../../places.ts';
+
+const hex = (text: string) => Buffer.from(text, 'hex');
+const KEY = randomBytes(32).toString('base64');
+
+/** A vault on a real database, and that database. */
+function opened(keys: { current?: string | null; former?: string | null } = {}) {
+  const store = openStore(`${folderWith()}/pith.db`, systemClock);
+  const database = createDatabase(store, 'skill_vault');
+  const bytes = (text: string | null | undefined) => (text ? Buffer.from(text, 'base64') : null);
+  const held = { current: KEY as string | null, former: null as string | null, ...keys };
+  const vault = new Vault(database, { current: () => bytes(held.current), former: () => bytes(held.former) });
+  return { vault, database, held };
+}
+
+const plain = { skillId: 's1', isOn: false };
+const text = (value: Uint8Array | null) => (value === null ? null : Buffer.from(value).toString());
+
+describe('the vault', () => {
+  it('M79 AES-256-GCM as the test vectors of its specification say (case 16), and with no shorter tag', () => {
+    const key = hex('feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308');
+    const nonce = hex('cafebabefacedbaddecaf888');
+    const cipher = hex(
+      '522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662',
+    );
+    const tag = hex('76fc6ece0f4e1768cddf8853bb2d551b');
+    const aad = hex('feedfacedeadbeeffeedfacedeadbeefabaddad2');
+    const expected =
+      'd9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39';
+    expect(Buffer.from(decrypt(key, aad, Buffer.concat([nonce, cipher, tag]))).toString('hex')).toBe(expected);
+    for (let at = 0; at < tag.length; at += 1) {
+      const wrong = Buffer.from(tag);
+      wrong[at] = (wrong[at] as number) ^ 1;
+      expect(() => decrypt(key, aad, Buffer.concat([nonce, cipher, wrong]))).toThrow();
+    }
+    expect(() => decrypt(key, aad, Buffer.concat([nonce, cipher, tag.subarray(0, 4)]))).toThrow();
+  });
+
+  it('M77 M78 rows are plain while it is off and sealed while it is on; each is read by what it is, for ever', async () => {
+    const { vault, database } = opened();
+    await vault.write(plain, 'value', 'before', Buffer.from('plain'));
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'during', Buffer.from('secret'));
+    await vault.write(plain, 'file', 'during', Buffer.from('secret file'));
+    await vault.switchTo('s1', false);
+    await vault.write(plain, 'value', 'after', Buffer.from('plain again'));
+    for (const [name, value] of [['before', 'plain'], ['during', 'secret'], ['after', 'plain again']] as const)
+      expect(text(await vault.read('s1', 'value', name))).toBe(value);
+    const rows = await database.all('SELECT name, version, content FROM skill_vault__data WHERE kind = ?', 'value');
+    expect(Object.fromEntries(rows.map(({ name, version }) => [name, Number(version) > 0]))).toEqual({ before: false, during: true, after: false });
+    expect(rows.map(({ content }) => Buffer.from(String(content), 'base64').toString()).join()).not.toContain('secret');
+    expect(await vault.names('s1', 'value')).toEqual(['after', 'before', 'during']);
+    expect(await vault.read('s2', 'value', 'during')).toBeNull();
+  });
+
+  it('M80 without the master key nothing sealed is read or written, and nothing is written plain instead', async () => {
+    const { vault, held } = opened();
+    await vault.write(plain, 'value', 'open', Buffer.from('plain'));
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'closed', Buffer.from('secret'));
+    held.current = null;
+    expect(text(await vault.read('s1', 'value', 'open'))).toBe('plain');
+    await expect(vault.read('s1', 'value', 'closed')).rejects.toMatchObject({ code: 'key_unavailable' });
+    await expect(vault.write(plain, 'value', 'new', Buffer.from('x'))).rejects.toMatchObject({ code: 'key_unavailable' });
+    expect(await vault.names('s1', 'value')).toEqual(['closed', 'open']);
+  });
+
+  it('M81 flipped, cut, moved and downgraded rows are refused, and so is a changed history', async () => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'a', Buffer.from('one'));
+    await vault.write(plain, 'value', 'b', Buffer.from('two'));
+    const set = (sql: string, ...values: (string | number)[]) => database.write([{ sql: `UPDATE skill_vault__data SET ${sql}`, values }]);
+    const row = await database.get("SELECT content, version FROM skill_vault__data WHERE name = 'a'");
+    const sealed = Buffer.from(String(row?.['content']), 'base64');
+    const refused = async () => expect(vault.read('s1', 'value', 'a')).rejects.toMatchObject({ code: 'decrypt_failed' });
+    for (let at = 0; at < sealed.length; at += 1) {
+      const flipped = Buffer.from(sealed);
+      flipped[at] = (flipped[at] as number) ^ 0x80;
+      await set("content = ? WHERE name = 'a'", flipped.toString('base64'));
+      await refused();
+    }
+    await set("content = ? WHERE name = 'a'", sealed.subarray(0, -1).toString('base64'));
+    await refused();
+    await database.write([{ sql: "UPDATE skill_vault__data SET content = (SELECT content FROM skill_vault__data WHERE name = 'b') WHERE name = 'a'" }]);
+    await refused();
+    await set("content = ?, version = 9 WHERE name = 'a'", sealed.toString('base64'));
+    await refused();
+    await set("content = ?, version = 0 WHERE name = 'a'", Buffer.from('forged').toString('base64'));
+    await refused();
+    await database.write([{ sql: 'UPDATE skill_vault__switches SET is_on = 0' }]);
+    await refused();
+  });
+
+  it('M82 rotation seals every row by a new key; cut off anywhere it goes on, and what is old is read meanwhile', async () => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    for (let number = 0; number < 120; number += 1) await vault.write(plain, 'value', `n${number}`, Buffer.from(`v${number}`));
+    let writes = 0;
+    const cut = new Vault(
+      { ...database, dialect: 'sqlite', all: database.all, write: (statements) => ((writes += 1) > 40 ? Promise.reject(new Error('killed')) : database.write(statements)) },
+      { current: () => Buffer.from(KEY, 'base64'), former: () => null },
+    );
+    await expect(cut.rotate('s1')).rejects.toThrow('killed');
+    for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
+    await vault.rotate('s1');
+    const versions = await database.all('SELECT DISTINCT version FROM skill_vault__data');
+    expect(versions.map(({ version }) => Number(version))).toEqual([2]);
+    expect((await database.all('SELECT version FROM skill_vault__keys')).map(({ version }) => Number(version))).toEqual([2]);
+    for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
+  });
+
+  it('M82 a new master key opens all once the keys are sealed anew; the former one is not needed then', async () => {
+    const { vault, held } = opened();
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'a', Buffer.from('one'));
+    held.former = held.current;
+    held.current = randomBytes(32).toString('base64');
+    expect(text(await vault.read('s1', 'value', 'a'))).toBe('one');
+    expect(await vault.rewrap()).toBe(1);
+    held.former = null;
+    expect(text(await vault.read('s1', 'value', 'a'))).toBe('one');
+  });
+
+  it('M77 M91 runs keep data by tools, and switching says what it means', async () => {
+    const set = { calls: [{ name: 'skill_data_set', input: { name: 'last', content: 'canary-7' } }] };
+    const get = { calls: [{ name: 'skill_data_get', input: { name: 'last' } }] };
+    const kernel: SavedKernel = await savedKernel([set, { text: 'kept' }, get, { text: 'read' }], { env: { PITH_MASTER_KEY: KEY } });
+    await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x', tools: ['skill_data_set', 'skill_data_get'] });
+    expect(await kernel.as('ada', 'saved encrypt memo on')).toMatchObject({ error: 'usage', message: expect.stringContaining('apart from backups') });
+    expect(await kernel.as('bob', 'saved encrypt ada/memo on --yes')).toMatchObject({ error: 'not_found' });
+    expect((await kernel.as('ada', 'saved encrypt memo on --yes')).code).toBe(0);
+    await kernel.as('ada', 'run memo');
+    await kernel.as('ada', 'run memo');
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain('canary-7');
+  });
+});
