@@ -1,5 +1,6 @@
 import { runCommands } from '../../sandbox/extensions/saved_skills/commands/run-commands.ts';
 import { savedCommands } from '../../sandbox/extensions/saved_skills/commands/saved-commands.ts';
+import { vaultCommands } from '../../sandbox/extensions/skill_vault/commands.ts';
 import { webhookCommands } from '../../sandbox/extensions/skill_webhooks/commands.ts';
 import { stats } from '../../sandbox/extensions/skill_stats/stats.ts';
 import { readdir, readFile } from 'node:fs/promises';
@@ -58,6 +59,7 @@ export async function commandsPage(root: string): Promise<string> {
     rollbackCommand({} as Builder),
     ...savedCommands({} as never),
     ...runCommands({} as never),
+    ...vaultCommands({} as never, () => ({}) as never),
     ...webhookCommands(() => ({}) as never, { public_url: '' }),
     ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),

@@ -3,7 +3,8 @@ import type { SavedSkills } from 'pith/saved_skills';
 import type { Vault } from './vault.ts';
 
 const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
-const ON = 'From now on what runs keep is encrypted. Keep PITH_MASTER_KEY apart from backups: with both, everything is readable; without the key, nothing is.';
+const ON =
+  'From now on what runs keep is encrypted. Do not keep PITH_MASTER_KEY beside backups: with both, everything is readable; without the key, nothing is.';
 const OFF = 'From now on what runs keep is plain. What is encrypted stays so, and still needs PITH_MASTER_KEY.';
 
 /** `pith saved encrypt`, `pith saved rotate-key` */
@@ -15,7 +16,8 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
       arguments: [SKILL, { name: 'state', description: 'on or off', required: true }],
       options: [{ name: 'yes', type: 'boolean', description: 'Do not ask' }],
       async run({ arguments: { skill, state }, options }, io) {
-        if (state !== 'on' && state !== 'off') throw new PithError('usage', `'${String(state)}' is neither on nor off`, { cure: 'write on or off' });
+        if (state !== 'on' && state !== 'off')
+          throw new PithError('usage', `'${String(state)}' is neither on nor off`, { cure: 'write on or off' });
         const isOn = state === 'on';
         if (!(await agrees(isOn ? ON : OFF, options['yes'] === true, io))) {
           io.print('Nothing was changed');
@@ -35,10 +37,16 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
       options: [{ name: 'master', type: 'boolean', description: 'The master key is new: PITH_MASTER_KEY_OLD is the former one' }],
       async run({ arguments: { skill }, options }, io) {
         if ((options['master'] === true) === (typeof skill === 'string'))
-          throw new PithError('usage', 'name a skill, or --master for the keys of all', { cure: 'write: pith saved rotate-key NAME, or --master' });
+          throw new PithError('usage', 'name a skill, or --master for the keys of all', {
+            cure: 'write: pith saved rotate-key NAME, or --master',
+          });
         const count = typeof skill === 'string' ? await vault.rotate(await skills().idOf(skill, io.userId)) : await vault.rewrap();
         io.json({ ok: true, count });
-        io.print(typeof skill === 'string' ? `${count} rows have the new key` : `${count} keys are sealed by the new master key; PITH_MASTER_KEY_OLD is not needed any more`);
+        io.print(
+          typeof skill === 'string'
+            ? `${count} rows have the new key`
+            : `${count} keys are sealed by the new master key; PITH_MASTER_KEY_OLD is not needed any more`,
+        );
       },
     },
   ];

@@ -57,7 +57,9 @@ export function masterKeyOf(text: string | null): Uint8Array | null {
   const bare = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(bare) ? Buffer.from(bare, 'hex') : Buffer.from(bare, 'base64');
   if (key.length === KEY) return key;
-  throw new PithError('key_unavailable', `PITH_MASTER_KEY has ${key.length} bytes, not ${KEY}`, { cure: 'make one: openssl rand -base64 32' });
+  throw new PithError('key_unavailable', `PITH_MASTER_KEY has ${key.length} bytes, not ${KEY}`, {
+    cure: 'make one: openssl rand -base64 32',
+  });
 }
 
 /** Proves that a line of the switch history was written by who has the master key. */

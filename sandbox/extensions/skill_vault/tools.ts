@@ -1,4 +1,5 @@
 import { defineTool, PithError, toolError, z, type Remote, type Tool, type ToolCall } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { SavedSkills } from 'pith/saved_skills';
 import type { Kind, Vault } from './vault.ts';
 
@@ -9,7 +10,7 @@ const name = () =>
     .string()
     .min(1)
     .max(200)
-    .regex(/^[^\p{C}]+$/u, 'must be printable');
+    .refine((text) => printableLine(text) === text, 'must be printable');
 
 /** What runs of a saved skill keep for the next one. Each skill reaches its own only. */
 export function vaultTools(vault: Vault, skills: () => Remote<SavedSkills>): readonly Tool[] {

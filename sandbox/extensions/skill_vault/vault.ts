@@ -8,7 +8,7 @@ export type Kind = 'value' | 'file';
 export interface MasterKeys {
   /** Throws `key_unavailable` for one that is no key; null: none is set. */
   readonly current: () => Uint8Array | null;
-  /** The former one, while keys are wrapped anew. */
+  /** The former one, until all keys are sealed by the new one. */
   readonly former: () => Uint8Array | null;
 }
 
@@ -50,12 +50,24 @@ export class Vault {
   }
 
   /** Rejects `key_unavailable` where it must be sealed and there is no master key. `isOn`: the skill itself says that it must. */
-  async write({ skillId, isOn }: { readonly skillId: string; readonly isOn: boolean }, kind: Kind, name: string, content: Uint8Array): Promise<void> {
+  async write(
+    { skillId, isOn }: { readonly skillId: string; readonly isOn: boolean },
+    kind: Kind,
+    name: string,
+    content: Uint8Array,
+  ): Promise<void> {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
       const version = isOn || (await this.#isOn(skillId)) ? await this.#newestKey(skillId) : 0;
       const written = (await this.#count(skillId)) + 1;
-      const row = { skill_id: skillId, kind, name, version, written, content: this.#sealed({ skillId, kind, name, version }, content, await this.#keyOf(skillId, version)) };
+      const row = {
+        skill_id: skillId,
+        kind,
+        name,
+        version,
+        written,
+        content: this.#sealed({ skillId, kind, name, version }, content, await this.#keyOf(skillId, version)),
+      };
       await this.#queries.write((db) => [
         ...this.#counted(db, skillId, written),
         db
@@ -103,7 +115,13 @@ export class Vault {
     let count = 0;
     for (;;) {
       const rows = await this.#queries.all((db) =>
-        db.selectFrom(DATA).selectAll().where('skill_id', '=', skillId).where('version', '>', 0).where('version', '<', version).limit(ROTATED_AT_ONCE),
+        db
+          .selectFrom(DATA)
+          .selectAll()
+          .where('skill_id', '=', skillId)
+          .where('version', '>', 0)
+          .where('version', '<', version)
+          .limit(ROTATED_AT_ONCE),
       );
       if (rows.length === 0) break;
       for (const row of rows) count += (await this.#resealed(row, version)) ? 1 : 0;
@@ -125,7 +143,12 @@ export class Vault {
       if (isCurrent || former === null) continue;
       const again = Buffer.from(seal(master, place, unseal(former, place, sealed))).toString('base64');
       await this.#queries.write((db) => [
-        db.updateTable(KEYS).set({ sealed: again }).where('skill_id', '=', row.skill_id).where('version', '=', row.version).where('sealed', '=', row.sealed),
+        db
+          .updateTable(KEYS)
+          .set({ sealed: again })
+          .where('skill_id', '=', row.skill_id)
+          .where('version', '=', row.version)
+          .where('sealed', '=', row.sealed),
       ]);
       count += 1;
     }
@@ -264,8 +287,26 @@ export class Vault {
   }
 
   #counted(db: Parameters<Parameters<Queries<Tables>['write']>[0]>[0], skillId: string, written: number): readonly Write[] {
-    if (written === 1) return [exactly(1, db.insertInto(COUNTS).values({ skill_id: skillId, written }).onConflict((conflict) => conflict.doNothing()))];
-    return [exactly(1, db.updateTable(COUNTS).set({ written }).where('skill_id', '=', skillId).where('written', '=', written - 1))];
+    if (written === 1)
+      return [
+        exactly(
+          1,
+          db
+            .insertInto(COUNTS)
+            .values({ skill_id: skillId, written })
+            .onConflict((conflict) => conflict.doNothing()),
+        ),
+      ];
+    return [
+      exactly(
+        1,
+        db
+          .updateTable(COUNTS)
+          .set({ written })
+          .where('skill_id', '=', skillId)
+          .where('written', '=', written - 1),
+      ),
+    ];
   }
 
   #row(skillId: string, kind: Kind, name: string): Promise<DataRow | null> {
