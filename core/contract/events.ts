@@ -87,6 +87,8 @@ export interface TopicMap extends DurableTopicMap {
     /** Those whose text has gone. */
     readonly dropped: readonly Retain[];
   };
+  /** What a service offers now, in one line for whoever started it: where it listens. */
+  'service.ready': { readonly extensionId: string; readonly text: string };
   /** People can be reached through this extension now: what waited for a channel is delivered. */
   'channel.opened': { readonly extensionId: string };
 }

@@ -60,6 +60,7 @@ export const KERNEL_TOPICS: ReadonlyMap<string, KernelTopic> = new Map(
     'tool.called': KERNEL,
     'tool.progressed': ITSELF,
     'thread.compacted': KERNEL,
+    'service.ready': ITSELF,
     'channel.opened': ITSELF,
     'user.message': DURABLE,
     'schedule.due': DECLARED,

@@ -42,7 +42,7 @@ const CODES = words(`
 `);
 const TOPIC_NAMES = words(`
   extension.activated extension.failed extension.reloaded extension.stopped problem.found agent.changed
-  provider.changed turn.started turn.ended tool.called tool.progressed thread.compacted channel.opened user.message
+  provider.changed turn.started turn.ended tool.called tool.progressed thread.compacted service.ready channel.opened user.message
   schedule.due approval.requested approval.answered notify
 `);
 const CONTEXT_MEMBERS = words(`

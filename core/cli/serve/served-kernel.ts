@@ -1,3 +1,4 @@
+import { printableLine } from '@pith/plain-text';
 import { untilAborted } from '@pith/promises';
 import type { CommandIO } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
@@ -31,13 +32,18 @@ export async function serveKernel(
   await sendToSupervisor({ type: 'declared', dataDirectory, suspects });
   const healthy = setInterval(() => good.recordIfSteady(), numberIn(env, 'PITH_SERVE_HEALTHY_MS', HEALTHY_MS));
   const turns = openTurns(kernel);
+  const problems = new Problems(kernel, io);
+  problems.follow({ services: true });
+  kernel.events.handle('service.ready', ({ extensionId, text }) =>
+    io.quiet ? undefined : io.print(printableLine(`${extensionId}: ${text}`)),
+  );
   try {
     const asked = restartAsked(kernel, signal);
     const opened = kernel.start().catch(async (error: unknown) => {
       await sendToSupervisor({ type: 'not started' });
       throw error;
     });
-    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, io)));
+    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io)));
     const reason = await Promise.race([asked, started.then(() => asked)]); // what does not come to start must not keep it from ending
     if (reason === null) return 0;
     await turns.ended(TURNS_MS, signal);
@@ -55,13 +61,11 @@ function mayRun(kernel: Kernel, id: string): boolean {
   return state === 'active' || state === 'idle';
 }
 
-async function announce(kernel: Kernel, io: CommandIO): Promise<void> {
+async function announce(kernel: Kernel, problems: Problems, io: CommandIO): Promise<void> {
   const quarantined = kernel.host.extensions.list().filter(({ code }) => code === 'quarantined');
   for (const { id, message = '', cure = '' } of quarantined) {
     kernel.host.logger('serve').warn(`${id} was not started`, { message, cure });
   }
-  const problems = new Problems(kernel, io);
-  problems.follow();
   await problems.report();
   io.json({ type: 'started', sandbox: kernel.trust.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
   if (!io.quiet) io.print(`Serving ${kernel.trust.sandbox}; Ctrl-C ends it`);

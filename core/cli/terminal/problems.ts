@@ -44,12 +44,14 @@ export class Problems {
     this.#report((await this.kernel.problems()).filter((problem) => !isReported(problem)));
   }
 
-  /** Reports each new problem while Pith runs. */
-  follow(): void {
+  /** Reports each new problem while Pith runs. `services`: what goes wrong in the background too, once. */
+  follow({ services = false }: { readonly services?: boolean } = {}): void {
     const { events } = this.kernel;
     events.handle('problem.found', (problem) => this.#report([problem]));
     events.handle('extension.failed', (failure) => {
-      if (failure.phase === 'reload') this.#report([failureOf(failure.extensionId, failure)]);
+      const problem = failureOf(failure.extensionId, failure);
+      const isNew = failure.phase === 'reload' || (services && failure.phase === 'background' && !this.#reported.has(problem.message));
+      if (isNew) this.#report([problem]);
     });
   }
 

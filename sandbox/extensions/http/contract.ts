@@ -1,4 +1,4 @@
-import { defineProtocol, defineTopic } from 'pith';
+import { defineProtocol } from 'pith';
 
 /** A request as a provider of routes is given it: plain data. */
 export interface HttpRequest {
@@ -39,6 +39,3 @@ export const RouteProvider = defineProtocol<RouteProvider>(
   },
   { inProcessOnly: true },
 );
-
-/** Requests are taken now. */
-export const httpListening = defineTopic<{ readonly host: string; readonly port: number }>('http.listening');

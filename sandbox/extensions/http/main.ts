@@ -1,6 +1,6 @@
 import { type ExtensionContext, Places, type ServiceProvider } from 'pith';
 import { configSchema, type Config } from './config.ts';
-import { httpListening, RouteProvider } from './contract.ts';
+import { RouteProvider } from './contract.ts';
 
 /** The one listener of `pith serve`. */
 export default class Http implements ServiceProvider {
@@ -11,13 +11,13 @@ export default class Http implements ServiceProvider {
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   async runBackground(signal: AbortSignal): Promise<void> {
-    const { config, logger, events } = this.context;
+    const { config, logger, events, id: extensionId } = this.context;
     const { serve } = this.context.use(Places);
     if (serve === null) return; // somebody chats: nothing is served
     const { listen } = await import('./listener.ts');
     const listening = (port: number): void => {
-      logger.info('listening', { host: config.host, port });
-      events.publish(httpListening, { host: config.host, port });
+      const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+      events.publish('service.ready', { extensionId, text: `Listening on http://${host}:${port}` });
     };
     await listen({ config, port: serve.port ?? config.port, routes: () => this.context.find(RouteProvider), logger, listening }, signal);
   }

@@ -40,8 +40,8 @@ export interface SavedSkills {
   changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings & { readonly secret: string | null }>;
   /** The id of a skill that this person may change. Rejects as `changeWebhook` does. */
   idOf(reference: string, userId: string): Promise<string>;
-  /** Notes that what a skill keeps is encrypted from now on, or not. Resolves its id; rejects as `changeWebhook` does. */
-  changeEncryption(reference: string, userId: string, isOn: boolean): Promise<string>;
+  /** Notes that what a skill keeps is encrypted from now on, or not. Rejects as `changeWebhook` does. */
+  changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>;
   /** Queues a run as the skill's owner, for somebody who is no user. False: it was queued before. Rejects `input_invalid`. */
   startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
   /** The skill whose run works in this thread; null: none does. `encrypts`: what it keeps is encrypted. */
@@ -57,7 +57,7 @@ export const SavedSkills = defineProtocol<SavedSkills>(
       signature: 'changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings>',
     },
     idOf: { kind: 'method', signature: 'idOf(reference: string, userId: string): Promise<string>' },
-    changeEncryption: { kind: 'method', signature: 'changeEncryption(reference: string, userId: string, isOn: boolean): Promise<string>' },
+    changeEncryption: { kind: 'method', signature: 'changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>' },
     startForOwner: { kind: 'method', signature: 'startForOwner(skillId: string, started: { runId, inputs, priority? }): Promise<boolean>' },
     skillOfThread: { kind: 'method', signature: 'skillOfThread(threadId: string): Promise<{ skillId, encrypts } | null>' },
   },

@@ -24,7 +24,18 @@ import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
 import { Library, NO_ORIGIN, ownerOf, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
-import { channelsOf, deliverDue, isDelivered, queueDue, Runner, runOfThread, RunStore, type LaneRules } from './runs/index.ts';
+import {
+  channelsOf,
+  DEFAULT_LANE,
+  DEFAULT_RULES,
+  deliverDue,
+  isDelivered,
+  queueDue,
+  Runner,
+  runOfThread,
+  RunStore,
+  type LaneRules,
+} from './runs/index.ts';
 import { MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
 import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
 
@@ -77,6 +88,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       bounds,
       priorityMax: config.priority_max_per_user,
       lane,
+      defaultLane: lane(DEFAULT_LANE) ?? DEFAULT_RULES,
       channels,
       ready: () => ready(),
       wake: () => this.#runner.wake(),
@@ -102,7 +114,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
         return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
       },
-      delivers: (run, _skill, version) => isDelivered(run, version.snapshot.output_target),
+      delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
       isUsed: () => this.#hasTables(),
       ready: () => ready(),
       alsoDue: async () => {
@@ -214,9 +226,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return (await this.#library.find(reference, await this.#library.person(userId), 'edit')).skill.id;
   }
 
-  async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<string> {
+  async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void> {
     const person = await this.#library.person(userId);
-    return (await this.#library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }))).id;
+    await this.#library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }));
   }
 
   async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {

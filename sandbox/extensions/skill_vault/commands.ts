@@ -23,8 +23,8 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
           io.print('Nothing was changed');
           return 1;
         }
-        const id = await skills().changeEncryption(String(skill), io.userId, isOn);
-        await vault.switchTo(id, isOn);
+        await vault.switchTo(await skills().idOf(String(skill), io.userId), isOn); // first: it needs the master key
+        await skills().changeEncryption(String(skill), io.userId, isOn);
         io.json({ ok: true, skill: String(skill), encrypted: isOn });
         io.print(`${String(skill)}: encryption is ${state}`);
         return 0;

@@ -30,8 +30,8 @@ export class WebhookRequests {
   async answer(request: HttpRequest): Promise<HttpResponse> {
     const { skills, logger } = this.ports;
     if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' }, body: 'use POST' };
-    const [, secret = ''] = /^\/webhooks\/([0-9a-f]{64})$/.exec(request.path) ?? [];
-    const webhook = secret === '' ? null : await skills.webhook(secret);
+    const secret = request.path.startsWith(`${PREFIX}/`) ? request.path.slice(PREFIX.length + 1) : '';
+    const webhook = /^[0-9a-f]{64}$/.test(secret) ? await skills.webhook(secret) : null;
     if (webhook === null) return UNKNOWN;
     const refuse = (status: number, why: string): HttpResponse => {
       logger.warn('a webhook was refused', { skill: webhook.skill, address: request.address, status, why });

@@ -64,7 +64,7 @@ describe('a lane', () => {
     });
   });
 
-  it('M65 M67 one run gives its slot: of the preemptible ones aged enough the least urgent, then the youngest', () => {
+  it('M65 M66 M67 one run gives its slot: of the preemptible ones aged enough the least urgent, then the youngest', () => {
     const lane = {
       slots: 4,
       waiting: [],

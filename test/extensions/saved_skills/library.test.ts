@@ -157,6 +157,36 @@ describe('saving', () => {
     expect(await kernel.as('ada', 'saved show inner')).toMatchObject({ error: 'not_found' });
   });
 
+  it('M13 M22 a pending approval is stored and not looked at; tools that only an administrator may name run for whoever may run the skill', async () => {
+    const kernel = await savedKernel([{ calls: [{ name: 'for_admins', input: {} }] }, { text: 'done' }], { files: GUARDED });
+    await saveAs(kernel, 'admin', 'a', { ...PLAIN, tools: ['for_admins'], pending_approval: true, visibility: 'public' });
+    await kernel.as('admin', 'saved pin a');
+    expect((await kernel.as('eve', 'run admin/a')).json).toMatchObject({ state: 'ok', output: 'done' });
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain('for_admins');
+    expect((await kernel.as('admin', 'saved show a')).json).toMatchObject({ pending_approval: true });
+  });
+
+  it('says in words what is wrong with a name or a part that was typed', async () => {
+    const kernel = await savedKernel();
+    await kernel.pith.write('files/x.yml', 'system_prompt: x\n');
+    const file = `${kernel.pith.sandbox}/files/x.yml`;
+    expect(await kernel.as('ada', ['saved', 'new', 'Bad Name', '--file', file])).toMatchObject({
+      error: 'skill_invalid',
+      message: "'name' must be 1 to 64 lower-case letters, digits, - and _",
+    });
+  });
+
+  it('skills that everybody may run are agents, as others run them', async () => {
+    const kernel = await savedKernel([{ text: 'pinned answer' }]);
+    await saveAs(kernel, 'ada', 'greet', { system_prompt: 'First text.' });
+    await kernel.as('ada', 'saved share greet public');
+    expect((await kernel.pith.run('hi', { agent: 'saved_ada_greet' })).error?.code).toBe('agent_unknown');
+    await kernel.as('admin', 'saved pin ada/greet');
+    await editAs(kernel, 'ada', 'greet', { system_prompt: 'Second text.' });
+    expect((await kernel.pith.run('hi', { agent: 'saved_ada_greet' })).text).toBe('pinned answer');
+    expect(kernel.model.requests[0]?.system).toContain('First text.');
+  });
+
   it('names each line of a file that is wrong', async () => {
     const kernel = await savedKernel();
     await kernel.pith.write('files/bad.yml', 'system_prompt: x\nmax_itertions: 3\nmax_runtime: soon\n');
@@ -170,7 +200,7 @@ describe('saving', () => {
 describe('what ships', () => {
   const file = (version: string, prompt: string) => `name: mine\nversion: ${version}\nsystem_prompt: ${prompt}\n`;
 
-  it('M6 M7 is stored anew at a higher version; what people decided stays; one bad file costs itself', async () => {
+  it('M6 M7 M21 is stored anew at a higher version; what people decided stays; one bad file costs itself', async () => {
     const kernel = await savedKernel([], {
       files: { 'saved_skills/mine/skill.yml': file('1.0.0', 'First.'), 'saved_skills/bad/skill.yml': 'name: [' },
     });

@@ -37,7 +37,7 @@ describe('a saved skill', () => {
     expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
   });
 
-  it('M9 M10 M11 others run the pinned version, the owner the draft; without a pin nobody else', async () => {
+  it('M9 M10 M11 M12 others run the pinned version, the owner the draft; without a pin nobody else', async () => {
     const kernel = await savedKernel([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
     await saveAs(kernel, 'ada', 'greet', { system_prompt: 'First text.' });
     expect(await kernel.as('bob', 'run ada/greet')).toMatchObject({ error: 'not_found' });

@@ -21,6 +21,8 @@ export interface SavedKernel {
   readonly model: ReturnType<typeof scriptedModel>;
   /** One command as a user, with its JSON. */
   as(userId: string, line: string | readonly string[]): Promise<Said>;
+  /** As after a restart, with its services. */
+  restart(): Promise<void>;
 }
 
 /** A kernel whose services run, with `admin` as its administrator. */
@@ -37,6 +39,11 @@ export async function savedKernel(
   return {
     pith,
     model,
+    async restart() {
+      await pith.restart();
+      onKernel?.(pith.kernel.events);
+      await pith.kernel.start();
+    },
     async as(userId, line) {
       try {
         const { code, values, text } = await pith.command(line, { json: true, userId });

@@ -144,6 +144,13 @@ describe('the vault', () => {
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('one');
   });
 
+  it('M80 encryption that cannot be switched on is not noted as on', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x' });
+    expect(await kernel.as('ada', 'saved encrypt memo on --yes')).toMatchObject({ error: 'key_unavailable' });
+    expect((await kernel.as('ada', 'saved show memo')).json).toMatchObject({ encryption_enabled: false });
+  });
+
   it('M77 M91 runs keep data by tools, and switching says what it means', async () => {
     const set = { calls: [{ name: 'skill_data_set', input: { name: 'last', content: 'canary-7' } }] };
     const get = { calls: [{ name: 'skill_data_get', input: { name: 'last' } }] };

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
+import { request } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
 import { clientAddress } from '../../../sandbox/extensions/http/client-address.ts';
-import { httpListening } from '../../../sandbox/extensions/http/contract.ts';
 import { until } from '../../waiting.ts';
 import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 
@@ -19,7 +19,7 @@ async function served(script: Parameters<typeof savedKernel>[0] = []) {
   let port = 0;
   const kernel = await savedKernel(script, {
     serve: { port: 0 },
-    onKernel: (events) => events.handle(httpListening, (at) => void ({ port } = at)),
+    onKernel: (events) => events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+)$/u.exec(text)?.[1]))),
   });
   await saveAs(kernel, 'ada', 'greet', SKILL);
   const { address, signing_key } = (await kernel.as('ada', 'saved webhook enable greet')).json as never as Enabled;
@@ -57,6 +57,9 @@ describe('webhooks', () => {
       inputs: { who: 'Ada' },
     });
     expect((await post(body, headers)).status).toBe(401);
+    await kernel.restart();
+    expect((await post(body, headers)).status).toBe(401);
+    expect((await kernel.as('ada', 'runs list')).json).toHaveLength(1);
     expect((await kernel.as('ada', 'saved show greet')).json).not.toHaveProperty('webhook_secret');
   });
 
@@ -76,6 +79,16 @@ describe('webhooks', () => {
     expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
     await kernel.as('ada', 'saved webhook disable greet');
     expect((await post(body, signed(key, body, 'g'))).status).toBe(404);
+  });
+
+  it('M63 M64 X-Pith-Priority makes it more urgent, within what the owner may use', async () => {
+    const { kernel, key, post } = await served([{ text: 'one' }, { text: 'two' }]);
+    const body = JSON.stringify({ who: 'Ada' });
+    const start = async (id: string, priority: string) => {
+      const { run } = (await (await post(body, { ...signed(key, body, id), 'x-pith-priority': priority })).json()) as { run: string };
+      return ((await ended(kernel, run)) as never as { priority: number }).priority;
+    };
+    expect([await start('a', '3'), await start('b', '99')]).toEqual([3, 5]);
   });
 
   it('M71 M73 M74 a new address and key at once; signatures forced by an administrator; a list without a valid line admits nobody', async () => {
@@ -120,6 +133,11 @@ describe('webhooks', () => {
     const { port } = await served();
     expect((await fetch(`http://127.0.0.1:${port()}/health`)).status).toBe(200);
     expect((await fetch(`http://127.0.0.1:${port()}/nothing`)).status).toBe(404);
-    expect((await fetch(`http://127.0.0.2:${port()}/health`).catch(() => ({ status: 0 }))).status).not.toBe(200);
+    const status = await new Promise((resolve) => {
+      request({ port: port(), host: '127.0.0.1', path: '/health', headers: { host: 'evil.example' } }, (answer) =>
+        resolve(answer.statusCode),
+      ).end();
+    });
+    expect(status).toBe(421);
   });
 });

@@ -38,7 +38,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
   /** One of the flags that only administrators set. */
   const grant = (path: string, description: string, set: Partial<SavedSkill>, said: string): Command =>
     change(path, description, {}, async (skill, _input, { io, person }) => {
-      const changed = await library.governAsAdmin(skill, person, () => set);
+      const changed = await library.govern(skill, person, 'pin', () => set);
       io.print(`${referenceOf(changed)}: ${said}`);
       return changed;
     });
@@ -255,7 +255,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       { arguments: [{ name: 'lane', description: 'One of the settings, or default', required: true }] },
       async (reference, input, { io, person }) => {
         const lane = String(input.arguments['lane']);
-        const saved = await library.governAsAdmin(reference, person, () => ({ execution_lane: lane === 'default' ? '' : lane }));
+        const saved = await library.govern(reference, person, 'pin', () => ({ execution_lane: lane === 'default' ? '' : lane }));
         io.print(`${referenceOf(saved)} runs in ${saved.execution_lane || 'the default lane'}`);
         return saved;
       },
@@ -326,7 +326,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           throw new PithError('usage', 'say what takes its place, or that nothing does', {
             cure: 'write: pith saved retire NAME --by AGENT, or --clear',
           });
-        const saved = await library.governAsAdmin(reference, person, () => ({
+        const saved = await library.govern(reference, person, 'pin', () => ({
           deprecated_by_agent_id: typeof by === 'string' ? by : null,
         }));
         io.print(

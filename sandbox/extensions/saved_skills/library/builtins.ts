@@ -3,8 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, type Diagnostic, type Logger } from 'pith';
 import semver from 'semver';
-import { GOVERNANCE_FIELDS, savedSkillSchema, type SavedSkill, type SkillFile } from '../domain/index.ts';
+import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
+import { parsedSkill } from './parsed-skill.ts';
 import type { LibraryPorts } from './ports.ts';
 import { checked } from './saving.ts';
 import { parseSkillFile } from './skill-file.ts';
@@ -69,7 +70,7 @@ async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
   const kept = { owner_id: null, source: 'builtin', created_at: now, updated_at: now, authored_by: null };
   const skill = await checked(ports, {
     before: null,
-    after: savedSkillSchema().parse({ visibility: 'public', ...file, ...kept }),
+    after: parsedSkill({ visibility: 'public', ...file, ...kept }),
     by: PITH,
   });
   await ports.skills.insert(skill, versionOf(skill, 1, now));
@@ -81,7 +82,7 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
   const governed = Object.fromEntries(GOVERNANCE_FIELDS.map((field) => [field, skill[field]]));
   const { owner_id, source, created_at, authored_by } = skill;
   const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
-  const after = await checked(ports, { before: skill, after: savedSkillSchema().parse({ ...file, ...kept }), by: PITH });
+  const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH });
   const newest = await ports.skills.newest(skill.id);
   const { id: _, ...change } = after;
   await ports.skills.update(stored, change, versionOf(after, (newest?.number ?? 0) + 1, now));

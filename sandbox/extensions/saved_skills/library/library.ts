@@ -8,7 +8,6 @@ import {
   readInputs,
   referenceOf,
   runsPinned,
-  savedSkillSchema,
   verdictOn,
   type GivenInputs,
   type Person,
@@ -19,6 +18,7 @@ import {
 import { DEFAULT_LANE, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
+import { parsedSkill } from './parsed-skill.ts';
 import { checked } from './saving.ts';
 
 /** How a run is asked for. */
@@ -83,7 +83,7 @@ export class Library {
   async create(name: string, file: SkillFile, person: Person): Promise<SavedSkill> {
     await this.ports.ready();
     const now = this.ports.clock.now();
-    const draft = savedSkillSchema().parse({
+    const draft = parsedSkill({
       ...file,
       id: randomUUID(),
       owner_id: person.userId,
@@ -115,12 +115,6 @@ export class Library {
   async govern(reference: string, person: Person, verb: Verb, change: (skill: SavedSkill) => Partial<SavedSkill>): Promise<SavedSkill> {
     const found = await this.find(reference, person, verb);
     return this.#change(found, change(found.skill), person);
-  }
-
-  /** Only administrators: limits, lanes, composition, retirement. */
-  async governAsAdmin(reference: string, person: Person, change: (skill: SavedSkill) => Partial<SavedSkill>): Promise<SavedSkill> {
-    await this.find(reference, person, 'pin');
-    return this.govern(reference, person, 'pin', change);
   }
 
   /** The version `id`, else the newest one, is what others run from now on. */
@@ -227,7 +221,7 @@ export class Library {
   }
 
   laneRules(lane: string) {
-    return this.ports.lane(lane) ?? this.ports.lane(DEFAULT_LANE) ?? { slots: 4, preemptionMs: 30_000 };
+    return this.ports.lane(lane) ?? this.ports.defaultLane;
   }
 
   async #queue(
@@ -254,7 +248,7 @@ export class Library {
     const { skill } = found;
     const isNew = Object.keys(given).some((key) => VERSIONED.includes(key));
     const newest = isNew ? await this.ports.skills.newest(skill.id) : null;
-    const after = savedSkillSchema().parse({
+    const after = parsedSkill({
       ...skill,
       ...given,
       ...(isNew && given.version === undefined ? { version: nextPatch(skill.version) } : {}),

@@ -14,6 +14,7 @@ export interface LibraryPorts {
   readonly priorityMax: number;
   /** null: the settings name no such lane. */
   readonly lane: (name: string) => LaneRules | null;
+  readonly defaultLane: LaneRules;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** Tables and builtins are there. */
   readonly ready: () => Promise<void>;

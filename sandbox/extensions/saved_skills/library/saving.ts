@@ -39,7 +39,8 @@ export async function checked(ports: LibraryPorts, { before, after, by }: Saving
 }
 
 function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
-  const set = OF_ADMINS.filter((key) => after[key] !== (before === null ? (key === 'execution_lane' ? '' : false) : before[key]));
+  const usual = before ?? { extended_bounds: false, parallel_composition_allowed: false, execution_lane: '', pending_approval: false };
+  const set = OF_ADMINS.filter((key) => after[key] !== usual[key]);
   if (set.length > 0)
     throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, { cure: 'leave it out, or ask one' });
 }

@@ -1,7 +1,6 @@
 import { codeOf, messageOf, type Clock, type Logger } from 'pith';
 import { nextTime, type SavedSkill } from '../domain/index.ts';
-import type { NewRun } from './run-store.ts';
-import type { RunStore, LaneRules } from './run-store.ts';
+import type { LaneRules, NewRun, RunStore } from './run-store.ts';
 import type { SkillStore } from '../store/index.ts';
 
 export interface SchedulePorts {

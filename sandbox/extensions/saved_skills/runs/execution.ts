@@ -30,7 +30,7 @@ export interface ExecutionPorts {
   /** Versions of the extensions that these tools are of. */
   readonly extensionVersions: (tools: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** Whether what came of it is to be delivered. */
-  readonly delivers: (run: Run, skill: SavedSkill, version: SkillVersion) => boolean;
+  readonly delivers: (run: Run, version: SkillVersion) => boolean;
 }
 
 /** Aborts with one of these: the run belongs to somebody else now, or is to end. */
@@ -116,7 +116,7 @@ class Attempt {
 
   async finish(end: RunEnd): Promise<void> {
     const { run, ports, text } = this;
-    const delivers = (end.state === 'ok' || end.state === 'max_iterations') && ports.delivers(run, text.skill, text.version);
+    const delivers = (end.state === 'ok' || end.state === 'max_iterations') && ports.delivers(run, text.version);
     const written = await ports.runs.finish(run, end, delivers);
     if (!written) return;
     if (end.state === 'ok' || end.state === 'max_iterations') this.#reactions.show({ at: 'end' });
@@ -139,7 +139,6 @@ class Attempt {
       userId: run.actsAs,
       policy: { ...policy, savedSkill: run.skill },
     };
-    let usage = { inputTokens: 0, outputTokens: 0 };
     for await (const event of ports.agents.run(request, signal)) {
       if (event.type === 'turn-end') {
         this.#usedBefore = sum(this.#usedBefore, event.usage);
@@ -155,11 +154,10 @@ class Attempt {
         if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
         await this.#progress({}, null, `${event.name} ${code}: ${message}`);
       } else if (event.type === 'step-end') {
-        ({ usage } = event);
-        await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, usage));
+        await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, event.usage));
       }
     }
-    return { type: 'turn-end', reason: 'aborted', text: '', usage };
+    return { type: 'turn-end', reason: 'aborted', text: '', usage: { inputTokens: 0, outputTokens: 0 } };
   }
 
   async #progress(

@@ -1,5 +1,5 @@
 /** Runs of saved skills: queued in lanes, executed by any process, delivered. */
-export { DEFAULT_LANE } from './lanes.ts';
+export { DEFAULT_LANE, DEFAULT_RULES } from './lanes.ts';
 export { hasEnded, RUN_STATES, runOfThread, threadOf, type Run, type RunCause, type RunOrigin, type RunState } from './run.ts';
 export { RunStore, type LaneRules, type NewRun } from './run-store.ts';
 export { channelsOf } from './channels.ts';

@@ -1,5 +1,7 @@
 /** The lane of a skill that names none. */
 export const DEFAULT_LANE = 'skill-default';
+/** Its rules where the settings have lanes and leave this one out. */
+export const DEFAULT_RULES = { slots: 4, preemptionMs: 30_000 };
 
 /** How long a run may hold its slot after a more urgent one was promised it. */
 export const GRACE_MS = 5_000;
