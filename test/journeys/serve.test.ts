@@ -57,6 +57,23 @@ describe('pith serve', () => {
     expect(isAlive(pid)).toBe(false);
   }, 60_000);
 
+  it('says where it listens, and once that a port is taken', async () => {
+    folder = await projectFolder();
+    const first = startPith(['serve', '--port', '0'], { cwd: folder.path, input: null });
+    try {
+      await expect.poll(() => first.out(), { timeout: 30_000 }).toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+$/mu);
+      const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
+      serving = startPith(['serve', '--port', port], { cwd: folder.path, input: null });
+      let said = '';
+      serving.child.stderr?.on('data', (part: Buffer) => (said += part.toString()));
+      await expect.poll(() => said, { timeout: 30_000 }).toContain('stopped after 3 crashes');
+      expect(said.match(/cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N/gu)).toHaveLength(1);
+    } finally {
+      first.child.kill('SIGKILL');
+      await first.ended;
+    }
+  }, 90_000);
+
   it('K21 B9: SIGTERM ends it at once also while an extension does not come to start', async () => {
     const hanging = "initialize() { fs.writeFileSync('began', ''); return new Promise(() => {}); }";
     const main = `import fs from 'node:fs';\nexport default class { ${hanging} async runBackground() {} }\n`;

@@ -1,5 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
@@ -8,6 +11,8 @@ import { until } from '../../waiting.ts';
 import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 
 const SKILL = { system_prompt: 'You greet.', initial_message: 'Greet {{ who }}', input_schema: [{ name: 'who', required: true }] };
+
+const HAS_PROGRAMS = ['bash', 'curl', 'openssl'].every((program) => spawnSync(program, ['--version']).error === undefined);
 
 interface Enabled {
   readonly address: string;
@@ -79,6 +84,15 @@ describe('webhooks', () => {
     expect((await kernel.as('ada', 'runs list')).json).toEqual([]);
     await kernel.as('ada', 'saved webhook disable greet');
     expect((await post(body, signed(key, body, 'g'))).status).toBe(404);
+  });
+
+  it.skipIf(!HAS_PROGRAMS)('M72 the example of the page, with curl and openssl, starts a run (needs bash, curl and openssl)', async () => {
+    const { kernel, key, address, port } = await served([{ text: 'Hello Ada' }]);
+    const page = readFileSync('docs/webhooks.md', 'utf8');
+    const [, example = ''] = /```console\n(id=[\s\S]*?)```/u.exec(page) ?? [];
+    const script = example.replace('http://127.0.0.1:7484', `http://127.0.0.1:${port()}`).replace('curl ', 'curl -s ');
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { env: { ...process.env, SIGNING_KEY: key, ADDRESS: address } });
+    expect(await ended(kernel, (JSON.parse(stdout) as { run: string }).run)).toMatchObject({ state: 'ok', inputs: { who: 'Ada' } });
   });
 
   it('M63 M64 X-Pith-Priority makes it more urgent, within what the owner may use', async () => {
