@@ -187,6 +187,15 @@ describe('saving', () => {
     expect(kernel.model.requests[0]?.system).toContain('First text.');
   });
 
+  it('M73 M91 a file switches neither encryption nor signatures: commands check and ask', async () => {
+    const kernel = await savedKernel();
+    for (const key of ['encryption_enabled', 'webhook_signature_required', 'webhook_secret', 'pinned_version_id'])
+      expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, [key]: false })).toMatchObject({
+        error: 'skill_file_invalid',
+        message: expect.stringContaining(`unknown key '${key}'`),
+      });
+  });
+
   it('names each line of a file that is wrong', async () => {
     const kernel = await savedKernel();
     await kernel.pith.write('files/bad.yml', 'system_prompt: x\nmax_itertions: 3\nmax_runtime: soon\n');
@@ -229,6 +238,12 @@ describe('what ships', () => {
     const notes = JSON.stringify(await kernel.pith.kernel.problems());
     expect(notes).toContain('version 1.0.5 is lower than 1.1.0');
     expect(notes).toContain('saved_skills/bad/skill.yml');
+  });
+
+  it('T1 a file of a sandbox runs nothing by itself: its schedule is not taken', async () => {
+    const text = `${file('1.0.0', 'First.')}schedule: "* * * * *"\n`;
+    const kernel = await savedKernel([], { files: { 'saved_skills/mine/skill.yml': text } });
+    expect((await kernel.as('admin', 'saved show mine')).json).toMatchObject({ schedule: null, next_run_at: null });
   });
 
   it.each(['daily-brief', 'review-changes'])('%s is valid and says its tools', async (id) => {

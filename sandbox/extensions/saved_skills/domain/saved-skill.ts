@@ -142,7 +142,7 @@ export const GOVERNANCE_FIELDS = [
   'deprecated_by_agent_id',
 ] as const satisfies readonly Field[];
 
-/** What nobody writes in a file. */
+/** What nobody writes in a file: what Pith keeps, and what a command checks or asks about. */
 const KEPT_FIELDS = [
   'owner_id',
   'source',
@@ -156,7 +156,9 @@ const KEPT_FIELDS = [
   'next_run_at',
   'webhook_secret',
   'webhook_signing_key',
+  'webhook_signature_required',
   'webhook_signature_forced',
+  'encryption_enabled',
 ] as const satisfies readonly Field[];
 
 /** Keys of a `skill.yml`. */

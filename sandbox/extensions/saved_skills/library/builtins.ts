@@ -67,7 +67,8 @@ async function seed(ports: LibraryPorts, folder: string, file: SkillFile): Promi
 
 async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
   const now = ports.clock.now();
-  const kept = { owner_id: null, source: 'builtin', created_at: now, updated_at: now, authored_by: null };
+  // A file runs nothing by itself: a person says when.
+  const kept = { owner_id: null, source: 'builtin', created_at: now, updated_at: now, authored_by: null, schedule: null, time_zone: null };
   const skill = await checked(ports, {
     before: null,
     after: parsedSkill({ visibility: 'public', ...file, ...kept }),

@@ -98,7 +98,7 @@ export class Library {
     return skill;
   }
 
-  /** Changes what `file` names; `asName` null keeps the name. Content of builtins is that of their files. */
+  /** Changes what `file` names. Content of builtins is that of their files. */
   async edit(reference: string, file: SkillFile, person: Person): Promise<SavedSkill> {
     const found = await this.find(reference, person, 'edit');
     const { skill } = found;
