@@ -24,13 +24,18 @@ async function served(script: Parameters<typeof savedKernel>[0] = []) {
   let port = 0;
   const kernel = await savedKernel(script, {
     serve: { port: 0 },
-    onKernel: (events) => events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+)$/u.exec(text)?.[1]))),
+    onKernel(events) {
+      port = 0;
+      events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+)$/u.exec(text)?.[1])));
+    },
   });
   await saveAs(kernel, 'ada', 'greet', SKILL);
   const { address, signing_key } = (await kernel.as('ada', 'saved webhook enable greet')).json as never as Enabled;
   await until(() => port > 0);
-  const post = (body: string, headers: Readonly<Record<string, string>> = {}, path = address) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body, headers });
+  const post = async (body: string, headers: Readonly<Record<string, string>> = {}, path = address) => {
+    await until(() => port > 0);
+    return fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body, headers });
+  };
   return { kernel, address, key: signing_key, post, port: () => port };
 }
 
