@@ -67,7 +67,7 @@ describe('extensions_doctor', () => {
     const skill = (name: string) => `---\nname: ${name}\ndescription: Knows of ${name}.\n---\n\nText.\n`;
     for (const [name, text] of [
       ['apples', skill('apples')],
-      ['vault', '# No frontmatter\n'],
+      ['strongroom', '# No frontmatter\n'],
       ['secret-plans', skill('secret-plans')],
     ] as const) {
       await mkdir(path.join(folder.sandbox, 'skills', name), { recursive: true });
@@ -80,9 +80,9 @@ describe('extensions_doctor', () => {
         await kernel.host.providers.tools.call('core_tools', 'extensions_doctor', {}, { turn, idempotencyKey: 'k', signal: signal }),
       );
     };
-    expect(await asked({ keys: {} })).toContain('vault');
+    expect(await asked({ keys: {} })).toContain('strongroom');
     const confined = await asked({ keys: { skills: { allow: ['apples'] } } });
-    expect(confined).not.toContain('vault');
+    expect(confined).not.toContain('strongroom');
     expect(confined).toContain('"skills":{"offered":1}');
   });
 });
