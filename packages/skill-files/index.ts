@@ -42,6 +42,7 @@ export { diagnosticJson, diagnosticText } from './text/diagnostic-text.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
 export { estimateTokens } from './text/token-estimate.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';
+export { copySkill, type Digests, SkillTooLarge } from './tree/copy-skill.ts';
 export {
   Yielder,
   digestsOf,

@@ -224,6 +224,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],
   ['packages/skill-files/conformance/fixture.ts', 'skills of tests, in a folder of its own below the temporary one'],
   ['packages/skill-files/conformance/check-loader.ts', 'the same'],
+  ['packages/skill-files/tree/copy-skill.ts', 'a copy with a random name in a folder that the state module has made'],
   ['core/kernel/records/extension-data.ts', 'one rename of a folder that was looked at'],
   ['packages/held-process/started.ts', '/proc'],
   ['core/trust/alone.ts', 'a lock in ~/.pith'],
@@ -237,8 +238,8 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/skill_install/install/new-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/staged-skill.ts', 'a staging folder'],
   ['sandbox/extensions/skill_install/install/update.ts', 'a staging folder'],
+  ['sandbox/extensions/skill_registry/versions/versions.ts', 'one rename in a folder that the state module has made'],
   ['sandbox/extensions/skill_scripts/scripts/run-script.ts', 'a copy with a random name in a folder that the state module has made'],
-  ['sandbox/extensions/skill_scripts/scripts/skill-copy.ts', 'the same'],
 ]);
 
 const WRITERS = /\b(?:mkdir|mkdtemp|writeFile|appendFile|rename|copyFile|symlink|link|cp|truncate)(?:Sync)?\b|\bcreateWriteStream\b/;

@@ -42,8 +42,14 @@ interface Placed {
 
 function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<PromptVariables, 'skills' | 'agent'>): BroughtPrompt {
   const agent = { id: spec.id, name: spec.name, description: spec.description, model: spec.model };
-  const skills = Object.fromEntries(placed.map(({ name, token }) => [name, token]));
+  const skills = Object.fromEntries(placed.flatMap(({ name, token }) => namesFor(name).map((each) => [each, token])));
   return { text: spec.prompt ?? '', file: spec.promptFile, variables: { ...variables, agent, skills } };
+}
+
+/** How a template names an entry of `uses_skills`: a version also without what follows the @. */
+function namesFor(name: string): readonly string[] {
+  const at = name.lastIndexOf('@');
+  return at > 0 ? [name, name.slice(0, at)] : [name];
 }
 
 /** Throws before a text is made that nobody can hold. */
@@ -178,7 +184,7 @@ function refusal(code: string, name: string, error: unknown): Diagnostic {
 /** The variables of a prompt template. */
 type PromptVariables = {
   readonly agent: Readonly<Record<'id' | 'name' | 'description' | 'model', string>>;
-  /** By the name in `uses_skills`. */
+  /** By the name in `uses_skills`; of a version also by the id alone. */
   readonly skills: Readonly<Record<string, string>>;
   /** `extension/tool` by the name of each tool that the model has. */
   readonly tools: Readonly<Record<string, string>>;
@@ -203,7 +209,7 @@ export const PROMPT_VARIABLES: readonly string[] = Object.keys(NONE);
 
 /** Findings of a prompt before it is ever rendered: syntax, what is not on the list of what a template may use, unknown names, unbound skills. */
 export async function checkPrompt(text: string, file: string | null, bound: readonly string[]): Promise<readonly Diagnostic[]> {
-  const skills = Object.fromEntries(bound.map((name) => [name, '']));
+  const skills = Object.fromEntries(bound.flatMap(namesFor).map((name) => [name, '']));
   const problems = await checkTemplate(text, { ...NONE, skills }, CLOSED_VARIABLES);
   return problems.map(({ code, message, cure, key, line, column }) => ({
     severity: 'error',

@@ -1,6 +1,7 @@
 import {
   type AgentProvider,
   ChannelProvider,
+  codeOf,
   type Command,
   type CommandProvider,
   type Diagnostic,
@@ -16,6 +17,7 @@ import {
   type TurnInfo,
 } from 'pith';
 import { migrate, Queries } from '@pith/database-queries';
+import { SkillWriter } from 'pith/skill_registry';
 import { oncePromised } from '@pith/promises';
 import path from 'node:path';
 import { runCommands } from './commands/run-commands.ts';
@@ -23,7 +25,7 @@ import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
-import { Library, NO_ORIGIN, ownerOf, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
+import { Library, NO_ORIGIN, ownerOf, pinnedNames, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
   channelsOf,
   DEFAULT_LANE,
@@ -90,6 +92,14 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       lane,
       defaultLane: lane(DEFAULT_LANE) ?? DEFAULT_RULES,
       channels,
+      keepVersion: async (name) => {
+        try {
+          return (await context.find(SkillWriter)[0]?.keepVersion(name)) ?? null;
+        } catch (error) {
+          if (codeOf(error, '') === 'skill_not_found') return null;
+          throw error;
+        }
+      },
       ready: () => ready(),
       wake: () => this.#runner.wake(),
     };
@@ -108,7 +118,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       channels,
       laneRules,
       isAdmin: permissions.isAdmin,
-      specOf: (skill, version) => this.#specOf(skill, version),
+      specOf: (skill, version, isPinned) => this.#specOf(skill, version, isPinned),
       extensionVersions: async (tools) => {
         const known = await permissions.tools();
         const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
@@ -165,7 +175,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     );
     return Promise.all(
       open.map(async (skill) => {
-        const spec = this.#specOf(skill, await this.#library.versionFor(skill, everybody));
+        const version = await this.#library.versionFor(skill, everybody);
+        const spec = this.#specOf(skill, version, version.isPinned);
         const id = `saved_${referenceOf(skill).replace(/[^a-z0-9]+/g, '_')}`;
         return { id, spec: { ...spec, id, name: referenceOf(skill) }, diagnostics: [], file: this.#context.directory };
       }),
@@ -262,9 +273,10 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     for (const protocol of ['tool', 'agents']) events.publish('provider.changed', { extensionId: id, protocol });
   }
 
-  #specOf(skill: SavedSkill, { snapshot }: SkillVersion) {
+  #specOf(skill: SavedSkill, { snapshot, digests }: SkillVersion, isPinned: boolean) {
     const { id } = this.#context;
-    const spec = specOf({ ...skill, ...snapshot, tools: [...snapshot.tools, `${id}/update_status`] }, snapshot.uses_skills);
+    const { tools, uses_skills: skills } = isPinned ? pinnedNames(snapshot, digests) : snapshot;
+    const spec = specOf({ ...skill, ...snapshot, tools: [...tools, `${id}/update_status`] }, skills);
     return this.#context.find(SkillProvider).length > 0 ? spec : { ...spec, keys: {} };
   }
 

@@ -105,10 +105,11 @@ export class Bodies {
     this.roots.clear();
   }
 
-  private rootsOf({ source }: Skill): readonly string[] {
+  private rootsOf({ source, realDirectory }: Skill): readonly string[] {
     let roots = this.roots.get(source);
     if (roots === undefined) {
       const own = this.options.sources.filter(({ label }) => label === source).map(({ directory }) => directory);
+      if (own.length === 0) return [realDirectory]; // a kept version
       roots = [...own, ...this.options.trustedLinks].map((directory) => realOf(directory) ?? directory);
       this.roots.set(source, roots);
     }

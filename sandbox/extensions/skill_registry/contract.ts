@@ -108,6 +108,9 @@ export const RankerProvider = defineProtocol<RankerProvider>('skills.ranker', {
 /** What comes before the id of a skill where the tools of its toolset are named: `toolset:<skill>/<tool>`. */
 export const TOOLSET = 'toolset:';
 
+/** What the source of a kept version begins with; `sha256:` and hex digits of the whole folder follow. */
+export const KEPT_VERSION = 'version:';
+
 type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
 
 /** All that the registry keeps of one SKILL.md; never the body. */
@@ -224,7 +227,7 @@ export interface SkillLibrary {
     name: string,
     turn: TurnInfo,
   ): Promise<{ readonly skill: SkillRecord } | { readonly error: { readonly code: string; readonly message: string } }>;
-  /** The skill that a person means in a command, in whatever state. Rejects `skill_not_found`, with what lies there instead. */
+  /** The skill that a person means in a command, in whatever state; `id@version` is one that was kept. Rejects `skill_not_found`, with what lies there instead. */
   named(reference: string): Promise<SkillRecord>;
   /** `ref`: `source/id`, or the id of the one that counts. `notes` are before the body in the envelope. Rejects `skill_not_found` and `skill_not_offered`. */
   readBody(ref: string, notes?: readonly string[]): Promise<SkillText>;
@@ -379,6 +382,8 @@ export interface SkillWriter {
   /** Makes all changes or none. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else is there than it says. */
   change(staged: string, changes: readonly SkillChange[]): Promise<void>;
   unstage(staged: string): Promise<void>;
+  /** Keeps a skill as it is now, for those who name it as `id@sha256:…` later, and returns that digest. Accepts `id@version` too. Rejects `skill_not_found`, `skill_not_offered` and `version_not_kept`. */
+  keepVersion(reference: string): Promise<string>;
 }
 
 export const SkillWriter = defineProtocol<SkillWriter>(
@@ -389,6 +394,7 @@ export const SkillWriter = defineProtocol<SkillWriter>(
     stage: { kind: 'method', signature: 'stage(source: string): Promise<string>', timeoutMs: null, signalAt: 1 },
     change: { kind: 'method', signature: 'change(staged: string, changes: SkillChange[]): Promise<void>', timeoutMs: null },
     unstage: { kind: 'method', signature: 'unstage(staged: string): Promise<void>' },
+    keepVersion: { kind: 'method', signature: 'keepVersion(reference: string): Promise<string>', timeoutMs: 60_000 },
   },
   { inProcessOnly: true },
 );

@@ -20,7 +20,7 @@ export class Library implements SkillLibrary {
 
   async records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords> {
     const { registry, cache, pinned } = this.ports;
-    const snapshot = of !== undefined && 'turn' in of ? await pinned(of.turn) : await registry.fresh();
+    const snapshot = await (of === undefined ? registry.fresh() : 'turn' in of ? pinned(of.turn) : registry.freshFor(of.agent));
     const view = this.viewOf(snapshot);
     if (of === undefined) return view;
     const agent = 'turn' in of ? of.turn.agent : of.agent;
@@ -69,7 +69,8 @@ export class Library implements SkillLibrary {
     signal?: AbortSignal,
   ): Promise<FoundSkills> {
     const { registry, cache, search } = this.ports;
-    const snapshot = await registry.refreshIfOlderThan(0);
+    const present = await registry.refreshIfOlderThan(0);
+    const snapshot = agent === undefined ? present : await registry.freshFor(agent);
     const readable = agent === undefined ? null : cache.scope(snapshot, agent).readable;
     const asked = readable === null ? { k, weak: true } : { k, weak: true, agentId: agent!.id, among: (id: string) => readable.has(id) };
     const { ranked, by, note } = await search.rankComplete(snapshot, query, asked, signal);
@@ -86,8 +87,9 @@ export class Library implements SkillLibrary {
   }
 
   private async skill(ref: string): Promise<Skill> {
-    const skill = findSkill(await this.ports.registry.fresh(), ref);
-    if (skill === undefined)
+    const { registry } = this.ports;
+    const skill = findSkill(await registry.fresh(), ref) ?? (await keptAt(registry, ref));
+    if (skill === null)
       throw new PithError('skill_not_found', `there is no skill '${printableLine(ref)}'`, { cure: 'see pith skills list' });
     return skill;
   }
@@ -98,6 +100,12 @@ export class Library implements SkillLibrary {
     this.views.set(snapshot, view);
     return view;
   }
+}
+
+/** A kept version by its `source/id`; null for any other reference. */
+function keptAt({ versions }: ToolPorts['registry'], ref: string): Promise<Skill | null> {
+  const cut = ref.lastIndexOf('/');
+  return versions.at(ref.slice(0, Math.max(0, cut)), ref.slice(cut + 1));
 }
 
 function agentRecords(cache: ScopeCache, snapshot: Snapshot, agent: AgentSpec): NonNullable<SkillRecords['agent']> {

@@ -71,6 +71,7 @@ export default class SkillRegistryExtension
   readonly stage: SkillWriter['stage'] = (source, signal) => this.#writer.stage(source, signal);
   readonly change: SkillWriter['change'] = (staged, changes) => this.#writer.change(staged, changes);
   readonly unstage: SkillWriter['unstage'] = (staged) => this.#writer.unstage(staged);
+  readonly keepVersion: SkillWriter['keepVersion'] = (reference) => this.#registry.keepVersion(reference);
 
   constructor(context: ExtensionContext<SkillsConfig>) {
     this.#context = context;
@@ -87,7 +88,7 @@ export default class SkillRegistryExtension
     const { clock, events } = context;
     this.#turns = new SkillTurns({
       events,
-      fresh: () => this.#registry.fresh(),
+      fresh: (agent) => this.#registry.freshFor(agent),
       nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
     });
     const pinned = (turn: TurnInfo) => this.#turns.snapshotOf(turn);
@@ -170,7 +171,7 @@ export default class SkillRegistryExtension
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {
-    const snapshot = await this.#registry.fresh();
+    const snapshot = await this.#registry.freshFor(agent);
     return this.#enabled ? [...this.#cache.scope(snapshot, agent).readable.keys()].sort() : [];
   }
 

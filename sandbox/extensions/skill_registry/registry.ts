@@ -1,14 +1,16 @@
-import { type Clock, type Diagnostic, type Logger, PithError } from 'pith';
+import { type AgentSpec, type Clock, type Diagnostic, type Logger, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
+import { findSkill } from './scan/names.ts';
 import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
 import { FolderWatch } from '@pith/folder-watch';
 import { inPieces } from '@pith/skill-files';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
+import { digestOf, namesVersion, Versions } from './versions/versions.ts';
 import { recoverAll } from './writing/recover.ts';
 import { targetsAt } from './writing/targets.ts';
 
@@ -23,6 +25,8 @@ export class SkillRegistry {
   readonly sources: readonly Source[];
   /** What is trusted, and why what is not is not. */
   readonly trust: Trust;
+  /** Skills as they were, for who names a version. */
+  readonly versions: Versions;
   private readonly options: RegistryOptions;
   private readonly scans: SourceScans;
   private readonly bodies: Bodies;
@@ -44,6 +48,7 @@ export class SkillRegistry {
     const { dataDirectory, config, clock, logger } = options;
     const { sources } = this;
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'auto', clock, logger, inspect: options.inspect });
+    this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
   }
@@ -72,6 +77,21 @@ export class SkillRegistry {
   /** As a turn or a call of one begins with it: a scan that has just been made is enough. */
   fresh(): Promise<Snapshot> {
     return this.refreshIfOlderThan(FRESH_MS);
+  }
+
+  /** As `fresh`, with the versions that an agent names in the place of the present ones. */
+  async freshFor(agent: Pick<AgentSpec, 'usesSkills'>): Promise<Snapshot> {
+    return this.versions.inPlace(await this.fresh(), agent);
+  }
+
+  /** Keeps what a reference names, and returns the digest of all that the skill's folder holds. Rejects `skill_not_found`. */
+  async keepVersion(reference: string): Promise<string> {
+    const snapshot = await this.fresh();
+    if (namesVersion(snapshot, reference)) return digestOf(await this.versions.find(snapshot, reference));
+    const skill = findSkill(snapshot, reference);
+    if (skill === undefined || !USED.has(skill.state))
+      throw new PithError('skill_not_found', printableLine(`there is no skill '${reference}'`), { cure: 'see pith skills list' });
+    return (await this.versions.keep(skill)).digest;
   }
 
   /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */
@@ -121,6 +141,8 @@ export class SkillRegistry {
 
   /** False when a skill of a source that must be trusted, or this copy of its files, is not what was trusted. Ask before its scripts or toolsets run. */
   async isStillTrusted(skill: Skill, copy?: readonly CopiedFile[]): Promise<boolean> {
+    const isIntact = await this.versions.isIntact(skill, copy);
+    if (isIntact !== null) return isIntact;
     if ((await this.reasonAgainst(skill)) !== null) return false;
     const source = this.sources.find(({ label }) => label === skill.source);
     return copy === undefined || source === undefined || this.trust.isTrustedCopy(source, { ...skill, declared: skill }, copy);

@@ -4,6 +4,7 @@ import type { SkillBody } from './bodies.ts';
 import type { SkillRegistry } from './registry.ts';
 import { findSkill } from './scan/names.ts';
 import type { Skill } from './skill.ts';
+import { namesVersion } from './versions/versions.ts';
 import { TRUST_CURE } from './trust/trust.ts';
 
 type SkillContent = Awaited<ReturnType<SkillProvider['getSkillContent']>>;
@@ -11,7 +12,7 @@ type SkillContent = Awaited<ReturnType<SkillProvider['getSkillContent']>>;
 /** The body of an offered skill for binding; the last good one of a skill that has gone since. */
 export async function contentOf(registry: SkillRegistry, name: string): Promise<SkillContent> {
   const snapshot = registry.current();
-  const skill = findSkill(snapshot, name);
+  const skill = namesVersion(snapshot, name) ? await registry.versions.find(snapshot, name) : findSkill(snapshot, name);
   if (skill === undefined) {
     const last = registry.lastGood(name);
     if (last !== null)

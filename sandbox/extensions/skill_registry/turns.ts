@@ -1,4 +1,4 @@
-import type { Events, TurnInfo } from 'pith';
+import type { AgentSpec, Events, TurnInfo } from 'pith';
 import { skillsOffered, skillUsed } from './contract.ts';
 import type { Offer } from './catalog/scope.ts';
 import type { Snapshot } from './skill.ts';
@@ -28,7 +28,7 @@ export type Familiarity = 'new' | 'same' | 'changed';
 
 export interface SkillTurnsPorts {
   readonly events: Pick<Events, 'publish'>;
-  fresh(): Promise<Snapshot>;
+  fresh(agent: AgentSpec): Promise<Snapshot>;
   /** The display name of a skill. */
   nameOf(skillId: string): string;
 }
@@ -54,9 +54,9 @@ export class SkillTurns {
   }
 
   /** A turn that goes on after a question keeps what it began with. */
-  begin({ id }: TurnInfo): void {
+  begin({ id, agent }: TurnInfo): void {
     if (this.#turns.has(id)) return;
-    const snapshot = this.#ports.fresh();
+    const snapshot = this.#ports.fresh(agent);
     this.#turns.set(id, { snapshot, offer: null, uses: [], active: new Map() });
     snapshot.catch(() => this.#turns.delete(id)); // who asks for it gets the rejection
   }
@@ -66,8 +66,8 @@ export class SkillTurns {
   }
 
   /** The snapshot of a turn that has begun; the newest for calls outside of one. */
-  snapshotOf({ id }: TurnInfo): Promise<Snapshot> {
-    return this.#turns.get(id)?.snapshot ?? this.#ports.fresh();
+  snapshotOf({ id, agent }: TurnInfo): Promise<Snapshot> {
+    return this.#turns.get(id)?.snapshot ?? this.#ports.fresh(agent);
   }
 
   /** What the model is shown of the skills, when its prompt is made. */

@@ -2,8 +2,7 @@ import path from 'node:path';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { inspectSkill } from '../../../sandbox/extensions/skill_install/safety/inspection.ts';
-import { copySkill } from '../../../sandbox/extensions/skill_scripts/scripts/skill-copy.ts';
-import { folderTree, isProgram, treeDigest } from '@pith/skill-files';
+import { copySkill, folderTree, isProgram, treeDigest } from '@pith/skill-files';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
 

@@ -43,6 +43,7 @@ export function runJson(run: Run): { [key: string]: JsonValue } {
     extensions: run.extensions,
     delivery: run.delivery,
     delivery_error: run.deliveryError,
+    pinned: run.pinned,
     parent: run.parentId,
   };
 }
@@ -88,7 +89,7 @@ export function runText(run: Run, steps: readonly { readonly at: number; readonl
   const took = run.startedAt === null || run.endedAt === null ? '' : `${Math.round((run.endedAt - run.startedAt) / 100) / 10} s`;
   const inputs = Object.entries(run.inputs).map(([name, value]) => `${name}=${String(value)}`);
   return [
-    `Run ${run.id} of ${run.skill} ${run.version} is ${run.state}`,
+    `Run ${run.id} of ${run.skill} ${run.version}${run.pinned ? ' (pinned)' : ''} is ${run.state}`,
     ...line('Asked by', `${run.userId} (${run.cause})`),
     ...line('Inputs', inputs.join(', ')),
     ...line('Lane', `${run.lane}, priority ${run.priority}`),

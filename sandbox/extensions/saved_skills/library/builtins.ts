@@ -7,7 +7,7 @@ import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/in
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import { parsedSkill } from './parsed-skill.ts';
 import type { LibraryPorts } from './ports.ts';
-import { checked } from './saving.ts';
+import { checked, keptDigests } from './saving.ts';
 import { parseSkillFile } from './skill-file.ts';
 
 /** Whoever stores what ships. */
@@ -74,7 +74,7 @@ async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
     after: parsedSkill({ visibility: 'public', ...file, ...kept }),
     by: PITH,
   });
-  await ports.skills.insert(skill, versionOf(skill, 1, now));
+  await ports.skills.insert(skill, await versionOf(ports, skill, 1));
 }
 
 async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile): Promise<void> {
@@ -86,12 +86,20 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
   const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH });
   const newest = await ports.skills.newest(skill.id);
   const { id: _, ...change } = after;
-  await ports.skills.update(stored, change, versionOf(after, (newest?.number ?? 0) + 1, now));
+  await ports.skills.update(stored, change, await versionOf(ports, after, (newest?.number ?? 0) + 1));
 }
 
-function versionOf(skill: SavedSkill, number: number, createdAt: number): SkillVersion {
-  const id = uuidOf(`${skill.id} ${number} ${skill.version}`);
-  return { id, skillId: skill.id, number, version: skill.version, snapshot: snapshotOf(skill), digests: {}, authoredBy: null, createdAt };
+async function versionOf(ports: LibraryPorts, skill: SavedSkill, number: number): Promise<SkillVersion> {
+  return {
+    id: uuidOf(`${skill.id} ${number} ${skill.version}`),
+    skillId: skill.id,
+    number,
+    version: skill.version,
+    snapshot: snapshotOf(skill),
+    digests: await keptDigests(ports, skill.uses_skills),
+    authoredBy: null,
+    createdAt: ports.clock.now(),
+  };
 }
 
 /** Of a builtin whose file names none: the same on every machine. */

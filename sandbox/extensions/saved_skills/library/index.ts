@@ -2,5 +2,5 @@
 export { seedBuiltins } from './builtins.ts';
 export { Library, NO_ORIGIN, ownerOf, type Asked } from './library.ts';
 export type { LibraryPorts } from './ports.ts';
-export { specOf, toolNameOf } from './saving.ts';
+export { pinnedNames, specOf, toolNameOf } from './saving.ts';
 export { readSkillFile } from './skill-file.ts';

@@ -19,7 +19,7 @@ import { DEFAULT_LANE, type NewRun, type Run, type RunCause, type RunOrigin } fr
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { parsedSkill } from './parsed-skill.ts';
-import { checked } from './saving.ts';
+import { checked, keptDigests } from './saving.ts';
 
 /** How a run is asked for. */
 export interface Asked {
@@ -35,6 +35,12 @@ export interface Asked {
 }
 
 export const NO_ORIGIN: RunOrigin = { channelId: null, threadId: null, message: null };
+
+/** A version as a run takes it. */
+export type RunnableVersion = SkillVersion & {
+  /** Its skills too are read as they were when it was saved. */
+  readonly isPinned: boolean;
+};
 
 /** Fields whose change makes a version. */
 const VERSIONED: readonly string[] = [...PINNED_FIELDS, 'name', 'description', 'version'];
@@ -121,6 +127,7 @@ export class Library {
   async pin(reference: string, id: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'pin');
     const version = id === null ? await this.ports.skills.newest(skill.id) : await this.#versionNamed(skill, id);
+    if (version !== null) refuseUnkept(skill, version);
     const now = this.ports.clock.now();
     return this.govern(reference, person, 'pin', () => ({
       pinned_version_id: version?.id ?? null,
@@ -151,11 +158,11 @@ export class Library {
   }
 
   /** What a run of this skill by this person executes. */
-  async versionFor(skill: SavedSkill, person: Person, draft = false): Promise<SkillVersion> {
+  async versionFor(skill: SavedSkill, person: Person, draft = false): Promise<RunnableVersion> {
     const pinned = runsPinned(skill, person, draft) ? await this.ports.skills.version(skill.id, skill.pinned_version_id as string) : null;
     const version = pinned ?? (await this.ports.skills.newest(skill.id));
     if (version === null) throw new PithError('version_unknown', `'${referenceOf(skill)}' has no version`, { cure: 'save it again' });
-    return version;
+    return { ...version, isPinned: pinned !== null };
   }
 
   /** Queues a run for a person. */
@@ -185,14 +192,14 @@ export class Library {
     return true;
   }
 
-  async versionOfOwner(skill: SavedSkill): Promise<SkillVersion> {
+  async versionOfOwner(skill: SavedSkill): Promise<RunnableVersion> {
     return this.versionFor(skill, { userId: '', isAdmin: true });
   }
 
   /** A run as it will be queued. */
   newRun(
     skill: SavedSkill,
-    version: SkillVersion,
+    version: RunnableVersion,
     asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
   ): NewRun {
     const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
@@ -203,6 +210,7 @@ export class Library {
       skill: referenceOf(skill),
       version_id: version.id,
       version: version.version,
+      pinned: Number(version.isPinned),
       user_id: asked.userId,
       acts_as: asked.actsAs,
       cause: asked.cause,
@@ -226,7 +234,7 @@ export class Library {
 
   async #queue(
     skill: SavedSkill,
-    version: SkillVersion,
+    version: RunnableVersion,
     asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
   ): Promise<Run> {
     const run = this.newRun(skill, version, asked);
@@ -267,7 +275,7 @@ export class Library {
       number,
       version: skill.version,
       snapshot: snapshotOf(skill),
-      digests: {},
+      digests: await keptDigests(this.ports, skill.uses_skills),
       authoredBy: skill.authored_by,
       createdAt: this.ports.clock.now(),
     };
@@ -315,6 +323,16 @@ export class Library {
       cure: 'see: pith saved list',
     });
   }
+}
+
+/** Throws for a version whose skills would be read as they happen to be. */
+function refuseUnkept(skill: SavedSkill, { version, snapshot, digests }: SkillVersion): void {
+  const missing = snapshot.uses_skills.filter((name) => digests[name] === undefined);
+  if (missing.length === 0) return;
+  const which = missing.map((name) => `'${name}'`).join(', ');
+  throw new PithError('version_not_kept', `version ${version} of '${referenceOf(skill)}' was saved without the text of ${which}`, {
+    cure: `see that 'pith skills list' has it, then save it again: pith saved edit ${referenceOf(skill)}`,
+  });
 }
 
 /** As whom a skill runs when nobody asks for it: its owner; of a builtin the local user. */

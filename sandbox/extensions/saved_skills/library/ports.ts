@@ -16,6 +16,8 @@ export interface LibraryPorts {
   readonly lane: (name: string) => LaneRules | null;
   readonly defaultLane: LaneRules;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
+  /** Keeps a skill as it is now, and returns its digest; null where there is none of that name, or nothing keeps any. */
+  readonly keepVersion: (name: string) => Promise<string | null>;
   /** Tables and builtins are there. */
   readonly ready: () => Promise<void>;
   /** A run waits: look at once. */

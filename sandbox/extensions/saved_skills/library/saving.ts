@@ -103,6 +103,33 @@ async function checkAgent({ agents }: LibraryPorts, skill: SavedSkill): Promise<
   if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
 }
 
+/** Keeps the skills that a version uses as they are now, and gives their digests by name. One that is not there has none. */
+export async function keptDigests({ keepVersion }: Pick<LibraryPorts, 'keepVersion'>, names: readonly string[]) {
+  const digests: Record<string, string> = {};
+  for (const name of names) {
+    const digest = await keepVersion(name);
+    if (digest !== null) digests[name] = digest;
+  }
+  return digests;
+}
+
+/** The names of skills and of their tools that say which kept version is meant. */
+export function pinnedNames(
+  { tools, uses_skills: names }: Pick<SavedSkill, 'tools' | 'uses_skills'>,
+  digests: Readonly<Record<string, string>>,
+): Pick<SavedSkill, 'tools' | 'uses_skills'> {
+  const pinned = (name: string): string => {
+    const digest = digests[name];
+    return digest === undefined ? name : `${name.split('@', 1)[0]}@${digest}`;
+  };
+  const ofToolset = (tool: string): string => {
+    const [, id = '', rest = ''] = /^toolset:([^/]+)(\/.*)$/.exec(tool) ?? [];
+    const digest = digests[id];
+    return digest === undefined ? tool : `toolset:${id}@${digest.slice('sha256:'.length, 'sha256:'.length + 12)}${rest}`;
+  };
+  return { tools: tools.map(ofToolset), uses_skills: names.map(pinned) };
+}
+
 /** What a run works as: plain data like every agent. */
 export function specOf(
   skill: Pick<SavedSkill, 'name' | 'owner_id' | 'description' | 'system_prompt' | 'tools' | 'model_tier'>,

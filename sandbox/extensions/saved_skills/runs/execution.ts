@@ -26,7 +26,7 @@ export interface ExecutionPorts {
   readonly isAdmin: (userId: string) => Promise<boolean>;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** As what a version of a skill runs. */
-  readonly specOf: (skill: SavedSkill, version: SkillVersion) => AgentSpec;
+  readonly specOf: (skill: SavedSkill, version: SkillVersion, isPinned: boolean) => AgentSpec;
   /** Versions of the extensions that these tools are of. */
   readonly extensionVersions: (tools: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** Whether what came of it is to be delivered. */
@@ -99,7 +99,7 @@ class Attempt {
       const bounds = await this.#bounds;
       const extensions = await this.ports.extensionVersions(snapshot.tools);
       await this.ports.runs.progress(this.run, { extensions: JSON.stringify(extensions) });
-      const spec = { ...this.ports.specOf(skill, version), limits: limitsOf(bounds) };
+      const spec = { ...this.ports.specOf(skill, version, this.run.pinned), limits: limitsOf(bounds) };
       const names = snapshot.input_schema.map(({ name }) => name);
       const input = await firstMessage(snapshot.initial_message, this.run.inputs, names);
       this.#reactions.show({ at: 'start' });

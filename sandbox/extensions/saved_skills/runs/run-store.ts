@@ -36,6 +36,7 @@ export type NewRun = Pick<
   | 'skill'
   | 'version_id'
   | 'version'
+  | 'pinned'
   | 'user_id'
   | 'acts_as'
   | 'cause'

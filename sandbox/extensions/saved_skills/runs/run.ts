@@ -22,6 +22,8 @@ export interface Run {
   readonly skill: string;
   readonly versionId: string;
   readonly version: string;
+  /** It reads its skills as they were when the version was saved; else as they are. */
+  readonly pinned: boolean;
   readonly userId: string;
   readonly actsAs: string;
   readonly cause: RunCause;
@@ -73,6 +75,7 @@ export function runOf(row: RunRow): Run {
     skill: row.skill,
     versionId: row.version_id,
     version: row.version,
+    pinned: row.pinned === 1,
     userId: row.user_id,
     actsAs: row.acts_as,
     cause: row.cause as RunCause,

@@ -33,6 +33,8 @@ export interface RunRow {
   readonly skill: Text;
   readonly version_id: Text;
   readonly version: Text;
+  /** It reads its skills as they were when the version was saved; else as they are. */
+  readonly pinned: Flag;
   /** Whoever asked for it: lanes are fair between these. */
   readonly user_id: Text;
   /** As whom its tools run. */
@@ -246,4 +248,5 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('turn', 'bigint', (column) => column.notNull())
       .addPrimaryKeyConstraint('saved_skills__served_user', ['lane', 'user_id']),
   ],
+  (db) => [db.schema.alterTable('saved_skills__runs').addColumn('pinned', 'integer', (column) => column.notNull().defaultTo(0))],
 ];

@@ -5,13 +5,15 @@ import { didYouMean, printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { findSkill } from '../scan/names.ts';
+import { namesVersion } from '../versions/versions.ts';
 import type { Source } from '../scan/sources.ts';
 import { canonical, DEPTH_LIMIT, idOf, realOf } from '@pith/skill-files';
 
-/** The skill that a person means by an id, a display name or `source/id`. Throws `skill_not_found`, with what lies there instead. */
-export async function wantedSkill({ sources }: SkillRegistry, snapshot: Snapshot, reference: string): Promise<Skill> {
+/** The skill that a person means by an id, a display name, `source/id` or `id@version`. Throws `skill_not_found`, with what lies there instead. */
+export async function wantedSkill({ sources, versions }: SkillRegistry, snapshot: Snapshot, reference: string): Promise<Skill> {
   const skill = findSkill(snapshot, reference);
   if (skill !== undefined) return skill;
+  if (namesVersion(snapshot, reference)) return versions.find(snapshot, reference);
   const absent = whyAbsent(sources, snapshot, reference);
   if (absent !== null) {
     const { file, message, cure } = absent;

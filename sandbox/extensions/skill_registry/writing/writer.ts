@@ -4,7 +4,7 @@ import type { InstalledSkill, SkillChange, SkillPlace, SkillWriter } from '../co
 import type { Target } from './targets.ts';
 
 /** Writes folders of skills for the extensions that get them. */
-export class Writer implements SkillWriter {
+export class Writer implements Omit<SkillWriter, 'keepVersion'> {
   private readonly staged = new Map<string, Staged<InstalledSkill>>();
 
   constructor(private readonly targets: readonly Target[]) {}

@@ -3,11 +3,12 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import type { ConfinedProgram, ConfinedPrograms } from '@pith/held-process';
 import { codeOf, messageOf, type Places, type ToolResult } from 'pith';
 import type { StateFolder } from '@pith/safe-files';
+import { copySkill, type Digests, SkillTooLarge } from '@pith/skill-files';
 import type { SkillRecord } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import type { ScriptsConfig } from '../config.ts';
 import { scriptError, scriptResult } from './results.ts';
-import { copySkill, type Digests, findScript, passedNames, type ScriptFile, SkillTooLarge, subjectOf } from './skill-copy.ts';
+import { findScript, passedNames, type ScriptFile, subjectOf } from './script-file.ts';
 import { bundleScript, type ScriptPlace } from './typescript.ts';
 import { fetchCommand, lacksPackages, uvFolders, uvRun } from './uv.ts';
 

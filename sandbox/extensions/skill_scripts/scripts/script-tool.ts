@@ -12,12 +12,13 @@ import {
 import { createConfinedPrograms } from '@pith/held-process';
 import { once } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
+import { copySkill } from '@pith/skill-files';
 import { type SkillLibrary, type SkillRecord, skillUsed } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
 import type { ScriptsConfig } from '../config.ts';
 import { presentScript, scriptError } from './results.ts';
 import { type Confinement, confinementOf, refusalOf, runScript, type ScriptPorts } from './run-script.ts';
-import { copySkill, findScript, passedNames, type ScriptFile, subjectOf } from './skill-copy.ts';
+import { findScript, passedNames, type ScriptFile, subjectOf } from './script-file.ts';
 import { unconfinedWarning } from './unconfined.ts';
 
 /** Copies, checks and starts what is to run, beside the script's own time. */

@@ -1,5 +1,5 @@
 import { type ExtensionContext, messageOf, type Remote, type ToolProvider, type TurnInfo } from 'pith';
-import { SkillMode, TOOLSET, type SkillLibrary, type SkillRecord, type SkillRecords } from 'pith/skill_registry';
+import { KEPT_VERSION, SkillMode, TOOLSET, type SkillLibrary, type SkillRecord, type SkillRecords } from 'pith/skill_registry';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { ToolsetLoaded } from '../contract.ts';
 
@@ -13,6 +13,12 @@ export function skillsWithToolsets({ skills }: Pick<SkillRecords, 'skills'>): re
 
 export function hasToolset({ state, toolsets }: SkillRecord): boolean {
   return state === 'offered' && toolsets.length > 0;
+}
+
+/** The id of its toolset: kept versions of a skill are there beside it, each with its own code. */
+export function toolsetOf({ id, source }: Pick<SkillRecord, 'id' | 'source'>): string {
+  const kept = `${KEPT_VERSION}sha256:`;
+  return source.startsWith(kept) ? `${id}@${source.slice(kept.length, kept.length + 12)}` : id;
 }
 
 /** Of the skills that a turn has: those that its agent carries or names as `toolset:<id>`, and those whose text its thread holds or is about to get. Sorted by id. */
@@ -37,7 +43,7 @@ export async function toolsetsOfTurn(
   const found = skills.filter(({ id }) => wanted.has(id));
   // Code runs only as a person trusted it.
   const trusted = await Promise.all(found.map(({ source, id }) => library.isTrusted(`${source}/${id}`)));
-  return found.filter((_, index) => trusted[index]).map(({ id }) => ({ brought: TOOLSET + id }));
+  return found.filter((_, index) => trusted[index]).map((skill) => ({ brought: TOOLSET + toolsetOf(skill) }));
 }
 
 /** What came of a toolset when it was last loaded. */

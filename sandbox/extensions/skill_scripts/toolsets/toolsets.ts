@@ -5,7 +5,7 @@ import { placeOfModule } from './module-place.ts';
 import { toolsetLoaded, type ToolsetLoaded } from '../contract.ts';
 import { type SkillLibrary, type SkillRecord, TOOLSET } from 'pith/skill_registry';
 import { printableLine } from '@pith/plain-text';
-import { hasToolset, keepOutcome, skillsWithToolsets } from './skill-toolset.ts';
+import { hasToolset, keepOutcome, skillsWithToolsets, toolsetOf } from './skill-toolset.ts';
 
 /** A toolset for which nobody has asked for so long is closed; its process has ended long before. */
 const CLOSED_AFTER_MS = 30 * 60_000;
@@ -21,13 +21,13 @@ export interface Waiting {
 /** The toolsets of skills, as extensions that this one brings. */
 export class Toolsets {
   readonly #context: ExtensionContext;
-  readonly #library: Pick<SkillLibrary, 'records'>;
-  /** When each that is open was asked for, by the skill's id. */
+  readonly #library: Pick<SkillLibrary, 'records' | 'named'>;
+  /** When each that is open was asked for, by its id: the skill's, or `id@…` of a kept version. */
   readonly #open = new Map<string, number>();
   readonly #published = new Map<string, string>();
   readonly #waiting = new Map<string, Waiting>();
 
-  constructor(context: ExtensionContext, library: Pick<SkillLibrary, 'records'>) {
+  constructor(context: ExtensionContext, library: Pick<SkillLibrary, 'records' | 'named'>) {
     this.#context = context;
     this.#library = library;
   }
@@ -40,8 +40,9 @@ export class Toolsets {
   /** Findings of severity `error`: it is not open. */
   async bring(extensionId: string): Promise<readonly Diagnostic[]> {
     const id = extensionId.slice(TOOLSET.length);
-    const skill = (await this.#library.records()).skills.find((each) => each.id === id);
-    if (skill === undefined || !hasToolset(skill))
+    const present = (await this.#library.records()).skills.find((each) => each.id === id);
+    const skill = present ?? (await this.#library.named(id).catch(() => null));
+    if (skill === null || !hasToolset(skill) || toolsetOf(skill) !== id)
       return [{ severity: 'error', code: 'provider_unavailable', message: `the skill '${printableLine(id)}' has no tools at the moment` }];
     const { clock } = this.#context;
     this.#open.set(id, clock.now());
@@ -72,7 +73,7 @@ export class Toolsets {
   async follow(): Promise<void> {
     if (this.#open.size === 0) return;
     const offered = new Set(skillsWithToolsets(await this.#library.records()).map(({ id }) => id));
-    for (const id of this.#open.keys()) if (!offered.has(id)) this.#close(id);
+    for (const id of this.#open.keys()) if (!offered.has(id) && !(await this.#isKept(id))) this.#close(id);
   }
 
   /** A person agreed that it runs where nothing confines it. */
@@ -80,22 +81,25 @@ export class Toolsets {
     await this.#context.kv.set(agreementOf(digest), true);
   }
 
+  async #isKept(id: string): Promise<boolean> {
+    const skill = await this.#library.named(id).catch(() => null);
+    return skill !== null && skill.id !== id && toolsetOf(skill) === id;
+  }
+
   async #opened(skill: SkillRecord): Promise<Awaited<ReturnType<BroughtExtensions['open']>>> {
     const brought = this.#context.use(BroughtExtensions);
     const extension = this.#extensionOf(skill);
     const { digest, unconfined } = await brought.prepare(extension);
-    this.#waiting.delete(skill.id);
+    this.#waiting.delete(toolsetOf(skill));
     if (unconfined !== null && !this.#isShipped(skill) && (await this.#context.kv.get(agreementOf(digest))) !== true)
       throw this.#wait(skill, digest, unconfined);
     return brought.open(extension, digest);
   }
 
   /** Code that came with a skill would run as the person does. To run everything without a sandbox is their choice too. */
-  #wait(
-    { id, realDirectory }: SkillRecord,
-    digest: string,
-    { why, cure: install }: { readonly why: string; readonly cure: string },
-  ): PithError {
+  #wait(skill: SkillRecord, digest: string, { why, cure: install }: { readonly why: string; readonly cure: string }): PithError {
+    const { realDirectory } = skill;
+    const id = toolsetOf(skill);
     const code = 'sandbox_unavailable';
     const message = `the toolset of skill '${printableLine(id)}' cannot run: this system has no sandbox, and you have not allowed it to run without one (digest ${digest}): ${why}`;
     const cure = `${install}; or allow it once: pith skills allow ${printableLine(id)}`;
@@ -109,9 +113,10 @@ export class Toolsets {
     return shippedSandbox !== sandbox && isBelow(realDirectory, path.join(shippedSandbox, 'skills'));
   }
 
-  #extensionOf({ id, realDirectory, toolsets }: SkillRecord): Parameters<BroughtExtensions['open']>[0] {
+  #extensionOf(skill: SkillRecord): Parameters<BroughtExtensions['open']>[0] {
+    const { realDirectory, toolsets } = skill;
     return {
-      id: TOOLSET + id,
+      id: TOOLSET + toolsetOf(skill),
       directory: realDirectory,
       file: path.join(realDirectory, 'SKILL.md'),
       entry: path.join(this.#context.directory, 'toolsets/make-toolset.ts'),

@@ -34,7 +34,10 @@ describe('the toolset of a skill where nothing confines', () => {
         kv: { get: async (key: string) => kept.get(key) ?? null, set: async (key: string, value: JsonValue) => void kept.set(key, value) },
         use: ({ id }: { readonly id: string }) => answers[id],
       } as unknown as ExtensionContext,
-      { records: async () => recordsOf([skillOf('dice', { toolsets: ['toolsets/index:list'] })]) },
+      {
+        records: async () => recordsOf([skillOf('dice', { toolsets: ['toolsets/index:list'] })]),
+        named: async (name) => Promise.reject(new Error(`no skill is named '${name}'`)),
+      },
     );
   });
   const agree = (yes = true) => {

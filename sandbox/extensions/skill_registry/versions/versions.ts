@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { type AgentSpec, type Clock, PithError } from 'pith';
+import { printableLine } from '@pith/plain-text';
+import { stateFolder, type StateFolder } from '@pith/safe-files';
+import {
+  canonical,
+  type CopiedFile,
+  copySkill,
+  digestCopy,
+  digestTree,
+  folderTree,
+  placeOf,
+  readTree,
+  scanSource,
+  type SkillTree,
+  SkillTooLarge,
+  treeDigest,
+  Yielder,
+} from '@pith/skill-files';
+import { KEPT_VERSION } from '../contract.ts';
+import { findSkill } from '../scan/names.ts';
+import { candidateOf, filtersOf, rank } from '../scan/precedence.ts';
+import type { RegistryConfig } from '../scan/sources.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+
+/** A skill's folder as it was, kept under the digest of all that it held. */
+export interface KeptVersion {
+  /** Of the skill. */
+  readonly id: string;
+  /** `sha256:` and hex digits, of the whole folder. */
+  readonly digest: string;
+  /** Where the skill was found. */
+  readonly source: string;
+  /** What its frontmatter said; null: nothing. */
+  readonly version: string | null;
+  readonly keptAt: number;
+}
+
+export interface VersionsOptions {
+  readonly dataDirectory: string;
+  readonly clock: Clock;
+  readonly config: RegistryConfig;
+  /** The copy of a skill holds what is trusted. */
+  readonly isTrusted: (skill: Skill, copy: readonly CopiedFile[]) => Promise<boolean>;
+}
+
+const FOLDER = 'versions';
+const DRAFT = '.draft-';
+/** What a killed process left is removed after so long. */
+const DRAFT_MS = 60 * 60_000;
+const DIGEST = /^(?:sha256:)?([0-9a-f]{7,64})$/;
+
+/** Folders of skills as they were, by the digest of what they hold. A kept version never changes: one whose files differ is refused. */
+export class Versions {
+  readonly #options: VersionsOptions;
+  /** As they were when they were looked at last, by folder. */
+  readonly #trees = new Map<string, SkillTree>();
+  readonly #skills = new WeakMap<SkillTree, Skill>();
+  /** Each snapshot with versions in it: the same object for the same versions. */
+  readonly #views = new WeakMap<Snapshot, Map<string, Snapshot>>();
+
+  constructor(options: VersionsOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps the skill as it is now. Rejects where it is not trusted, or holds what no copy can hold. */
+  async keep(skill: Skill): Promise<KeptVersion> {
+    const { clock, isTrusted } = this.#options;
+    const folder = this.#folderOf(skill.id);
+    folder.make();
+    this.#removeDrafts(folder);
+    const draft = `${DRAFT}${randomUUID()}`;
+    try {
+      const copy = folder.folder(draft, path.basename(skill.directory)).make();
+      const files = await copied(skill, copy);
+      const digest = await treeDigest(copy);
+      if ((await treeDigest(skill.realDirectory)) !== digest) throw notKept(skill, await whyDifferent(skill));
+      if (!(await isTrusted(skill, files))) throw notKept(skill, 'it changed since it was trusted');
+      const kept: KeptVersion = { id: skill.id, digest, source: skill.source, version: skill.version, keptAt: clock.now() };
+      return await this.#keepDraft(folder, draft, kept);
+    } finally {
+      folder.remove(draft);
+    }
+  }
+
+  /** Of one skill, the first that was kept first. */
+  of(id: string): readonly KeptVersion[] {
+    const folder = this.#folderOf(id);
+    const kept = folder.list().flatMap((name) => (name.endsWith('.json') ? (readKept(folder, name, id) ?? []) : []));
+    return kept.sort((a, b) => a.keptAt - b.keptAt || (a.digest < b.digest ? -1 : 1));
+  }
+
+  /** The skill that `id@version` names, as it was: by what its frontmatter said, the beginning of a digest, or its number among those kept. The version that it has now is kept by this. */
+  async find(snapshot: Snapshot, reference: string): Promise<Skill> {
+    const { name, wanted } = parted(reference);
+    const live = findSkill(snapshot, name);
+    const id = live?.id ?? name.slice(name.lastIndexOf('/') + 1);
+    const kept = this.of(id);
+    const digest = DIGEST.exec(wanted)?.[1];
+    const found =
+      kept.find(({ version }) => version === wanted) ??
+      (digest === undefined ? undefined : kept.find((one) => one.digest.startsWith(`sha256:${digest}`))) ??
+      (/^[1-9]\d*$/.test(wanted) ? kept[Number(wanted) - 1] : undefined);
+    if (found !== undefined) return this.#skillOf(found);
+    const isThatNow = live?.version === wanted && (live.state === 'offered' || live.state === 'shadowed');
+    if (isThatNow) return this.#skillOf(await this.keep(live));
+    const known = kept.map(({ version, digest: each }) => version ?? short(each));
+    const versions = known.length === 0 ? 'none is kept' : `kept are ${[...new Set(known)].join(', ')}`;
+    throw new PithError('skill_not_offered', printableLine(`no version '${wanted}' of skill '${id}' is kept; ${versions}`), {
+      cure: 'name one of these, or the version that its SKILL.md has now',
+    });
+  }
+
+  /** The skill of a kept version by its source, `version:sha256:…`, and its id; null for other sources. */
+  async at(source: string, id: string): Promise<Skill | null> {
+    if (!source.startsWith(KEPT_VERSION)) return null;
+    const kept = this.of(id).find(({ digest }) => KEPT_VERSION + digest === source);
+    return kept === undefined ? null : this.#skillOf(kept);
+  }
+
+  /** What an agent finds that names versions: these in the place of the present ones. One that cannot be used is left out. */
+  async inPlace(snapshot: Snapshot, { usesSkills }: Pick<AgentSpec, 'usesSkills'>): Promise<Snapshot> {
+    const named = usesSkills.filter((reference) => namesVersion(snapshot, reference));
+    if (named.length === 0) return snapshot;
+    const found = await Promise.all(
+      named.map(async (reference) => ({ reference, skill: await this.find(snapshot, reference).catch(() => null) })),
+    );
+    const kept = found.flatMap(({ reference, skill }) => (skill === null ? [] : [{ reference, skill }]));
+    const views = this.#views.get(snapshot) ?? new Map<string, Snapshot>();
+    this.#views.set(snapshot, views);
+    const key = JSON.stringify(kept.map(({ reference, skill }) => [reference, skill.source]));
+    const view = views.get(key) ?? withKept(snapshot, kept);
+    views.set(key, view);
+    return view;
+  }
+
+  /** null: the skill is no kept version. False: its files, or this copy of them, are not those that were kept. */
+  async isIntact(skill: Skill, copy?: readonly CopiedFile[]): Promise<boolean | null> {
+    if (!skill.source.startsWith(KEPT_VERSION)) return null;
+    const tree = await this.#intact(skill.realDirectory, skill.source.slice(KEPT_VERSION.length)).catch(() => null);
+    if (tree === null || copy === undefined) return tree !== null;
+    const digests = await digestCopy(tree, copy, skill, new Yielder());
+    return digests !== null && `${KEPT_VERSION}sha256:${digests.tree}` === skill.source;
+  }
+
+  /** Removes what is kept of a source, or of one skill of it: a person takes its trust back. */
+  forget(source: string, id: string | null): void {
+    const root = stateFolder(this.#options.dataDirectory, FOLDER);
+    for (const name of id === null ? root.list() : [encodeURIComponent(id)]) {
+      const skillId = decodeURIComponent(name);
+      const folder = this.#folderOf(skillId);
+      for (const { digest } of this.of(skillId).filter((kept) => kept.source === source)) {
+        folder.remove(`${hexOf(digest)}.json`);
+        folder.remove(hexOf(digest));
+      }
+    }
+  }
+
+  #folderOf(id: string): StateFolder {
+    return stateFolder(this.#options.dataDirectory, FOLDER, encodeURIComponent(id));
+  }
+
+  /** A version is kept once its description is there, which is written last. */
+  async #keepDraft(folder: StateFolder, draft: string, kept: KeptVersion): Promise<KeptVersion> {
+    const hex = hexOf(kept.digest);
+    const known = readKept(folder, `${hex}.json`, kept.id);
+    const place = path.join(folder.path, hex);
+    if ((await this.#treeOf(kept)) === null) {
+      const from = path.join(folder.path, draft);
+      await flush(from);
+      rmSync(place, { recursive: true, force: true }); // what is there is damaged
+      try {
+        renameSync(from, place);
+      } catch (error) {
+        if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error; // else another process kept the same
+      }
+    }
+    if (known === null) await folder.write(`${hex}.json`, JSON.stringify(kept));
+    return known ?? kept;
+  }
+
+  /** null: it is not there, or damaged. */
+  async #treeOf({ id, digest }: Pick<KeptVersion, 'id' | 'digest'>): Promise<SkillTree | null> {
+    const directory = path.join(this.#folderOf(id).path, hexOf(digest));
+    const [name] = stateFolder(directory).list();
+    return name === undefined ? null : this.#intact(path.join(directory, name), digest).catch(() => null);
+  }
+
+  async #skillOf(kept: KeptVersion): Promise<Skill> {
+    const { id, digest, source } = kept;
+    const directory = path.join(this.#folderOf(id).path, hexOf(digest));
+    const tree = await this.#treeOf(kept);
+    if (tree === null)
+      throw new PithError('skill_not_offered', printableLine(`the kept version ${short(digest)} of skill '${id}' is damaged`), {
+        where: directory,
+        cure: 'restore the folder from a backup, or name another version',
+      });
+    const known = this.#skills.get(tree);
+    if (known !== undefined) return known;
+    const { clock, config } = this.#options;
+    const place = { label: source, directory, configured: false, trusted: true };
+    const scan = await scanSource(place, null, { trustedLinks: [], now: () => clock.now() });
+    const [found] = scan.skills.values();
+    const [skill] = found === undefined ? [] : rank([candidateOf({ source: place, scan }, { ...found, id })], filtersOf(config, []));
+    if (skill === undefined) throw new PithError('skill_not_offered', `the kept version ${short(digest)} holds no SKILL.md`);
+    const version: Skill = { ...skill, source: KEPT_VERSION + digest };
+    this.#skills.set(tree, version);
+    return version;
+  }
+
+  /** null: the files are not those of the digest. */
+  async #intact(directory: string, digest: string): Promise<SkillTree | null> {
+    const before = this.#trees.get(directory) ?? null;
+    const yielder = new Yielder();
+    const tree = await readTree(directory, before, this.#options.clock.now(), yielder);
+    if (tree === before) return tree;
+    const { tree: now } = await digestTree(tree, { scripts: [], toolsets: [] }, yielder);
+    if (`sha256:${now}` !== digest) return null;
+    this.#trees.set(directory, tree);
+    return tree;
+  }
+
+  #removeDrafts(folder: StateFolder): void {
+    for (const name of folder.list().filter((each) => each.startsWith(DRAFT))) {
+      const { mtimeMs } = statSync(path.join(folder.path, name), { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
+      if (this.#options.clock.now() - mtimeMs > DRAFT_MS) folder.remove(name);
+    }
+  }
+}
+
+/** Whether a name of `uses_skills` is `id@version`: a skill may have an id with an @ in it. */
+export function namesVersion(snapshot: Snapshot, reference: string): boolean {
+  const at = reference.lastIndexOf('@');
+  return at > 0 && at < reference.length - 1 && findSkill(snapshot, reference) === undefined;
+}
+
+/** The snapshot with these in the place of the present ones. */
+function withKept(snapshot: Snapshot, kept: readonly { readonly reference: string; readonly skill: Skill }[]): Snapshot {
+  const skills = new Map(snapshot.skills);
+  const aliases = new Map(snapshot.aliases);
+  for (const { reference, skill } of kept) {
+    skills.set(skill.id, skill);
+    aliases.set(canonical(reference), skill.id);
+  }
+  const sorted = new Map([...skills].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.freeze({ ...snapshot, skills: sorted, aliases, all: [...snapshot.all, ...kept.map(({ skill }) => skill)] });
+}
+
+function parted(reference: string): { readonly name: string; readonly wanted: string } {
+  const at = reference.lastIndexOf('@');
+  return { name: reference.slice(0, at), wanted: reference.slice(at + 1) };
+}
+
+async function copied(skill: Skill, to: string): Promise<readonly CopiedFile[]> {
+  try {
+    const files = await copySkill(skill.realDirectory, to);
+    if (files !== null) return [...files].map(([name, file]) => ({ path: name, ...file }));
+  } catch (error) {
+    if (!(error instanceof SkillTooLarge)) throw error;
+    throw notKept(skill, error.message);
+  }
+  throw notKept(skill, 'its folder is gone');
+}
+
+async function whyDifferent({ realDirectory }: Skill): Promise<string> {
+  const { links, others, files } = await folderTree(realDirectory);
+  const odd = [...links.map((link) => link.path), ...others, ...files.flatMap((file) => (file.links > 1 ? file.path : []))];
+  return odd.length === 0 ? 'it changed while it was copied' : `it holds links, or what is no file: ${odd.slice(0, 3).join(', ')}`;
+}
+
+function notKept({ id, file }: Skill, why: string): PithError {
+  return new PithError('version_not_kept', printableLine(`the skill '${id}' cannot be kept as a version: ${why}`), {
+    where: file,
+    cure: 'correct that, then try again',
+  });
+}
+
+/** null: it is damaged, or no file of ours. */
+function readKept(folder: StateFolder, name: string, id: string): KeptVersion | null {
+  try {
+    const { digest, source, version, keptAt } = JSON.parse(String(folder.read(name))) as Partial<KeptVersion>;
+    if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof source !== 'string') return null;
+    return { id, digest, source, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
+  } catch {
+    return null;
+  }
+}
+
+/** What was copied is on disk before it counts. */
+async function flush(folder: string): Promise<void> {
+  const tree = await folderTree(folder);
+  for (const { path: name, kind } of tree.entries) {
+    if (kind !== 'file' && kind !== 'folder') continue;
+    const descriptor = openSync(placeOf(folder, name), 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+}
+
+/** Of a skill that is a kept version. */
+export function digestOf({ source }: Skill): string {
+  return source.slice(KEPT_VERSION.length);
+}
+
+function hexOf(digest: string): string {
+  return digest.slice('sha256:'.length);
+}
+
+/** As a person reads a digest. */
+function short(digest: string): string {
+  return digest.slice(0, 'sha256:'.length + 12);
+}
