@@ -58,6 +58,25 @@ describe('a saved skill', () => {
     expect(await kernel.as('admin', ['saved', 'pin', 'ada/greet', '9.9.9'])).toMatchObject({ error: 'version_unknown' });
   });
 
+  it('M10 P8 others run the pinned version with the skills as they were then, also after a restart; the owner has the present ones', async () => {
+    const kernel = await savedKernel([{ text: 'one' }, { text: 'two' }, { text: 'three' }]);
+    const text = (mark: string) => `---\nname: house-style\ndescription: How we write.\n---\nSTYLE ${mark}\n`;
+    const STYLE = 'skills/house-style/SKILL.md';
+    const WRITE = { system_prompt: 'Write.', uses_skills: ['house-style'] };
+    expect(await saveAs(kernel, 'ada', 'write', WRITE)).toMatchObject({ error: 'skill_not_found' });
+    await kernel.pith.write(STYLE, text('then'));
+    await kernel.restart();
+    expect(await saveAs(kernel, 'ada', 'write', WRITE)).toMatchObject({ code: 0 });
+    await kernel.as('ada', 'saved share write public');
+    expect(await kernel.as('admin', 'saved pin ada/write')).toMatchObject({ code: 0 });
+    await kernel.pith.write(STYLE, text('now'));
+    await kernel.restart();
+    expect((await kernel.as('bob', 'run ada/write')).json).toMatchObject({ state: 'ok', version: '1.0.0', pinned: true });
+    expect((await kernel.as('ada', 'run write')).json).toMatchObject({ state: 'ok', version: '1.0.0', pinned: false });
+    expect((await kernel.as('admin', 'run ada/write --draft')).json).toMatchObject({ state: 'ok', pinned: false });
+    expect(kernel.model.requests.map(({ system }) => /STYLE (\w+)/.exec(system ?? '')?.[1])).toEqual(['then', 'now', 'now']);
+  });
+
   it('M30 ends at its iterations with the last text, at its tool calls with one final turn, at its time', async () => {
     const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
     const kernel = await savedKernel([{ ...list, text: 'so far' }, list, list, { text: 'with what I have' }]);

@@ -1,0 +1,146 @@
+import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agent, call, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
+
+const FILE = 'sandbox/skills/review/SKILL.md';
+const text = (version: string, body: string) => skillText({ name: 'review', more: `version: ${version}\n`, body });
+
+async function registryWith(files: Readonly<Record<string, string>>) {
+  const box = await skillSandbox(files);
+  const registry = box.registry();
+  await registry.refresh();
+  return { ...box, registry, kept: path.join(box.sandbox, 'data/extensions/skill_registry/versions/review') };
+}
+
+describe('P7 P8 kept versions of skills', () => {
+  it('P8 are the whole folder under its digest, and stay as they were; keeping the same again keeps one', async () => {
+    const { registry, write, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n'), 'sandbox/skills/review/data.txt': 'a' });
+    const digest = await registry.keepVersion('review');
+    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(await registry.keepVersion('review')).toBe(digest);
+    await write(FILE, text('1.1.0', 'Two.\n'));
+    await registry.refresh();
+    const second = await registry.keepVersion('review');
+    expect(second).not.toBe(digest);
+    expect(readdirSync(kept).sort()).toEqual([digest, second].flatMap((each) => [each.slice(7), `${each.slice(7)}.json`]).sort());
+    for (const reference of [
+      'review@1.0.0',
+      `review@${digest}`,
+      `review@${digest.slice(7, 19)}`,
+      'review@1',
+      'sandbox/skills/review@1.0.0',
+    ]) {
+      const found = await registry.versions.find(registry.current(), reference);
+      expect(found).toMatchObject({ id: 'review', source: `version:${digest}`, version: '1.0.0', state: 'offered' });
+      expect((await registry.readBody(found)).body).toBe('One.\n');
+    }
+    expect(await registry.keepVersion('review@1.0.0')).toBe(digest);
+  });
+
+  it('P8 the version that a skill has now is kept by naming it; another that nobody kept is refused with those that are', async () => {
+    const { registry, write } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const first = await registry.versions.find(registry.current(), 'review@1.0.0');
+    await write(FILE, text('1.0.0', 'Other text, same version.\n'));
+    await registry.refresh();
+    expect(await registry.versions.find(registry.current(), 'review@1.0.0')).toEqual(first);
+    await expect(registry.versions.find(registry.current(), 'review@2.0.0')).rejects.toMatchObject({
+      code: 'skill_not_offered',
+      message: "no version '2.0.0' of skill 'review' is kept; kept are 1.0.0",
+    });
+    await expect(registry.keepVersion('nothing')).rejects.toMatchObject({ code: 'skill_not_found' });
+  });
+
+  it('P8 a kept version whose files were changed is refused, also where one was added, and comes back when it is kept again', async () => {
+    const { registry, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const digest = await registry.keepVersion('review');
+    const folder = path.join(kept, digest.slice(7), 'review');
+    const found = await registry.versions.find(registry.current(), 'review@1.0.0');
+    expect(await registry.isStillTrusted(found)).toBe(true);
+    writeFileSync(path.join(folder, 'more.txt'), 'more');
+    await expect(registry.versions.find(registry.current(), 'review@1.0.0')).rejects.toMatchObject({
+      code: 'skill_not_offered',
+      message: expect.stringContaining('is damaged'),
+    });
+    expect(await registry.isStillTrusted(found)).toBe(false);
+    await registry.keepVersion('review');
+    expect(await registry.isStillTrusted(found)).toBe(true);
+    chmodSync(path.join(folder, 'SKILL.md'), 0o644);
+    writeFileSync(path.join(folder, 'SKILL.md'), text('1.0.0', 'Not what was kept.\n'));
+    expect(await registry.isStillTrusted(found)).toBe(false);
+  });
+
+  it('P8 a skill that holds a link is not kept, and nothing is left of the attempt', async () => {
+    const { registry, project, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    symlinkSync('/etc/hostname', path.join(project, 'sandbox/skills/review/name'));
+    await expect(registry.keepVersion('review')).rejects.toMatchObject({
+      code: 'version_not_kept',
+      message: expect.stringContaining('it holds links, or what is no file: name'),
+    });
+    expect(readdirSync(kept)).toEqual([]);
+  });
+
+  it('P8 what a killed process left of a version counts for nothing, and the next one keeps it', async () => {
+    const { registry, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const digest = await registry.keepVersion('review');
+    rmSync(path.join(kept, `${digest.slice(7)}.json`)); // killed before the description was written
+    expect(registry.versions.of('review')).toEqual([]);
+    expect(await registry.keepVersion('review')).toBe(digest);
+    expect(registry.versions.of('review')).toHaveLength(1);
+  });
+});
+
+describe('P8 an agent that names a version', () => {
+  const tool = (answer: string) =>
+    `import { defineTool, z } from 'pith';
+export const list = [defineTool({ name: 'lint', description: 'd', input: z.object({}), effect: 'read', execute: () => '${answer}' })];`;
+  const files = (version: string, mark: string) => ({
+    ...skill('review', { more: `version: ${version}\ntoolsets: ["toolsets/index:list"]\n`, body: `BODY ${mark}\n` }),
+    'skills/review/data.txt': `DATA ${mark}`,
+    'skills/review/toolsets/index.ts': tool(mark),
+  });
+  const write = async ({ pith }: SkillKernel, given: Readonly<Record<string, string>>) => {
+    for (const [file, content] of Object.entries(given)) await pith.write(file, content);
+  };
+
+  it('P8 has its body, resources and toolset from that version, while others have the present one', async () => {
+    const kernel = await skillKernel({
+      ...files('1.0.0', 'old'),
+      ...agent('pinned', 'uses_skills: [review@1.0.0]', 'uses_tools: [skill_registry]'),
+      ...agent('present', 'uses_skills: [review]', 'uses_tools: [skill_registry]'),
+    });
+    const steps = [call('read_skill_resource', { skill_id: 'review', path: 'data.txt' }), call('lint', {})];
+    await kernel.turn('pinned', 'keep it');
+    await write(kernel, files('2.0.0', 'new'));
+    for (const [id, mark] of [
+      ['pinned', 'old'],
+      ['present', 'new'],
+      ['pinned', 'old'],
+    ] as const) {
+      const { requests, results } = await kernel.turn(id, `go ${mark}`, ...steps);
+      expect(requests[0]!.system).toContain(`BODY ${mark}`);
+      expect(JSON.stringify(results[0])).toContain(`DATA ${mark}`);
+      expect(results[1]).toMatchObject({ name: 'lint', ok: true, output: mark });
+    }
+  });
+
+  it('P8 goes on with the kept version where the skill is gone', async () => {
+    const kernel = await skillKernel({ ...files('1.0.0', 'old'), ...agent('pinned', 'uses_skills: [review@1.0.0]') });
+    await kernel.turn('pinned', 'keep it');
+    await kernel.pith.remove('skills/review');
+    await kernel.pith.restart();
+    expect((await kernel.turn('pinned', 'go on')).requests[0]!.system).toContain('BODY old');
+  });
+});
+
+it('P8 taking back the trust of a source removes what was kept of it', async () => {
+  const box = await skillSandbox({ '.claude/skills/review/SKILL.md': text('1.0.0', 'One.\n') });
+  await box.run('skills trust', { arguments: { source: '.claude/skills' } });
+  const { text: shown } = await box.run('skills show', { arguments: { id: 'review@1.0.0' } });
+  expect(shown).toContain('One.');
+  const kept = path.join(box.sandbox, 'data/extensions/skill_registry/versions/review');
+  expect(readdirSync(kept)).toHaveLength(2);
+  await box.run('skills untrust', { arguments: { source: '.claude/skills' } });
+  expect(existsSync(kept) ? readdirSync(kept) : []).toEqual([]);
+});
