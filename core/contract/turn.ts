@@ -89,6 +89,8 @@ export interface TurnRequest {
   readonly attachments?: readonly Attachment[];
   readonly threadId: string;
   readonly channelId?: string;
+  /** What the channel calls the message, where its `react` shows reactions to it; absent: the parent's. */
+  readonly messageId?: string;
   readonly userId?: string;
   readonly policy?: TurnPolicy;
   /** The turn that calls this one, as a tool was given it: what this one uses counts against its limits, and it ends with it. */
@@ -110,6 +112,8 @@ export interface TurnInfo {
   readonly threadId: string;
   readonly agent: AgentSpec;
   readonly channelId: string;
+  /** What the channel calls the message that this turn answers, where its `react` shows reactions to it; absent: nothing. */
+  readonly messageId?: string;
   readonly userId: string;
   /** `extension/tool` of every tool this turn can call. */
   readonly tools: readonly string[];

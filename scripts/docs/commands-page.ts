@@ -60,7 +60,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...savedCommands({} as never),
     ...runCommands({} as never),
     ...vaultCommands({} as never, () => ({}) as never),
-    ...webhookCommands(() => ({}) as never, { public_url: '' }),
+    ...webhookCommands({ skills: () => ({}) as never, keys: {} as never, url: '' }),
     ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),
     showRecipe({} as never),

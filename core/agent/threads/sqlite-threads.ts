@@ -56,13 +56,14 @@ const SCHEMA = [
    ALTER TABLE turns ADD COLUMN owninput INTEGER;
    ALTER TABLE turns ADD COLUMN ownoutput INTEGER;
    CREATE INDEX turnsofthread ON turns (thread, started);`,
+  'ALTER TABLE turns ADD COLUMN message TEXT;',
 ];
 
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
 const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
-const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0)';
+const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?)';
 const STEP_DONE =
   'UPDATE turns SET steps = ?, input = ?, output = ?, owninput = owninput + ?, ownoutput = ownoutput + ?, model = ? WHERE id = ?';
 /** Before it was noted by itself, what a turn used had all that it called in it. */
@@ -175,7 +176,8 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       await write((statement) => {
         const now = clock.now();
         statement(INSERT_THREAD, thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now);
-        statement(INSERT_TURN, turn.id, thread.id, ...asker, turn.depth, turn.state, turn.steps, ...used, turn.startedAt, turn.key);
+        const named = [turn.key, turn.messageId ?? null];
+        statement(INSERT_TURN, turn.id, thread.id, ...asker, turn.depth, turn.state, turn.steps, ...used, turn.startedAt, ...named);
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
         if (said !== undefined) writeSaid(statement, turn, said);
@@ -296,6 +298,7 @@ function rowReader(file: string) {
         agent: json<AgentSpec>(file, `the agent of ${what}`, row.agent, (value) => isObject(value) && typeof value.id === 'string'),
         policy: json<TurnPolicy>(file, `the policy of ${what}`, row.policy, isObject),
         channelId: text(row.channel),
+        ...(row.message === null ? {} : { messageId: text(row.message) }),
         userId: text(row.user),
         correlationId: text(row.correlation),
         depth: Number(row.depth),

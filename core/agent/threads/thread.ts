@@ -32,6 +32,7 @@ export interface TurnRecord {
   readonly threadId: string;
   readonly agent: AgentSpec;
   readonly channelId: string;
+  readonly messageId?: string;
   readonly userId: string;
   readonly policy: TurnPolicy;
   readonly correlationId: string;

@@ -101,6 +101,7 @@ async function* beginTurn(
   const { parent } = request;
   countCalled(node);
   const { threadId, channelId = parent?.channelId ?? UNKNOWN_CHANNEL, userId = parent?.userId ?? LOCAL_USER } = request;
+  const { messageId = parent?.messageId } = request;
   const { spec, notes } = await untilAborted(deps.registry.resolve(request.agent), signal);
   refuseBroughtModel(spec, deps.models);
   const inherited = inheritedPolicy(request, spec, node.parent);
@@ -118,6 +119,7 @@ async function* beginTurn(
     threadId,
     agent: spec,
     channelId,
+    ...(messageId === undefined ? {} : { messageId }),
     userId,
     policy,
     correlationId: parent?.correlationId ?? request.correlationId ?? ulid(deps.clock.now()),

@@ -89,13 +89,14 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
 }
 
 function infoOf({ turn, thread, text }: PlanRequest, model: ResolvedModel, tools: readonly string[]): TurnInfo {
-  const { id, threadId, agent, channelId, userId, policy, correlationId, depth, key } = turn;
+  const { id, threadId, agent, channelId, messageId, userId, policy, correlationId, depth, key } = turn;
   const said = userTexts(thread.history, MOST_TEXTS);
   return {
     id,
     threadId,
     agent,
     channelId,
+    ...(messageId === undefined ? {} : { messageId }),
     userId,
     tools,
     model: { ref: model.ref, contextWindow: model.contextWindow },

@@ -32,6 +32,17 @@ export interface WebhookChange {
   readonly legacySignature?: boolean;
 }
 
+/** The result of a run, as it is due at one target. */
+export interface DueResult {
+  readonly skillId: string;
+  /** `owner/name`, or the name of one that ships. */
+  readonly skill: string;
+  /** `ok` or `max_iterations`. */
+  readonly state: string;
+  readonly text: string;
+  readonly endedAt: number;
+}
+
 /** What other extensions ask of saved skills. They have checked who asks. */
 export interface SavedSkills {
   /** null: no skill is reached by this secret. */
@@ -44,6 +55,8 @@ export interface SavedSkills {
   changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>;
   /** Queues a run as the skill's owner, for somebody who is no user. False: it was queued before. Rejects `input_invalid`. */
   startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
+  /** What is to be delivered of a run to this target now; null: nothing is, whoever says so. */
+  dueResult(runId: string, target: string): Promise<DueResult | null>;
   /** The skill whose run works in this thread; null: none does. `encrypts`: what it keeps is encrypted. */
   skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null>;
 }
@@ -59,6 +72,7 @@ export const SavedSkills = defineProtocol<SavedSkills>(
     idOf: { kind: 'method', signature: 'idOf(reference: string, userId: string): Promise<string>' },
     changeEncryption: { kind: 'method', signature: 'changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>' },
     startForOwner: { kind: 'method', signature: 'startForOwner(skillId: string, started: { runId, inputs, priority? }): Promise<boolean>' },
+    dueResult: { kind: 'method', signature: 'dueResult(runId: string, target: string): Promise<DueResult | null>' },
     skillOfThread: { kind: 'method', signature: 'skillOfThread(threadId: string): Promise<{ skillId, encrypts } | null>' },
   },
   { inProcessOnly: true },

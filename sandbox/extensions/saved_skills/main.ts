@@ -23,20 +23,22 @@ import path from 'node:path';
 import { runCommands } from './commands/run-commands.ts';
 import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
-import { SavedSkills, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
+import { SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
 import { Library, NO_ORIGIN, ownerOf, pinnedNames, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
   channelsOf,
   DEFAULT_LANE,
   DEFAULT_RULES,
-  deliverDue,
+  Deliveries,
   isDelivered,
+  partsOf,
   queueDue,
   Runner,
   runOfThread,
   RunStore,
   type LaneRules,
+  type Run,
 } from './runs/index.ts';
 import { MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
 import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
@@ -108,6 +110,15 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     this.#runs = runs;
     this.#library = library;
     const laneRules = (name: string) => library.laneRules(name);
+    const targetOf = (run: Run) => this.#targetOf(run);
+    const deliveries = new Deliveries({
+      runs,
+      logger,
+      channels,
+      events: context.events,
+      summaryTarget: config.summary_channel_id,
+      targetOf,
+    });
     this.#runner = new Runner({
       runs,
       skills,
@@ -135,9 +146,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
           return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
         };
         await queueDue({ skills, runs, clock, logger, laneRules, runOf });
-        const targetOf = async ({ skillId, versionId }: { readonly skillId: string; readonly versionId: string }) =>
-          (await skills.version(skillId, versionId))?.snapshot.output_target ?? null;
-        await deliverDue({ runs, logger, channels, events: context.events, summaryTarget: config.summary_channel_id, targetOf });
+        deliveries.look();
       },
     });
   }
@@ -246,6 +255,17 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return this.#library.startForOwner(skillId, started);
   }
 
+  async dueResult(runId: string, target: string): Promise<DueResult | null> {
+    await this.#library.ready();
+    const run = await this.#runs.byId(runId);
+    if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
+    const { skillId, skill, state, endedAt } = run;
+    const output = await this.#targetOf(run);
+    const parts = output === null ? [] : partsOf(run, output, this.#context.config.summary_channel_id);
+    const due = parts.find((part) => part.target === target);
+    return due === undefined ? null : { skillId, skill, state, text: due.text, endedAt };
+  }
+
   async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
     const id = runOfThread(threadId);
     const run = id === null ? null : await this.#runs.byId(id);
@@ -266,6 +286,10 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     };
     const exposed = (await this.#hasTables()) ? await this.#skills.exposed() : [];
     return [...skillTools(ports), ...exposed.map((skill) => exposedTool(ports, skill))];
+  }
+
+  async #targetOf({ skillId, versionId }: Run): Promise<SavedSkill['output_target'] | null> {
+    return (await this.#skills.version(skillId, versionId))?.snapshot.output_target ?? null;
   }
 
   #publishTools(): void {

@@ -2,14 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { PithError, type Command, type CommandIO, type Remote } from 'pith';
 import type { SavedSkills, WebhookChange } from 'pith/saved_skills';
 import { readAllowList } from './allow-list.ts';
-import type { Config } from './config.ts';
 import { PREFIX } from './requests.ts';
+import type { ResultKeys } from './result-keys.ts';
 import { newSigningKey } from './signature.ts';
 
 const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
 
+export interface WebhookCommandPorts {
+  readonly skills: () => Remote<SavedSkills>;
+  readonly keys: Pick<ResultKeys, 'renew'>;
+  /** What comes before a path where an address is printed. */
+  readonly url: string;
+}
+
 /** `pith saved webhook …` */
-export function webhookCommands(skills: () => Remote<SavedSkills>, { public_url: url }: Pick<Config, 'public_url'>): readonly Command[] {
+export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): readonly Command[] {
   const changed = async (reference: string, change: WebhookChange, io: CommandIO) => {
     const webhook = await skills().changeWebhook(reference, io.userId, change);
     const address = webhook.secret === null ? null : `${url}${PREFIX}/${webhook.secret}`;
@@ -85,6 +92,16 @@ export function webhookCommands(skills: () => Remote<SavedSkills>, { public_url:
             ? `Requests to ${found.skill} may come from anywhere`
             : `Requests to ${found.skill} may come from ${[range].flat().join(', ')}`,
         ]);
+      },
+    },
+    {
+      path: 'saved webhook result-key',
+      description: 'Give its results another signing key, for who receives them; the former counts no more',
+      arguments: [SKILL],
+      async run({ arguments: { skill } }, io) {
+        const signingKey = await keys.renew(await skills().idOf(String(skill), io.userId));
+        io.json({ skill: String(skill), signing_key: signingKey });
+        io.print(`Results of ${String(skill)} are signed with this key, shown only now: ${signingKey}`);
       },
     },
   ];

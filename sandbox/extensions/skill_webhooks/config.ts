@@ -11,6 +11,8 @@ export function configSchema() {
     most_per_minute: z.int().min(1).default(60),
     /** What comes before the path where an address is printed, such as https://hooks.example.org. */
     public_url: z.string().default(''),
+    /** Addresses outside of the public internet to which results may be sent: http://localhost:3000. */
+    private_origins: z.array(z.url({ protocol: /^https?$/ })).default([]),
   });
 }
 

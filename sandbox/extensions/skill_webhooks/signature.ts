@@ -13,10 +13,7 @@ export interface Signed {
 export function signedId({ headers, body }: Signed, key: string, now: number): string | null {
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signatures = '' } = headers;
   if (id === '' || id.length > 256 || !/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > SKEW_SECONDS) return null;
-  const expected = createHmac('sha256', Buffer.from(key.replace(PREFIX, ''), 'base64'))
-    .update(`${id}.${timestamp}.`)
-    .update(body)
-    .digest();
+  const expected = digestOf(key, `${id}.${timestamp}.`, body);
   const isOne = signatures.split(' ').some((each) => each.startsWith('v1,') && isEqual(Buffer.from(each.slice(3), 'base64'), expected));
   return isOne ? id : null;
 }
@@ -25,17 +22,27 @@ export function signedId({ headers, body }: Signed, key: string, now: number): s
 export function isLegacySigned(header: string | undefined, body: Uint8Array, key: string): boolean {
   const [, hex = ''] = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '') ?? [];
   if (hex === '') return false;
-  return isEqual(
-    Buffer.from(hex, 'hex'),
-    createHmac('sha256', Buffer.from(key.replace(PREFIX, ''), 'base64'))
-      .update(body)
-      .digest(),
-  );
+  return isEqual(Buffer.from(hex, 'hex'), digestOf(key, '', body));
 }
 
-/** A signing key, as senders are given it. */
+/** What `signedId` looks at, for a message that is sent now. */
+export function signedHeaders(message: { readonly id: string; readonly body: Uint8Array }, key: string, now: number) {
+  const { id, body } = message;
+  const timestamp = String(Math.floor(now / 1000));
+  const signature = `v1,${digestOf(key, `${id}.${timestamp}.`, body).toString('base64')}`;
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
+}
+
+/** A signing key, as people are given it. */
 export function newSigningKey(bytes: Uint8Array): string {
   return `${PREFIX}${Buffer.from(bytes).toString('base64')}`;
+}
+
+function digestOf(key: string, before: string, body: Uint8Array): Buffer {
+  return createHmac('sha256', Buffer.from(key.replace(PREFIX, ''), 'base64'))
+    .update(before)
+    .update(body)
+    .digest();
 }
 
 function isEqual(given: Uint8Array, expected: Uint8Array): boolean {

@@ -64,6 +64,20 @@ describe('a turn that another turn calls', () => {
     expect(calls.infos).toHaveLength(1);
   });
 
+  it('M87 knows the message that its caller answers, and another one where its request names it', async () => {
+    const { world, infos } = await delegating({}, [
+      ask({}),
+      look,
+      { text: 'one' },
+      ask({ messageId: 'm2' }),
+      look,
+      { text: 'two' },
+      { text: 'end' },
+    ]);
+    await world.run('go', { messageId: 'm1' });
+    expect(infos.map(({ messageId }) => messageId)).toEqual(['m1', 'm2']);
+  });
+
   it("K42 ends with its caller's time", async () => {
     const { world, ends } = await delegating({ main: { time_budget_ms: 5000 } }, [ask({ input: 'slow' }), { text: 'Half', hang: true }]);
     const turn = world.run('go');

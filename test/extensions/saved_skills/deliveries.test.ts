@@ -15,9 +15,9 @@ const run = (more: Partial<Run> = {}): Run =>
 describe('where a result goes', () => {
   it('M41 M42 to its target, or where it was asked for', () => {
     expect(partsOf(run(), { kind: 'channel', target: 'pager:x' }, '')).toEqual([
-      { text: 'ada/report: The report.', target: 'pager:x', threadId: 't1' },
+      { text: 'The report.', target: 'pager:x', threadId: 't1' },
     ]);
-    expect(partsOf(run(), { kind: 'dm', target: '' }, '')).toEqual([{ text: 'ada/report: The report.', target: '', threadId: 't1' }]);
+    expect(partsOf(run(), { kind: 'dm', target: '' }, '')).toEqual([{ text: 'The report.', target: '', threadId: 't1' }]);
   });
 
   it('M43 to its conversation, else to its target', () => {
@@ -29,8 +29,8 @@ describe('where a result goes', () => {
   it('M44 all of it to the channel of the settings and its beginning to the conversation; unset or the same: all of it here', () => {
     const long = run({ output: 'x'.repeat(500) });
     const [whole, short] = partsOf(long, { kind: 'channel_with_summary', target: '' }, 'pager:all');
-    expect(whole).toMatchObject({ target: 'pager:all', text: `ada/report: ${'x'.repeat(500)}` });
-    expect(short?.text).toBe(`ada/report: ${'x'.repeat(280)}…\nAll of it: pith runs show ${long.id}`);
+    expect(whole).toMatchObject({ target: 'pager:all', text: `${'x'.repeat(500)}` });
+    expect(short?.text).toBe(`${'x'.repeat(280)}…\nAll of it: pith runs show ${long.id}`);
     for (const setting of ['', 'pager:same'])
       expect(partsOf(long, { kind: 'channel_with_summary', target: 'pager:same' }, setting)).toMatchObject([{ target: 'pager:same' }]);
   });

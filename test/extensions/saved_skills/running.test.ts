@@ -141,7 +141,8 @@ describe('runs that nobody waits for', () => {
       ),
     };
     const clock = fakeClock();
-    const kernel = await savedKernel([{ text: 'the report' }], { files: channel, clock });
+    const settings = { 'pith.yaml': 'extensions: { saved_skills: { summary_channel_id: "pigeon:ada" } }\n' };
+    const kernel = await savedKernel([{ text: 'the report' }], { files: { ...channel, ...settings }, clock });
     await saveAs(kernel, 'ada', 'report', { ...PLAIN, output_target: { kind: 'channel', target: 'pager:ada' } });
     const state = async () => {
       await clock.advance(500);
@@ -155,12 +156,12 @@ describe('runs that nobody waits for', () => {
     const { paged } = globalThis as { paged?: { message: { text: string }; target: string } };
     expect(paged).toMatchObject({ message: { text: 'ada/report: the report' }, target: 'pager:ada' });
     kernel.model.add({ text: 'lost' });
-    await editAs(kernel, 'ada', 'report', { output_target: { kind: 'dm', target: 'pigeon:ada' } });
+    await editAs(kernel, 'ada', 'report', { output_target: { kind: 'channel_with_summary', target: 'pager:ada' } });
     await kernel.as('ada', 'run report --background');
     await expect.poll(state, { timeout: 20_000 }).toMatchObject({
       state: 'ok',
       delivery: 'failed',
-      delivery_error: "no channel here delivers to 'pigeon'",
+      delivery_error: expect.stringContaining("no channel here delivers to 'pigeon'; channels deliver to "),
     });
   });
 

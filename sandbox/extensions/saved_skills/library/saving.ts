@@ -1,6 +1,7 @@
 import { PithError, type AgentSpec } from 'pith';
 import { checkTemplate } from '@pith/guarded-templates';
 import { cleanTags, inputSchemaProblems, limitProblems, nextTime, referenceOf, type Person, type SavedSkill } from '../domain/index.ts';
+import { channelFor, kindOf } from '../runs/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { namedTools, notForAuthor, notForSharing } from './tool-names.ts';
 
@@ -33,6 +34,7 @@ export async function checked(ports: LibraryPorts, { before, after, by }: Saving
   const tools = isBuiltin ? after.tools : await checkedTools(ports, after, by);
   await checkMessage(after);
   await checkExposure(ports, after);
+  if (!isBuiltin) await checkTarget(ports, before, after);
   const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
   await checkAgent(ports, saved);
   return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
@@ -91,6 +93,22 @@ async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSki
   const known = new Set(['cli', ...(await channels()).flatMap(({ kinds }) => kinds)]);
   if (!known.has(filter))
     throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
+}
+
+/** Only a target that is new: what was saved stays what it is where a channel is gone. */
+async function checkTarget(
+  { channels }: LibraryPorts,
+  before: SavedSkill | null,
+  { output_target: { target } }: SavedSkill,
+): Promise<void> {
+  if (target === '' || target === before?.output_target.target) return;
+  channelFor(target, await channels());
+  if (kindOf(target) !== 'webhook') return;
+  const address = URL.canParse(target) ? new URL(target) : null;
+  if (address === null || address.username !== '' || address.password !== '')
+    throw new PithError('target_invalid', 'output_target: the target is no address, or has a user or password in it', {
+      cure: 'write it as https://host/path',
+    });
 }
 
 /** By which agents call an exposed skill. */

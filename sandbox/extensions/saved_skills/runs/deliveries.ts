@@ -1,5 +1,6 @@
 import { messageOf, PithError, type ChannelProvider, type ExtensionContext, type Logger, type Remote } from 'pith';
 import type { SavedSkill } from '../domain/index.ts';
+import { channelFor } from './channels.ts';
 import type { RunStore } from './run-store.ts';
 import type { Run } from './run.ts';
 
@@ -31,19 +32,47 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
   return !isAwaited || target !== '' || kind === 'channel_with_summary';
 }
 
-/** Delivers what is due. A failed delivery is an error of the delivery, never of the run, and is tried again. */
-export async function deliverDue(ports: DeliveryPorts): Promise<void> {
-  for (const run of await ports.runs.deliverable()) {
-    if (!(await ports.runs.takeDelivery(run, TAKEN_MS))) continue;
+/** Delivers results, side by side and behind the runs: a target that takes its time keeps neither runs nor other targets waiting. */
+export class Deliveries {
+  #isAtWork = false;
+  /** Of the work that ended last, until it is said. */
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(private readonly ports: DeliveryPorts) {}
+
+  /** Begins with what is due, unless there is work already. Throws why the work before could not use the database. */
+  look(): void {
+    if (this.#isAtWork) return;
+    if (this.#failure !== null) {
+      const { error } = this.#failure;
+      this.#failure = null;
+      throw error;
+    }
+    this.#isAtWork = true;
+    this.#deliverDue()
+      .catch((error: unknown) => void (this.#failure = { error }))
+      .finally(() => void (this.#isAtWork = false));
+  }
+
+  async #deliverDue(): Promise<void> {
+    await Promise.all((await this.ports.runs.deliverable()).map((run) => this.#deliver(run)));
+  }
+
+  /** A failed delivery is an error of the delivery, never of the run, and is tried again. */
+  async #deliver(run: Run): Promise<void> {
+    const { runs, logger, targetOf, summaryTarget } = this.ports;
+    if (!(await runs.takeDelivery(run, TAKEN_MS))) return;
     try {
-      const target = await ports.targetOf(run);
-      if (target !== null) for (const part of partsOf(run, target, ports.summaryTarget)) await send(ports, run, part);
-      await ports.runs.delivered(run.id);
+      const target = await targetOf(run);
+      if (target !== null) for (const part of partsOf(run, target, summaryTarget)) await send(this.ports, run, part);
+      await runs.delivered(run.id);
     } catch (error) {
       const attempts = run.deliveryAttempts + 1;
       const isLast = attempts >= MOST_ATTEMPTS || (error instanceof PithError && error.code === 'channel_unknown');
-      ports.logger.warn('the result of a run was not delivered', { run: run.id, reason: messageOf(error), attempts });
-      await ports.runs.notDelivered(run.id, messageOf(error), isLast ? null : pauseAfter(attempts));
+      const cure = error instanceof PithError ? error.cure : undefined;
+      const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
+      logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts });
+      await runs.notDelivered(run.id, reason, isLast ? null : pauseAfter(attempts));
     }
   }
 }
@@ -59,7 +88,7 @@ interface Part {
 export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'], summaryTarget: string): readonly Part[] {
   const { threadId } = run.origin;
   const text = run.output ?? '';
-  const whole = { text: `${run.skill}: ${text}`, target, threadId };
+  const whole = { text, target, threadId };
   switch (kind) {
     case 'webui_only':
       return [];
@@ -74,27 +103,20 @@ export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'],
       const short = text.length > SUMMARY ? `${text.slice(0, SUMMARY).trimEnd()}…` : text;
       return [
         { ...whole, target: elsewhere, threadId: null },
-        { ...whole, text: `${run.skill}: ${short}\nAll of it: pith runs show ${run.id}` },
+        { ...whole, text: `${short}\nAll of it: pith runs show ${run.id}` },
       ];
     }
   }
 }
 
-async function send({ channels, events }: DeliveryPorts, run: Run, { text, target, threadId }: Part): Promise<void> {
+async function send({ channels, events }: DeliveryPorts, run: Run, { text: result, target, threadId }: Part): Promise<void> {
+  const text = `${run.skill}: ${result}`;
   if (target === '') {
     // Kept on disk until somebody opens a channel.
     const notice = { v: 1, text, kind: 'run', target: null, threadId, userId: run.actsAs } as const;
     await events.publish('notify', notice, { key: `saved_skills/${run.id}` });
     return;
   }
-  const kind = /^https?:\/\//.test(target) ? 'webhook' : (target.split(':', 1)[0] ?? target);
-  const open = await channels();
-  const channel = open.find(({ kinds }) => kinds.includes(kind));
-  if (channel === undefined) {
-    const known = [...new Set(open.flatMap(({ kinds }) => kinds))];
-    throw new PithError('channel_unknown', `no channel here delivers to '${kind}'`, {
-      cure: known.length === 0 ? 'there are none' : `channels deliver to ${known.join(', ')}`,
-    });
-  }
+  const channel = channelFor(target, await channels());
   await channel.deliver({ key: run.id, text, kind: 'run', ...(threadId === null ? {} : { threadId }) }, target);
 }

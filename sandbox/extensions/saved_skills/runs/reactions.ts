@@ -5,6 +5,7 @@ import type { Run } from './run.ts';
 /** Shows by emoji how far a run is, on the message that asked for it. What fails is logged and changes nothing. */
 export class Reactions {
   readonly #shown = new Set<string>();
+  #last: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly run: Pick<Run, 'id' | 'origin'>,
@@ -12,15 +13,15 @@ export class Reactions {
     private readonly ports: { readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>; readonly logger: Pick<Logger, 'warn'> },
   ) {}
 
-  /** The same one is shown once. */
+  /** The same one is shown once, and each after the one before. */
   show(state: EmojiState): void {
     const emoji = emojiOf(this.skill, state);
     const { channelId, message } = this.run.origin;
     if (emoji === null || this.#shown.has(emoji) || message === null || channelId === null) return;
     this.#shown.add(emoji);
-    this.#send(channelId, message, emoji).catch((error: unknown) =>
-      this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }),
-    );
+    this.#last = this.#last
+      .then(() => this.#send(channelId, message, emoji))
+      .catch((error: unknown) => this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
   }
 
   async #send(channelId: string, message: string, emoji: string): Promise<void> {

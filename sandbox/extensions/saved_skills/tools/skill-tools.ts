@@ -119,7 +119,7 @@ async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invo
     const parent = parentId === null ? null : await ports.runs.byId(parentId);
     const id = runIdOf(about, index);
     if (parent !== null) return resultOf(await compose(ports, { parent, skill, given, id }, person.userId, signal));
-    const origin = { channelId: turn.channelId, threadId: turn.threadId, message: null };
+    const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
     const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
     return resultOf(await ended(ports, queued, signal));
   } catch (error) {

@@ -3,7 +3,7 @@ import { PithError, type ChannelMessage, type ChannelProvider, type ExtensionCon
 const TIMEOUT_MS = 8_000;
 
 export default class MyChannel implements ChannelProvider {
-  readonly kinds = ['webhook'];
+  readonly kinds = ['pager'];
 
   constructor(private readonly context: ExtensionContext) {}
 

@@ -96,6 +96,16 @@ async function setup(kind: (typeof KINDS)[number][1], clock = manualClock()) {
 }
 
 describe.each(KINDS)('Threads %s', (_, kind) => {
+  it('M87 keeps what the channel calls the message of a turn, for whoever goes on with it', async () => {
+    const { threads, writer } = await setup(kind);
+    const thread = { id: 't', agentId: 'helper', date: '2025-01-02', title: 'hello' };
+    await writer.beginTurn({ thread, turn: turnOf('turn-1', 't', { messageId: 'm1' }), messages: [user('hello')] });
+    expect((await threads.unfinished('t'))?.turn).toEqual(turnOf('turn-1', 't', { messageId: 'm1' }));
+    await writer.setState('turn-1', 'done', usage);
+    await writer.beginTurn({ thread, turn: turnOf('turn-2', 't'), messages: [user('and')] });
+    expect((await threads.unfinished('t'))?.turn).toEqual(turnOf('turn-2', 't'));
+  });
+
   it('U22 says what a thread has used with all that it called, each by the model that answered, and nothing twice', async () => {
     const { threads, writer, begin } = await setup(kind);
     expect(await threads.usage('t')).toEqual([]);

@@ -1,0 +1,273 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, it } from 'vitest';
+import { fakeClock } from 'pith/testing';
+import { main, manifest } from '../../core/process/extension.ts';
+import { passed, passing, until } from '../../waiting.ts';
+import { editAs, saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
+
+const servers: Server[] = [];
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A server that answers with these statuses, one after the other, and with the last for ever; `hang`: not at all. */
+async function receiver(...statuses: readonly (number | 'hang')[]) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const status = statuses[Math.min(received.length, statuses.length - 1)] ?? 200;
+    received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(parts).toString() });
+    if (status === 'hang') return;
+    response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('the answer');
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { received, origin, address: `${origin}/hooks/SECRET-PATH` };
+}
+
+const settings = (webhooks: object, saved: object = {}) =>
+  JSON.stringify({ admins: ['admin'], extensions: { skill_webhooks: webhooks, saved_skills: saved } });
+const target = (address: string) => ({ system_prompt: 'You report.', output_target: { kind: 'channel', target: address } });
+
+interface RunView {
+  readonly id: string;
+  readonly state: string;
+  readonly delivery: string;
+  readonly delivery_error: string | null;
+}
+
+const newest = async (kernel: SavedKernel) => ((await kernel.as('ada', 'runs list --limit 1')).json as unknown as readonly RunView[])[0];
+/** The newest run, when its delivery has come so far. */
+const delivery = (kernel: SavedKernel, clock: ReturnType<typeof fakeClock>, isSo: (run: RunView) => boolean) =>
+  passing(
+    clock,
+    async () => {
+      const run = await newest(kernel);
+      return run !== undefined && isSo(run) && run;
+    },
+    500,
+  );
+const keyOf = async (kernel: SavedKernel) =>
+  ((await kernel.as('ada', 'saved webhook result-key report')).json as { signing_key: string }).signing_key;
+const logOf = (kernel: SavedKernel) => readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8');
+
+describe('results that are sent to a webhook', () => {
+  it.each([
+    ['pith serve', { port: 0 }],
+    ['a chat', null],
+  ])(
+    'M46 under %s they are signed for the reference package, and come again under the same id where they were not taken',
+    async (_, serve) => {
+      const { received, origin, address } = await receiver(500, 200);
+      const clock = fakeClock(Date.now());
+      const kernel = await savedKernel([{ text: 'the report' }], {
+        clock,
+        serve,
+        files: { 'pith.yaml': settings({ private_origins: [origin] }) },
+      });
+      await saveAs(kernel, 'ada', 'report', target(address));
+      const key = await keyOf(kernel);
+      expect(key).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/u);
+      await kernel.as('ada', 'run report --background');
+      const refused = await delivery(kernel, clock, (run) => run.delivery_error !== null);
+      expect(refused).toMatchObject({ state: 'ok', delivery: 'waiting' });
+      expect(refused.delivery_error).toBe(
+        `the webhook at ${new URL(origin).host} answered 500; it must answer with a status from 200 to 299`,
+      );
+      const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+      expect(received).toHaveLength(2);
+      for (const { headers, body, path } of received) {
+        expect(path).toBe('/hooks/SECRET-PATH');
+        expect(headers).toMatchObject({ 'webhook-id': id, 'content-type': 'application/json' });
+        expect(new Webhook(key).verify(body, headers as Record<string, string>)).toEqual({
+          type: 'run.finished',
+          timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/u),
+          data: { run: id, skill: 'ada/report', state: 'ok', text: 'the report' },
+        });
+      }
+      expect(received[0]?.body).toBe(received[1]?.body);
+      expect(received[0]?.headers['webhook-signature']).not.toBe(received[1]?.headers['webhook-signature']); // another time
+      await kernel.pith.kernel.stop();
+      const log = await logOf(kernel);
+      expect(log).toContain('the result of a run was not delivered');
+      for (const secret of [key, key.slice(6), 'SECRET-PATH']) expect(log).not.toContain(secret);
+    },
+  );
+
+  it('M46 a key is the owner’s to renew, and the former counts no more', async () => {
+    const { received, origin, address } = await receiver(200);
+    const clock = fakeClock(Date.now());
+    const kernel = await savedKernel([{ text: 'one' }, { text: 'two' }], {
+      clock,
+      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
+    });
+    await saveAs(kernel, 'ada', 'report', target(address));
+    const ofKey = (key: string) => {
+      const last = received.at(-1) as Received;
+      return () => new Webhook(key).verify(last.body, last.headers as Record<string, string>);
+    };
+    await kernel.as('ada', 'run report --background');
+    await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    expect(received[0]?.headers['webhook-signature']).toMatch(/^v1,/u); // by a key that nobody knows
+    const former = await keyOf(kernel);
+    expect(ofKey(former)).toThrow('No matching signature');
+    expect(await kernel.as('bob', 'saved webhook result-key ada/report')).toMatchObject({ error: 'not_found' });
+    const key = await keyOf(kernel);
+    await kernel.as('ada', 'run report --background');
+    await until(async () => {
+      await clock.advance(500);
+      return received.length === 2;
+    });
+    expect(ofKey(former)).toThrow('No matching signature');
+    expect(ofKey(key)).not.toThrow();
+  });
+
+  it('M46 a private address is refused unless the settings name it, and the run stays ok', async () => {
+    const { received, origin, address } = await receiver(200);
+    const clock = fakeClock(Date.now());
+    const kernel = await savedKernel([{ text: 'the report' }], { clock });
+    await saveAs(kernel, 'ada', 'report', target(address));
+    await kernel.as('ada', 'run report --background');
+    const run = await delivery(kernel, clock, ({ delivery_error }) => delivery_error !== null);
+    expect(run).toMatchObject({ state: 'ok', delivery: 'waiting' });
+    expect(run.delivery_error).toBe(
+      `the webhook at ${new URL(origin).host} was not sent the result: 127.0.0.1 is not on the public internet; if it is meant, add ${origin} to extensions.skill_webhooks.private_origins`,
+    );
+    expect(received).toEqual([]);
+  });
+
+  it('M46 a server that does not answer is left after its time, and keeps no other run waiting', async () => {
+    const { received, origin, address } = await receiver('hang');
+    const clock = fakeClock(Date.now());
+    const kernel = await savedKernel([{ text: 'the report' }, { text: 'at once' }], {
+      clock,
+      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
+    });
+    await saveAs(kernel, 'ada', 'report', target(address));
+    await saveAs(kernel, 'ada', 'other', { system_prompt: 'You help.' });
+    const { id } = (await kernel.as('ada', 'run report --background')).json as unknown as RunView;
+    await passing(clock, () => received.length === 1, 100);
+    expect((await passed(clock, kernel.as('ada', 'run other'), 100)).json).toMatchObject({ state: 'ok', output: 'at once' });
+    const view = async () => (await kernel.as('ada', `runs show ${id}`)).json as unknown as RunView;
+    expect(await view()).toMatchObject({ state: 'ok', delivery: 'waiting', delivery_error: null });
+    const run = await passing(clock, async () => {
+      const now = await view();
+      return now.delivery_error !== null && now;
+    });
+    expect(run).toMatchObject({ state: 'ok', delivery: 'waiting' });
+    expect(run.delivery_error).toBe(
+      `the webhook at ${new URL(origin).host} did not answer within 8 s; let it answer first and work afterwards`,
+    );
+  });
+
+  it('M46 a redirect is not followed, and a server that is not there is said so', async () => {
+    const { received, origin, address } = await receiver(302);
+    const clock = fakeClock(Date.now());
+    const gone = 'http://127.0.0.1:1';
+    const kernel = await savedKernel([{ text: 'the report' }, { text: 'again' }], {
+      clock,
+      files: { 'pith.yaml': settings({ private_origins: [origin, gone] }) },
+    });
+    await saveAs(kernel, 'ada', 'report', target(address));
+    await kernel.as('ada', 'run report --background');
+    expect((await delivery(kernel, clock, (run) => run.delivery_error !== null)).delivery_error).toContain('answered 302');
+    expect(received.map(({ path }) => path)).toEqual(['/hooks/SECRET-PATH']);
+    await editAs(kernel, 'ada', 'report', { output_target: { kind: 'channel', target: `${gone}/SECRET-PATH` } });
+    await kernel.as('ada', 'run report --background');
+    const unreached = await delivery(kernel, clock, (run) => run.delivery_error !== null && !run.delivery_error.includes('302'));
+    expect(unreached.delivery_error).toBe('the webhook at 127.0.0.1:1 was not reached: connect ECONNREFUSED 127.0.0.1:1');
+  });
+
+  it('M44 the beginning and the whole of a result go to two webhooks', async () => {
+    const [short, whole] = [await receiver(200), await receiver(200)];
+    const clock = fakeClock(Date.now());
+    const files = { 'pith.yaml': settings({ private_origins: [short.origin, whole.origin] }, { summary_channel_id: whole.address }) };
+    const kernel = await savedKernel([{ text: 'x'.repeat(500) }], { clock, files });
+    const output_target = { kind: 'channel_with_summary', target: short.address };
+    await saveAs(kernel, 'ada', 'report', { ...target(short.address), output_target });
+    await kernel.as('ada', 'run report --background');
+    const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    const textOf = ({ received }: typeof short) => (JSON.parse(received[0]?.body ?? '') as { data: { text: string } }).data.text;
+    expect(textOf(whole)).toBe('x'.repeat(500));
+    expect(textOf(short)).toBe(`${'x'.repeat(280)}…\nAll of it: pith runs show ${id}`);
+  });
+
+  it('sends nothing for other extensions: neither their texts, nor results that are not due there', async () => {
+    const { received, origin, address } = await receiver(200);
+    const sends = {
+      ...manifest('sends', { provides: ['tool'], isolation: 'in_process' }),
+      ...main(
+        'sends',
+        `getTools() { return [defineTool({ name: 'send', description: 'd', input: z.object({ key: z.string().optional(), to: z.string() }), async execute({ key, to }) {
+           const channel = this.context.find(ChannelProvider).find(({ kinds }) => kinds?.includes('webhook'));
+           return channel.deliver({ ...(key && { key }), text: 'their text', kind: 'run' }, to).then(() => 'sent', ({ code }) => code);
+         } })].map((tool) => ({ ...tool, execute: tool.execute.bind(this) })); }`,
+        "import { ChannelProvider } from 'pith';",
+      ),
+      'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [sends] }\n',
+    };
+    const clock = fakeClock(Date.now());
+    const kernel = await savedKernel([{ text: 'the report' }], {
+      clock,
+      files: { ...sends, 'pith.yaml': settings({ private_origins: [origin] }) },
+    });
+    await saveAs(kernel, 'ada', 'report', target(address));
+    await kernel.as('ada', 'run report --background');
+    const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    for (const input of [{ to: address }, { to: address, key: id }, { to: `${origin}/other`, key: id }])
+      expect(await kernel.pith.kernel.agents.callTool('asker', 'send', input)).toMatchObject({ output: 'not_allowed' });
+    expect(received).toHaveLength(1);
+  });
+
+  it('a target that no channel delivers to, or that is no address, is refused when it is saved', async () => {
+    const kernel = await savedKernel();
+    for (const [address, error] of [
+      ['pigeon:ada', 'channel_unknown'],
+      ['https://', 'target_invalid'],
+      ['https://ada:word@hooks.example.org/x', 'target_invalid'],
+    ] as const) {
+      const said = await saveAs(kernel, 'ada', 'report', target(address));
+      expect(said).toMatchObject({ error });
+      expect(said.message).not.toContain('word@');
+    }
+    expect((await saveAs(kernel, 'ada', 'report', target('https://hooks.example.org/x'))).error).toBeNull();
+  });
+
+  it('M46 the example of the page takes a signed result, and nothing else', async () => {
+    const page = readFileSync('docs/webhooks.md', 'utf8');
+    const [, example = ''] = /```js\n([\s\S]*?)```/u.exec(page) ?? [];
+    const free = await receiver(200);
+    const port = Number(new URL(free.origin).port);
+    await new Promise((resolve) => servers.splice(0).at(-1)?.close(resolve));
+    const clock = fakeClock(Date.now());
+    const origin = `http://127.0.0.1:${port}`;
+    const kernel = await savedKernel([{ text: 'the report' }], { clock, files: { 'pith.yaml': settings({ private_origins: [origin] }) } });
+    await saveAs(kernel, 'ada', 'report', target(origin));
+    const child = spawn(process.execPath, ['--input-type=module', '-e', example.replace('8080', String(port))], {
+      env: { ...process.env, SIGNING_KEY: await keyOf(kernel) },
+    });
+    ends.push(() => child.kill());
+    let said = '';
+    child.stdout.on('data', (part: Buffer) => void (said += part.toString()));
+    await until(async () => (await fetch(origin, { method: 'POST', body: '{}' })).status === 401);
+    await kernel.as('ada', 'run report --background');
+    const { id } = await delivery(kernel, clock, (run) => run.delivery === 'delivered');
+    await until(() => said !== '');
+    expect(said).toBe(`ada/report ${id}: the report\n`);
+  });
+});
