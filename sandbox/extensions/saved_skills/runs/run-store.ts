@@ -60,6 +60,12 @@ export type Progress = Partial<Pick<RunRow, 'steps' | 'tool_calls' | 'input_toke
 
 export type LetGo = 'lost' | 'cancelled' | 'preempted';
 
+/** What is done with a lane at one of its turns, after a write that `failed`; null: there was none. */
+type Act<T> = (
+  turn: number,
+  failed: unknown,
+) => Promise<{ readonly writes: ((db: Builder) => readonly Write[]) | null; readonly value: T }>;
+
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 500;
 /** Steps of one attempt. */
@@ -67,6 +73,9 @@ const MOST_STEPS = 100_000;
 
 /** Runs and their lanes. A claim and an arrival are one transaction each under the lane's row, so that any number of processes share the slots. */
 export class RunStore {
+  /** What this process does with each lane, one after the other: side by side, one would succeed and all others look again. */
+  readonly #lanes = new Map<string, Promise<unknown>>();
+
   constructor(
     private readonly queries: Queries<Tables>,
     private readonly clock: { now(): number },
@@ -111,7 +120,10 @@ export class RunStore {
    * to end and the newcomer is promised its slot. Resolves false where a run of that id is there already.
    */
   async arrive(run: NewRun, rules: LaneRules, more: (db: Builder) => readonly Write[] = () => []): Promise<boolean> {
-    return this.#underLock(run.lane, async () => {
+    let before = -1;
+    return this.#underLock(run.lane, async (turn, failed) => {
+      if (turn === before) throw failed; // nobody else was in the lane: what does not fit any more is in `more`
+      before = turn;
       if ((await this.byId(run.id)) !== null) return { writes: null, value: false };
       const now = this.clock.now();
       const victim = victimOf(await this.#laneOf(run.lane, rules.slots), run.priority, { now, leastMs: rules.preemptionMs });
@@ -382,15 +394,21 @@ export class RunStore {
     };
   }
 
+  #underLock<T>(lane: string, act: Act<T>): Promise<T> {
+    const before = this.#lanes.get(lane) ?? Promise.resolve();
+    const result = before.then(() => this.#lookAndWrite(lane, act));
+    const over = result.catch(() => undefined).then(() => void (this.#lanes.get(lane) === over && this.#lanes.delete(lane))); // who asked has its failure
+    this.#lanes.set(lane, over);
+    return result;
+  }
+
   /** Looks at a lane and writes; where somebody else wrote meanwhile, looks again. */
-  async #underLock<T>(
-    lane: string,
-    act: (turn: number) => Promise<{ readonly writes: ((db: Builder) => readonly Write[]) | null; readonly value: T }>,
-  ): Promise<T> {
+  async #lookAndWrite<T>(lane: string, act: Act<T>): Promise<T> {
+    let failed: unknown = null;
     for (let attempt = 1; ; attempt += 1) {
       const row = await this.queries.first((db) => db.selectFrom(LANES).select('turn').where('name', '=', lane));
       const turn = row?.turn ?? 0;
-      const { writes, value } = await act(turn);
+      const { writes, value } = await act(turn, failed);
       if (writes === null) return value;
       try {
         await this.queries.write((db) => [
@@ -415,6 +433,7 @@ export class RunStore {
         return value;
       } catch (error) {
         if (codeOf(error, '') !== 'write_conflict' || attempt === MOST_ATTEMPTS) throw error;
+        failed = error;
       }
     }
   }
