@@ -34,16 +34,17 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
 /** Delivers what is due. A failed delivery is an error of the delivery, never of the run, and is tried again. */
 export async function deliverDue(ports: DeliveryPorts): Promise<void> {
   for (const run of await ports.runs.deliverable()) {
-    if (!(await ports.runs.takeDelivery(run, TAKEN_MS))) continue;
+    const taken = await ports.runs.takeDelivery(run, TAKEN_MS);
+    if (taken === null) continue;
     try {
       const target = await ports.targetOf(run);
       if (target !== null) for (const part of partsOf(run, target, ports.summaryTarget)) await send(ports, run, part);
-      await ports.runs.delivered(run.id);
+      await ports.runs.delivered(taken);
     } catch (error) {
-      const attempts = run.deliveryAttempts + 1;
+      const { attempt: attempts } = taken;
       const isLast = attempts >= MOST_ATTEMPTS || (error instanceof PithError && error.code === 'channel_unknown');
       ports.logger.warn('the result of a run was not delivered', { run: run.id, reason: messageOf(error), attempts });
-      await ports.runs.notDelivered(run.id, messageOf(error), isLast ? null : pauseAfter(attempts));
+      await ports.runs.notDelivered(taken, messageOf(error), isLast ? null : pauseAfter(attempts));
     }
   }
 }

@@ -23,6 +23,12 @@ export interface Held {
   readonly attempt: number;
 }
 
+/** One attempt to deliver the result of the run `id`. */
+export interface Delivery {
+  readonly id: string;
+  readonly attempt: number;
+}
+
 /** Who takes a run, and for how long unless it is renewed. */
 export interface Taker {
   readonly holder: string;
@@ -151,7 +157,7 @@ export class RunStore {
     const [taken] = await this.queries.write((db) => [
       this.#ofAttempt(db, before)
         .set({ ...lease, attempt: before.attempt + 1 })
-        .where('state', 'in', ['running', 'waiting'])
+        .where('state', 'in', ['queued', 'running', 'waiting'])
         .where((on) => on.or([on('lease_until', '<=', now), on('lease_until', 'is', null)])),
     ]);
     return taken === 1 ? this.byId(run.id) : null;
@@ -291,7 +297,7 @@ export class RunStore {
       db
         .updateTable(RUNS)
         .set(set)
-        .where('state', 'in', ['running', 'waiting'])
+        .where('state', 'in', ['queued', 'running', 'waiting'])
         .where('parent_id', 'is not', null)
         .where((on) => on.or([on('lease_until', '<=', now), on('lease_until', 'is', null)]))
         .where('parent_id', 'not in', (on) =>
@@ -309,35 +315,29 @@ export class RunStore {
     return rows.map(runOf);
   }
 
-  /** Takes a delivery for `forMs`: of several processes one delivers. */
-  async takeDelivery({ id, deliveryAttempts }: Run, forMs: number): Promise<boolean> {
+  /** Takes a delivery for `forMs`: of several processes one delivers. null: another does. */
+  async takeDelivery({ id, deliveryAttempts }: Run, forMs: number): Promise<Delivery | null> {
+    const delivery = { id, attempt: deliveryAttempts + 1 };
     const [changed] = await this.queries.write((db) => [
-      db
-        .updateTable(RUNS)
-        .set({ delivery_attempts: deliveryAttempts + 1, deliver_at: this.clock.now() + forMs })
-        .where('id', '=', id)
-        .where('delivery', '=', 'waiting')
-        .where('delivery_attempts', '=', deliveryAttempts),
+      this.#ofDelivery(db, { id, attempt: deliveryAttempts }).set({
+        delivery_attempts: delivery.attempt,
+        deliver_at: this.clock.now() + forMs,
+      }),
     ]);
-    return changed === 1;
+    return changed === 1 ? delivery : null;
   }
 
-  async delivered(id: string): Promise<void> {
+  /** Changes nothing once another process has taken the delivery. */
+  async delivered(delivery: Delivery): Promise<void> {
     await this.queries.write((db) => [
-      db.updateTable(RUNS).set({ delivery: 'delivered', deliver_at: null, delivery_error: null }).where('id', '=', id),
+      this.#ofDelivery(db, delivery).set({ delivery: 'delivered', deliver_at: null, delivery_error: null }),
     ]);
   }
 
-  /** `retryInMs` null: it is not tried again. */
-  async notDelivered(id: string, error: string, retryInMs: number | null): Promise<void> {
+  /** `retryInMs` null: it is not tried again. Changes nothing once another process has taken the delivery. */
+  async notDelivered(delivery: Delivery, error: string, retryInMs: number | null): Promise<void> {
     const next = retryInMs === null ? { delivery: 'failed', deliver_at: null } : { deliver_at: this.clock.now() + retryInMs };
-    await this.queries.write((db) => [
-      db
-        .updateTable(RUNS)
-        .set({ ...next, delivery_error: error.slice(0, 2000) })
-        .where('id', '=', id)
-        .where('delivery', '=', 'waiting'),
-    ]);
+    await this.queries.write((db) => [this.#ofDelivery(db, delivery).set({ ...next, delivery_error: error.slice(0, 2000) })]);
   }
 
   async #laneOf(lane: string, slots: number): Promise<Lane> {
@@ -436,6 +436,10 @@ export class RunStore {
         failed = error;
       }
     }
+  }
+
+  #ofDelivery(db: Builder, { id, attempt }: Delivery) {
+    return db.updateTable(RUNS).where('id', '=', id).where('delivery', '=', 'waiting').where('delivery_attempts', '=', attempt);
   }
 
   #ofAttempt(db: Builder, { id, attempt }: Held) {
