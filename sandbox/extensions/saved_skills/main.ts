@@ -117,17 +117,19 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
       isUsed: () => this.#hasTables(),
       ready: () => ready(),
-      alsoDue: async () => {
+      queueDue: () => {
         const runOf = async (skill: SavedSkill) => {
           const version = await library.versionOfOwner(skill);
           const owner = ownerOf(skill);
           const asked = { inputs: {}, cause: 'schedule', origin: NO_ORIGIN, userId: owner, actsAs: owner } as const;
           return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
         };
-        await queueDue({ skills, runs, clock, logger, laneRules, runOf });
+        return queueDue({ skills, runs, clock, logger, laneRules, runOf });
+      },
+      deliverDue: () => {
         const targetOf = async ({ skillId, versionId }: { readonly skillId: string; readonly versionId: string }) =>
           (await skills.version(skillId, versionId))?.snapshot.output_target ?? null;
-        await deliverDue({ runs, logger, channels, events: context.events, summaryTarget: config.summary_channel_id, targetOf });
+        return deliverDue({ runs, logger, channels, events: context.events, summaryTarget: config.summary_channel_id, targetOf });
       },
     });
   }
