@@ -53,16 +53,19 @@ export interface Change {
   readonly holder: string | null;
   /** Runs of its lane that have a slot now. */
   readonly running: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
 }
 
 const RECORD = `
-CREATE TABLE saved_skills__changes (seq INTEGER PRIMARY KEY, id, lane, userId, "from", "to", attempt, holder, running);
+CREATE TABLE saved_skills__changes (seq INTEGER PRIMARY KEY, id, lane, userId, "from", "to", attempt, holder, running, at);
 CREATE TRIGGER saved_skills__changed AFTER UPDATE OF state, attempt ON saved_skills__runs
   WHEN old.state <> new.state OR old.attempt <> new.attempt
   BEGIN
-    INSERT INTO saved_skills__changes (id, lane, userId, "from", "to", attempt, holder, running)
+    INSERT INTO saved_skills__changes (id, lane, userId, "from", "to", attempt, holder, running, at)
     VALUES (new.id, new.lane, new.user_id, old.state, new.state, new.attempt, new.holder,
-      (SELECT count(*) FROM saved_skills__runs WHERE lane = new.lane AND state = 'running' AND parent_id IS NULL));
+      (SELECT count(*) FROM saved_skills__runs WHERE lane = new.lane AND state = 'running' AND parent_id IS NULL),
+      CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER));
   END;`;
 
 /** Begins the record. */
