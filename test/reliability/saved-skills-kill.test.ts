@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { moreUrgent, orderOfClaims, roundRobin } from '../extensions/saved_skills/competing.ts';
-import { expectTakenOver, served } from '../extensions/saved_skills/served.ts';
+import { served } from '../extensions/saved_skills/served.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 /** 2, in the long form 200. */
 const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (isLong ? 200 : 2));
 /** Longer than a lease; in the long form 10 s. */
 const STALL_MS = isLong ? 10_000 : 3_000;
+/** What another process may need at most to take over what one has lost. */
+const TAKE_OVER_MS = 5_000;
 const SCHEDULED = isLong ? 20 : 6;
 const TICKS = isLong ? 20 : 3;
 
@@ -26,11 +28,13 @@ describe('saved skills that two processes serve', () => {
     async () => {
       const processes = await served(0);
       const delays: number[] = [];
+      let stalled = 0;
       for (let round = 0; round < ROUNDS; round += 1) {
-        if (round === Math.floor(ROUNDS / 2)) expect(await processes.stall(STALL_MS)).toBeGreaterThan(0);
+        if (round === Math.floor(ROUNDS / 2)) stalled = await processes.stall(STALL_MS);
         delays.push(...(await processes.kill()));
-        expectTakenOver(delays);
       }
+      expect(stalled).toBeGreaterThan(0);
+      expect(Math.max(0, ...delays)).toBeLessThan(TAKE_OVER_MS);
       const { runs, attempts } = processes.check();
       console.info(
         `${ROUNDS} kills: ${runs} runs, ${attempts} attempts, ${delays.length} taken over in ${Math.max(0, ...delays)} ms at most`,

@@ -13,7 +13,7 @@ export async function openRuns(file: string) {
   const counted = { ...database, all: (...query: Parameters<typeof database.all>) => ((reads += 1), database.all(...query)) };
   const queries = new Queries<Tables>(counted);
   await migrate(queries, 'saved_skills', MIGRATIONS);
-  return { runs: new RunStore(queries, systemClock), reads: () => reads, close: () => store.close() };
+  return { runs: new RunStore(queries, systemClock), reads: () => reads, store, close: () => store.close() };
 }
 
 /** The id of the run that is the `number`th in time. */
