@@ -30,7 +30,7 @@ import {
   channelsOf,
   DEFAULT_LANE,
   DEFAULT_RULES,
-  Deliveries,
+  deliverDue,
   isDelivered,
   partsOf,
   queueDue,
@@ -110,15 +110,6 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     this.#runs = runs;
     this.#library = library;
     const laneRules = (name: string) => library.laneRules(name);
-    const targetOf = (run: Run) => this.#targetOf(run);
-    const deliveries = new Deliveries({
-      runs,
-      logger,
-      channels,
-      events: context.events,
-      summaryTarget: config.summary_channel_id,
-      targetOf,
-    });
     this.#runner = new Runner({
       runs,
       skills,
@@ -138,16 +129,24 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
       isUsed: () => this.#hasTables(),
       ready: () => ready(),
-      alsoDue: async () => {
+      queueDue: () => {
         const runOf = async (skill: SavedSkill) => {
           const version = await library.versionOfOwner(skill);
           const owner = ownerOf(skill);
           const asked = { inputs: {}, cause: 'schedule', origin: NO_ORIGIN, userId: owner, actsAs: owner } as const;
           return library.newRun(skill, version, { ...asked, by: await library.person(owner) });
         };
-        await queueDue({ skills, runs, clock, logger, laneRules, runOf });
-        deliveries.look();
+        return queueDue({ skills, runs, clock, logger, laneRules, runOf });
       },
+      deliverDue: () =>
+        deliverDue({
+          runs,
+          logger,
+          channels,
+          events: context.events,
+          summaryTarget: config.summary_channel_id,
+          targetOf: (run) => this.#targetOf(run),
+        }),
     });
   }
 

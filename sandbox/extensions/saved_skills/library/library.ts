@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
-import { ulid } from 'ulid';
+import { monotonicFactory } from 'ulid';
 import {
   maySee,
   PINNED_FIELDS,
@@ -47,6 +47,9 @@ const VERSIONED: readonly string[] = [...PINNED_FIELDS, 'name', 'description', '
 
 /** Where saved skills are made, changed, shared and asked to run. Expected refusals are `PithError`s, and change nothing. */
 export class Library {
+  /** Also runs of one millisecond are in the order in which they were asked for. */
+  readonly #nextId = monotonicFactory();
+
   constructor(private readonly ports: LibraryPorts) {}
 
   /** Tables and builtins are there. */
@@ -205,7 +208,7 @@ export class Library {
     const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
     const lane = this.ports.lane(skill.execution_lane) === null ? DEFAULT_LANE : skill.execution_lane;
     return {
-      id: asked.id ?? ulid(this.ports.clock.now()),
+      id: asked.id ?? this.#nextId(this.ports.clock.now()),
       skill_id: skill.id,
       skill: referenceOf(skill),
       version_id: version.id,

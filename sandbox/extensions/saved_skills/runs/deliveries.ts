@@ -32,48 +32,27 @@ export function isDelivered({ cause, parentId }: Run, { kind, target }: SavedSki
   return !isAwaited || target !== '' || kind === 'channel_with_summary';
 }
 
-/** Delivers results, side by side and behind the runs: a target that takes its time keeps neither runs nor other targets waiting. */
-export class Deliveries {
-  #isAtWork = false;
-  /** Of the work that ended last, until it is said. */
-  #failure: { readonly error: unknown } | null = null;
+/** Delivers what is due, side by side: a target that takes its time keeps no other waiting. */
+export async function deliverDue(ports: DeliveryPorts): Promise<void> {
+  await Promise.all((await ports.runs.deliverable()).map((run) => deliver(ports, run)));
+}
 
-  constructor(private readonly ports: DeliveryPorts) {}
-
-  /** Begins with what is due, unless there is work already. Throws why the work before could not use the database. */
-  look(): void {
-    if (this.#isAtWork) return;
-    if (this.#failure !== null) {
-      const { error } = this.#failure;
-      this.#failure = null;
-      throw error;
-    }
-    this.#isAtWork = true;
-    this.#deliverDue()
-      .catch((error: unknown) => void (this.#failure = { error }))
-      .finally(() => void (this.#isAtWork = false));
-  }
-
-  async #deliverDue(): Promise<void> {
-    await Promise.all((await this.ports.runs.deliverable()).map((run) => this.#deliver(run)));
-  }
-
-  /** A failed delivery is an error of the delivery, never of the run, and is tried again. */
-  async #deliver(run: Run): Promise<void> {
-    const { runs, logger, targetOf, summaryTarget } = this.ports;
-    if (!(await runs.takeDelivery(run, TAKEN_MS))) return;
-    try {
-      const target = await targetOf(run);
-      if (target !== null) for (const part of partsOf(run, target, summaryTarget)) await send(this.ports, run, part);
-      await runs.delivered(run.id);
-    } catch (error) {
-      const attempts = run.deliveryAttempts + 1;
-      const isLast = attempts >= MOST_ATTEMPTS || (error instanceof PithError && error.code === 'channel_unknown');
-      const cure = error instanceof PithError ? error.cure : undefined;
-      const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
-      logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts });
-      await runs.notDelivered(run.id, reason, isLast ? null : pauseAfter(attempts));
-    }
+/** A failed delivery is an error of the delivery, never of the run, and is tried again. */
+async function deliver(ports: DeliveryPorts, run: Run): Promise<void> {
+  const { runs, logger, targetOf, summaryTarget } = ports;
+  const taken = await runs.takeDelivery(run, TAKEN_MS);
+  if (taken === null) return;
+  try {
+    const target = await targetOf(run);
+    if (target !== null) for (const part of partsOf(run, target, summaryTarget)) await send(ports, run, part);
+    await runs.delivered(taken);
+  } catch (error) {
+    const { attempt: attempts } = taken;
+    const isLast = attempts >= MOST_ATTEMPTS || (error instanceof PithError && error.code === 'channel_unknown');
+    const cure = error instanceof PithError ? error.cure : undefined;
+    const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
+    logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts });
+    await runs.notDelivered(taken, reason, isLast ? null : pauseAfter(attempts));
   }
 }
 

@@ -3,6 +3,6 @@ export { DEFAULT_LANE, DEFAULT_RULES } from './lanes.ts';
 export { hasEnded, RUN_STATES, runOfThread, threadOf, type Run, type RunCause, type RunOrigin, type RunState } from './run.ts';
 export { RunStore, type LaneRules, type NewRun } from './run-store.ts';
 export { channelFor, channelsOf, kindOf } from './channels.ts';
-export { Deliveries, isDelivered, partsOf } from './deliveries.ts';
+export { deliverDue, isDelivered, partsOf } from './deliveries.ts';
 export { queueDue } from './due-schedules.ts';
 export { Runner } from './runner.ts';

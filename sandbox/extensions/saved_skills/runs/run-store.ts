@@ -23,6 +23,12 @@ export interface Held {
   readonly attempt: number;
 }
 
+/** One attempt to deliver the result of the run `id`. */
+export interface Delivery {
+  readonly id: string;
+  readonly attempt: number;
+}
+
 /** Who takes a run, and for how long unless it is renewed. */
 export interface Taker {
   readonly holder: string;
@@ -61,6 +67,12 @@ export type Progress = Partial<Pick<RunRow, 'steps' | 'tool_calls' | 'input_toke
 
 export type LetGo = 'lost' | 'cancelled' | 'preempted';
 
+/** What is done with a lane at one of its turns, after a write that `failed`; null: there was none. */
+type Act<T> = (
+  turn: number,
+  failed: unknown,
+) => Promise<{ readonly writes: ((db: Builder) => readonly Write[]) | null; readonly value: T }>;
+
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 500;
 /** Steps of one attempt. */
@@ -68,6 +80,9 @@ const MOST_STEPS = 100_000;
 
 /** Runs and their lanes. A claim and an arrival are one transaction each under the lane's row, so that any number of processes share the slots. */
 export class RunStore {
+  /** What this process does with each lane, one after the other: side by side, one would succeed and all others look again. */
+  readonly #lanes = new Map<string, Promise<unknown>>();
+
   constructor(
     private readonly queries: Queries<Tables>,
     private readonly clock: { now(): number },
@@ -112,7 +127,10 @@ export class RunStore {
    * to end and the newcomer is promised its slot. Resolves false where a run of that id is there already.
    */
   async arrive(run: NewRun, rules: LaneRules, more: (db: Builder) => readonly Write[] = () => []): Promise<boolean> {
-    return this.#underLock(run.lane, async () => {
+    let before = -1;
+    return this.#underLock(run.lane, async (turn, failed) => {
+      if (turn === before) throw failed; // nobody else was in the lane: what does not fit any more is in `more`
+      before = turn;
       if ((await this.byId(run.id)) !== null) return { writes: null, value: false };
       const now = this.clock.now();
       const victim = victimOf(await this.#laneOf(run.lane, rules.slots), run.priority, { now, leastMs: rules.preemptionMs });
@@ -140,7 +158,7 @@ export class RunStore {
     const [taken] = await this.queries.write((db) => [
       this.#ofAttempt(db, before)
         .set({ ...lease, attempt: before.attempt + 1 })
-        .where('state', 'in', ['running', 'waiting'])
+        .where('state', 'in', ['queued', 'running', 'waiting'])
         .where((on) => on.or([on('lease_until', '<=', now), on('lease_until', 'is', null)])),
     ]);
     return taken === 1 ? this.byId(run.id) : null;
@@ -280,7 +298,7 @@ export class RunStore {
       db
         .updateTable(RUNS)
         .set(set)
-        .where('state', 'in', ['running', 'waiting'])
+        .where('state', 'in', ['queued', 'running', 'waiting'])
         .where('parent_id', 'is not', null)
         .where((on) => on.or([on('lease_until', '<=', now), on('lease_until', 'is', null)]))
         .where('parent_id', 'not in', (on) =>
@@ -298,35 +316,29 @@ export class RunStore {
     return rows.map(runOf);
   }
 
-  /** Takes a delivery for `forMs`: of several processes one delivers. */
-  async takeDelivery({ id, deliveryAttempts }: Run, forMs: number): Promise<boolean> {
+  /** Takes a delivery for `forMs`: of several processes one delivers. null: another does. */
+  async takeDelivery({ id, deliveryAttempts }: Run, forMs: number): Promise<Delivery | null> {
+    const delivery = { id, attempt: deliveryAttempts + 1 };
     const [changed] = await this.queries.write((db) => [
-      db
-        .updateTable(RUNS)
-        .set({ delivery_attempts: deliveryAttempts + 1, deliver_at: this.clock.now() + forMs })
-        .where('id', '=', id)
-        .where('delivery', '=', 'waiting')
-        .where('delivery_attempts', '=', deliveryAttempts),
+      this.#ofDelivery(db, { id, attempt: deliveryAttempts }).set({
+        delivery_attempts: delivery.attempt,
+        deliver_at: this.clock.now() + forMs,
+      }),
     ]);
-    return changed === 1;
+    return changed === 1 ? delivery : null;
   }
 
-  async delivered(id: string): Promise<void> {
+  /** Changes nothing once another process has taken the delivery. */
+  async delivered(delivery: Delivery): Promise<void> {
     await this.queries.write((db) => [
-      db.updateTable(RUNS).set({ delivery: 'delivered', deliver_at: null, delivery_error: null }).where('id', '=', id),
+      this.#ofDelivery(db, delivery).set({ delivery: 'delivered', deliver_at: null, delivery_error: null }),
     ]);
   }
 
-  /** `retryInMs` null: it is not tried again. */
-  async notDelivered(id: string, error: string, retryInMs: number | null): Promise<void> {
+  /** `retryInMs` null: it is not tried again. Changes nothing once another process has taken the delivery. */
+  async notDelivered(delivery: Delivery, error: string, retryInMs: number | null): Promise<void> {
     const next = retryInMs === null ? { delivery: 'failed', deliver_at: null } : { deliver_at: this.clock.now() + retryInMs };
-    await this.queries.write((db) => [
-      db
-        .updateTable(RUNS)
-        .set({ ...next, delivery_error: error.slice(0, 2000) })
-        .where('id', '=', id)
-        .where('delivery', '=', 'waiting'),
-    ]);
+    await this.queries.write((db) => [this.#ofDelivery(db, delivery).set({ ...next, delivery_error: error.slice(0, 2000) })]);
   }
 
   async #laneOf(lane: string, slots: number): Promise<Lane> {
@@ -383,15 +395,21 @@ export class RunStore {
     };
   }
 
+  #underLock<T>(lane: string, act: Act<T>): Promise<T> {
+    const before = this.#lanes.get(lane) ?? Promise.resolve();
+    const result = before.then(() => this.#lookAndWrite(lane, act));
+    const over = result.catch(() => undefined).then(() => void (this.#lanes.get(lane) === over && this.#lanes.delete(lane))); // who asked has its failure
+    this.#lanes.set(lane, over);
+    return result;
+  }
+
   /** Looks at a lane and writes; where somebody else wrote meanwhile, looks again. */
-  async #underLock<T>(
-    lane: string,
-    act: (turn: number) => Promise<{ readonly writes: ((db: Builder) => readonly Write[]) | null; readonly value: T }>,
-  ): Promise<T> {
+  async #lookAndWrite<T>(lane: string, act: Act<T>): Promise<T> {
+    let failed: unknown = null;
     for (let attempt = 1; ; attempt += 1) {
       const row = await this.queries.first((db) => db.selectFrom(LANES).select('turn').where('name', '=', lane));
       const turn = row?.turn ?? 0;
-      const { writes, value } = await act(turn);
+      const { writes, value } = await act(turn, failed);
       if (writes === null) return value;
       try {
         await this.queries.write((db) => [
@@ -416,8 +434,13 @@ export class RunStore {
         return value;
       } catch (error) {
         if (codeOf(error, '') !== 'write_conflict' || attempt === MOST_ATTEMPTS) throw error;
+        failed = error;
       }
     }
+  }
+
+  #ofDelivery(db: Builder, { id, attempt }: Delivery) {
+    return db.updateTable(RUNS).where('id', '=', id).where('delivery', '=', 'waiting').where('delivery_attempts', '=', attempt);
   }
 
   #ofAttempt(db: Builder, { id, attempt }: Held) {

@@ -2,15 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { messageOf } from 'pith';
 import { execute, MustLetGo, type ExecutionPorts } from './execution.ts';
 import type { LaneRules, NewRun } from './run-store.ts';
-import type { Run } from './run.ts';
+import { hasEnded, type Run } from './run.ts';
 
 export interface RunnerPorts extends ExecutionPorts {
   readonly laneRules: (lane: string) => LaneRules;
   /** Whether anybody has ever saved a skill here: before, there is nothing to look at. */
   readonly isUsed: () => Promise<boolean>;
   readonly ready: () => Promise<void>;
-  /** What else falls due: schedules, deliveries. */
-  readonly alsoDue: () => Promise<void>;
+  /** Queues what schedules say. */
+  readonly queueDue: () => Promise<void>;
+  /** Delivers what is due, which may take as long as others take to answer. */
+  readonly deliverDue: () => Promise<void>;
 }
 
 const LEASE_MS = 2_000;
@@ -32,6 +34,8 @@ export class Runner {
   readonly #holder = `${process.pid}-${randomBytes(6).toString('hex')}`;
   readonly #work = new Map<string, Work>();
   readonly #stop = new AbortController();
+  #delivering: Promise<void> | null = null;
+  #undelivered: { readonly error: unknown } | null = null;
   #woken = false;
   #resume: () => void = () => undefined;
 
@@ -56,7 +60,7 @@ export class Runner {
       await this.#pause(isUsed ? POLL_MS : IDLE_MS, signal);
     }
     this.#stop.abort();
-    await Promise.all([...this.#work.values()].map(({ ended }) => ended));
+    await Promise.all([this.#delivering, ...[...this.#work.values()].map(({ ended }) => ended)]);
   }
 
   /** Something waits in this process: look at once. */
@@ -71,25 +75,46 @@ export class Runner {
     return work === undefined || work.gone.signal.aborted ? null : work.run;
   }
 
-  /** Executes a composed run in the slot of its parent, until it has ended or waits for a person. null: somebody else has it. */
+  /** Executes a composed run in the slot of its parent, until it has ended or waits for a person. null: it is gone. */
   async runInside(run: NewRun, signal: AbortSignal): Promise<Run | null> {
-    const begun = await this.ports.runs.beginInside(run, { holder: this.#holder, leaseMs: LEASE_MS });
-    if (begun !== null) {
-      const work = this.#begin(begun);
-      const cancel = (): void => work.gone.abort(new MustLetGo('cancelled'));
-      signal.addEventListener('abort', cancel, { once: true });
-      if (signal.aborted) cancel();
-      await work.ended.finally(() => signal.removeEventListener('abort', cancel));
+    for (;;) {
+      const begun = await this.ports.runs.beginInside(run, { holder: this.#holder, leaseMs: LEASE_MS });
+      if (begun !== null) await this.#endInside(this.#begin(begun), signal);
+      const found = await this.ports.runs.byId(run.id);
+      if (begun !== null || found === null || hasEnded(found)) return found;
+      await this.ports.clock.sleep(POLL_MS, signal); // the process that had both is gone, and this lease is not over yet
     }
-    return this.ports.runs.byId(run.id);
+  }
+
+  async #endInside({ run, gone, ended }: Work, signal: AbortSignal): Promise<void> {
+    const cancel = (): void => {
+      const above = run.parentId === null ? undefined : this.#work.get(run.parentId);
+      const why: unknown = above?.gone.signal.reason;
+      gone.abort(why instanceof MustLetGo && why.why === 'lost' ? why : new MustLetGo('cancelled'));
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
+    await ended.finally(() => signal.removeEventListener('abort', cancel));
   }
 
   async #look(): Promise<void> {
     await this.ports.ready();
     await this.#renew();
-    await this.ports.alsoDue();
+    await this.ports.queueDue();
+    this.#deliver();
     for (const lane of await this.ports.runs.busyLanes()) await this.#claim(lane);
     await this.ports.runs.endOrphans();
+  }
+
+  /** Beside all else: leases are renewed meanwhile. What fails is said at the next look. */
+  #deliver(): void {
+    const failure = this.#undelivered;
+    this.#undelivered = null;
+    if (failure !== null) throw failure.error;
+    this.#delivering ??= this.ports
+      .deliverDue()
+      .catch((error: unknown) => void (this.#undelivered = { error }))
+      .finally(() => (this.#delivering = null));
   }
 
   async #renew(): Promise<void> {

@@ -1,0 +1,146 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from 'pith/testing';
+import { main, manifest } from '../../core/process/extension.ts';
+import { folderWith } from '../../places.ts';
+import { passed, passing } from '../../waiting.ts';
+import { saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { newRun, openRuns, rowsIn } from './shared-store.ts';
+
+const PLAIN = { system_prompt: 'You help.' };
+const lanes = (slots: number) => ({
+  'pith.yaml': `admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: ${slots} } } } }\n`,
+});
+const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
+
+interface Shown {
+  readonly id: string;
+  readonly state: string;
+  readonly attempt: number;
+  readonly skill: string;
+  readonly output: string | null;
+  readonly delivery: string;
+}
+const listed = async (kernel: SavedKernel) => (await kernel.as('admin', 'runs list')).json as unknown as readonly Shown[];
+const shown = async (kernel: SavedKernel, id: string) => (await kernel.as('admin', `runs show ${id}`)).json as unknown as Shown;
+const begun = async (kernel: SavedKernel, line: string) => ((await kernel.as('ada', `${line} --background`)).json as unknown as Shown).id;
+
+describe('runs whose process ends or stalls', () => {
+  it('M56 M60 a restart in the middle of a run inside another ends that one, and the one above goes on', async () => {
+    const kernel = await savedKernel([invoke('inner'), { hang: true }]);
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    const id = await begun(kernel, 'run outer');
+    await expect.poll(() => kernel.model.requests.length, { timeout: 20_000 }).toBe(2);
+    kernel.model.add({ text: 'went on' });
+    await kernel.restart();
+    await expect.poll(() => shown(kernel, id), { timeout: 20_000 }).toMatchObject({ state: 'ok', output: 'went on', attempt: 2 });
+    expect((await listed(kernel)).map(({ skill, state }) => [skill, state]).sort()).toEqual([
+      ['ada/inner', 'cancelled'],
+      ['ada/outer', 'ok'],
+    ]);
+  });
+
+  it('M60 a slow delivery keeps no other run from its slot and its lease', async () => {
+    const channel = {
+      ...manifest('pager', { provides: ['channel'], isolation: 'in_process' }),
+      ...main('pager', `kinds = ['pager']; deliver() { return new Promise((resolve) => (globalThis.answerPage = resolve)); }`),
+    };
+    const clock = fakeClock();
+    const kernel = await savedKernel([{ text: 'the report' }, { hang: true }], { files: channel, clock });
+    await saveAs(kernel, 'ada', 'report', { ...PLAIN, output_target: { kind: 'channel', target: 'pager:ada' } });
+    await saveAs(kernel, 'ada', 'slow', PLAIN);
+    await begun(kernel, 'run report');
+    const pages = globalThis as { answerPage?: (id: string) => void };
+    await passing(clock, () => pages.answerPage !== undefined, 500);
+    const asked = clock.now();
+    const slow = await begun(kernel, 'run slow');
+    await passing(clock, () => kernel.model.requests.length === 2, 500);
+    await passed(clock, clock.sleep(5_000), 500);
+    const file = path.join(kernel.pith.sandbox, 'data/pith.db');
+    const [row] = rowsIn<{ until: number }>(file, 'SELECT lease_until AS until FROM saved_skills__runs WHERE id = ?', slow);
+    expect(row?.until).toBeGreaterThan(clock.now());
+    expect(clock.now() - asked).toBeLessThan(10_000); // a delivery is given up much later
+    await passing(
+      clock,
+      async () => {
+        pages.answerPage?.('p1');
+        return (await listed(kernel)).some(({ skill, delivery }) => skill === 'ada/report' && delivery === 'delivered');
+      },
+      500,
+    );
+  });
+
+  it('M46 C2 who took a delivery and stalled changes nothing once another has taken it', async () => {
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
+    await runs.arrive(newRun(1), { slots: 1, preemptionMs: 0 });
+    const claimed = await runs.claim('skill-default', { slots: 1, preemptionMs: 0 }, { holder: 'x', leaseMs: 60_000 });
+    await runs.finish(claimed!.run, { state: 'ok', output: 'x', error: null }, true);
+    const [due] = await runs.deliverable();
+    const stalled = await runs.takeDelivery(due!, 0);
+    const [again] = await runs.deliverable();
+    const other = await runs.takeDelivery(again!, 60_000);
+    const before = await runs.byId(due!.id);
+    await runs.notDelivered(stalled!, 'too late', null);
+    await runs.delivered(stalled!);
+    expect(await runs.byId(due!.id)).toEqual(before);
+    await runs.delivered(other!);
+    expect(await runs.byId(due!.id)).toMatchObject({ delivery: 'delivered', deliveryAttempts: 2 });
+    await close();
+  });
+
+  it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {
+    const clock = fakeClock();
+    const kernel = await savedKernel(
+      Array.from({ length: 12 }, (_, at) => ({ text: `${at}` })),
+      { clock, files: lanes(1) },
+    );
+    await saveAs(kernel, 'ada', 'plain', PLAIN);
+    const ids: string[] = [];
+    for (let at = 0; at < 12; at += 1) ids.push(await begun(kernel, 'run plain'));
+    expect(ids.toSorted()).toEqual(ids);
+    await passing(clock, async () => (await listed(kernel)).every(({ state }) => state === 'ok'), 500);
+    expect((await listed(kernel)).map(({ output }) => output).reverse()).toEqual(ids.map((_, at) => `${at}`));
+  });
+});
+
+describe('a run that is more urgent than those in a full lane', () => {
+  const urgent = async (kernel: SavedKernel, name: string, preemptible: boolean) => {
+    await saveAs(kernel, 'ada', name, { ...PLAIN, preemptible });
+  };
+
+  it('M65 M68 takes the slot of a preemptible one that is 30 s old, which ends preempted and is not tried again', async () => {
+    const clock = fakeClock();
+    const kernel = await savedKernel([{ text: 'so far', hang: true }, { text: 'urgent is done' }], { clock, files: lanes(1) });
+    await urgent(kernel, 'slow', true);
+    const slow = await begun(kernel, 'run slow');
+    await passing(clock, () => kernel.model.requests.length === 1, 100);
+    await passed(clock, clock.sleep(30_000), 500);
+    const fast = await begun(kernel, 'run slow --priority 5');
+    await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);
+    expect(await shown(kernel, slow)).toMatchObject({ state: 'preempted', attempt: 1, error: { code: 'preempted' } });
+    await passed(clock, clock.sleep(10_000), 500);
+    expect(await shown(kernel, slow)).toMatchObject({ state: 'preempted', attempt: 1 });
+    expect(await shown(kernel, fast)).toMatchObject({ state: 'ok', output: 'urgent is done', attempt: 1 });
+  });
+
+  it.each([
+    ['one that is younger', 25_000, true],
+    ['one that is not preemptible', 40_000, false],
+  ])('M65 M66 waits for %s', async (_, age, preemptible) => {
+    const clock = fakeClock();
+    let answer = (): void => undefined;
+    const answered = new Promise<{ text: string }>((resolve) => (answer = () => resolve({ text: 'whole' })));
+    const kernel = await savedKernel([() => answered, { text: 'urgent is done' }], { clock, files: lanes(1) });
+    await urgent(kernel, 'slow', preemptible);
+    const slow = await begun(kernel, 'run slow');
+    await passing(clock, () => kernel.model.requests.length === 1, 100);
+    await passed(clock, clock.sleep(age), 500);
+    const fast = await begun(kernel, 'run slow --priority 5');
+    await passed(clock, clock.sleep(10_000), 500);
+    expect([(await shown(kernel, slow)).state, (await shown(kernel, fast)).state]).toEqual(['running', 'queued']);
+    answer();
+    await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);
+    expect(await shown(kernel, slow)).toMatchObject({ state: 'ok', output: 'whole', attempt: 1 });
+  });
+});
