@@ -71,12 +71,12 @@ describe('P7 P8 kept versions of skills', () => {
     expect(await registry.isStillTrusted(found)).toBe(false);
   });
 
-  it('P8 a skill that holds a link is not kept, and nothing is left of the attempt', async () => {
+  it('P8 a skill with a link is not kept, and nothing is left of the attempt', async () => {
     const { registry, project, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
     symlinkSync('/etc/hostname', path.join(project, 'sandbox/skills/review/name'));
     await expect(registry.keepVersion('review')).rejects.toMatchObject({
       code: 'version_not_kept',
-      message: expect.stringContaining('it holds links, or what is no file: name'),
+      message: expect.stringContaining('it has links, or what is no file: name'),
     });
     expect(readdirSync(kept)).toEqual([]);
   });

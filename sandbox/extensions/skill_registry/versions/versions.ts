@@ -25,7 +25,7 @@ import { candidateOf, filtersOf, rank } from '../scan/precedence.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 
-/** A skill's folder as it was, kept under the digest of all that it held. */
+/** A skill's folder as it was, kept under the digest of all its files. */
 export interface KeptVersion {
   /** Of the skill. */
   readonly id: string;
@@ -204,7 +204,7 @@ export class Versions {
     const scan = await scanSource(place, null, { trustedLinks: [], now: () => clock.now() });
     const [found] = scan.skills.values();
     const [skill] = found === undefined ? [] : rank([candidateOf({ source: place, scan }, { ...found, id })], filtersOf(config, []));
-    if (skill === undefined) throw new PithError('skill_not_offered', `the kept version ${short(digest)} holds no SKILL.md`);
+    if (skill === undefined) throw new PithError('skill_not_offered', `the kept version ${short(digest)} has no SKILL.md`);
     const version: Skill = { ...skill, source: KEPT_VERSION + digest };
     this.#skills.set(tree, version);
     return version;
@@ -267,7 +267,7 @@ async function copied(skill: Skill, to: string): Promise<readonly CopiedFile[]> 
 async function whyDifferent({ realDirectory }: Skill): Promise<string> {
   const { links, others, files } = await folderTree(realDirectory);
   const odd = [...links.map((link) => link.path), ...others, ...files.flatMap((file) => (file.links > 1 ? file.path : []))];
-  return odd.length === 0 ? 'it changed while it was copied' : `it holds links, or what is no file: ${odd.slice(0, 3).join(', ')}`;
+  return odd.length === 0 ? 'it changed while it was copied' : `it has links, or what is no file: ${odd.slice(0, 3).join(', ')}`;
 }
 
 function notKept({ id, file }: Skill, why: string): PithError {
@@ -284,7 +284,7 @@ function readKept(folder: StateFolder, name: string, id: string): KeptVersion | 
     if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof source !== 'string') return null;
     return { id, digest, source, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
   } catch {
-    return null;
+    return null; // not written yet, damaged, or of somebody else
   }
 }
 
