@@ -3,7 +3,7 @@ import { defineProtocol } from './protocol.ts';
 
 /** Code that an extension brings from elsewhere and that runs as a separate extension: in a separate process, with tools, and with nothing that it may ask for. */
 export interface BroughtExtension {
-  /** `<word>:<name>`: tools of it are `<word>:<name>/<tool>`. `*` in `uses_tools` does not mean them. */
+  /** `<word>:<name>`: tools of it are `<word>:<name>/<tool>`. `*` in `uses_tools` does not mean them. With `@` and 12 hex digits behind it, it is a version: what rules say of `<word>:<name>` holds for it too. */
   readonly id: string;
   /** Absolute. No module leaves it. */
   readonly directory: string;

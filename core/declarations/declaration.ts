@@ -59,6 +59,12 @@ export function isBrought(id: string): boolean {
   return /^[a-z][a-z0-9_]*:/.test(id);
 }
 
+/** By what names rules mean an extension: a brought one that is a version, `<word>:<name>@<12 hex digits>`, also by what comes before the @. */
+export function namesOfExtension(id: string): readonly string[] {
+  const [, name] = (isBrought(id) ? /^(.+)@[0-9a-f]{12}$/.exec(id) : null) ?? [];
+  return name === undefined ? [id] : [id, name];
+}
+
 /** The id, or the name in that of a brought one. */
 export function shortId(id: string): string {
   return isBrought(id) ? id.slice(id.indexOf(':') + 1) : id;

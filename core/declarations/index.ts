@@ -4,6 +4,7 @@ export {
   extensionsOf,
   handlerNames,
   isBrought,
+  namesOfExtension,
   isContractOnly,
   isExtension,
   keepsNames,

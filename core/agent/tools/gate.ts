@@ -10,6 +10,7 @@ import {
   toolError,
   type ToolResult,
 } from '../../contract/index.ts';
+import { namesOfExtension } from '../../declarations/index.ts';
 
 interface GateQuestion {
   readonly extensionId: string;
@@ -56,7 +57,8 @@ export function mayServe({ startedBy = [] }: TurnPolicy, extensionId: string): b
 
 /** Whether one of `entries` is the tool's extension, `extension/tool` or `*`. */
 function isNamed(entries: readonly string[], extensionId: string, tool: string): boolean {
-  return entries.some((entry) => entry === '*' || entry === extensionId || entry === `${extensionId}/${tool}`);
+  const names = namesOfExtension(extensionId);
+  return entries.some((entry) => entry === '*' || names.some((name) => entry === name || entry === `${name}/${tool}`));
 }
 
 /** Limits only shrink. */

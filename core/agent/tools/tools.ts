@@ -13,7 +13,7 @@ import {
   type TurnPolicy,
 } from '../../contract/index.ts';
 import { canRun, type ExtensionFacts, type Host, type ToolDescriptor, type Tools } from '../../kernel/index.ts';
-import { isBrought, shortId } from '../../declarations/index.ts';
+import { isBrought, namesOfExtension, shortId } from '../../declarations/index.ts';
 import { mayServe, permits } from './gate.ts';
 
 /** A tool as one turn offers it: data only, no code. */
@@ -418,9 +418,10 @@ async function open({ host, clock }: TurnToolsQuestion, bringerId: string, broug
 
 /** An agent that names single tools of what is brought gets those only. */
 function isWanted(usesTools: readonly string[], extensionId: string, tool: string): boolean {
-  if (!isBrought(extensionId) || usesTools.includes(extensionId)) return true;
-  const named = usesTools.filter((entry) => entry.startsWith(`${extensionId}/`));
-  return named.length === 0 || named.includes(`${extensionId}/${tool}`);
+  const names = namesOfExtension(extensionId);
+  if (!isBrought(extensionId) || names.some((name) => usesTools.includes(name))) return true;
+  const named = usesTools.filter((entry) => names.some((name) => entry.startsWith(`${name}/`)));
+  return named.length === 0 || names.some((name) => named.includes(`${name}/${tool}`));
 }
 
 function merged(answers: readonly Answer[]): Answer {

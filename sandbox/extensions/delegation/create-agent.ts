@@ -166,6 +166,9 @@ async function grantedSkills(
     }
   }
   const missing = wanted.find((id) => !readable.has(id));
-  if (missing === undefined) return [...new Set(wanted)];
+  // Who has a version of a skill has no other to give.
+  const asItHas = (id: string): string =>
+    agent.usesSkills.includes(id) ? id : (agent.usesSkills.find((each) => each.startsWith(`${id}@`)) ?? id);
+  if (missing === undefined) return [...new Set(wanted.map(asItHas))];
   return toolError('skill_not_found', `uses_skills '${missing}': '${agent.id}' has no such skill to give${didYouMean(missing, readable)}`);
 }

@@ -6,6 +6,7 @@ import {
   type CommandProvider,
   type Diagnostic,
   type ExtensionContext,
+  messageOf,
   Permissions,
   PithError,
   Places,
@@ -25,7 +26,7 @@ import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
-import { Library, NO_ORIGIN, ownerOf, pinnedNames, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
+import { Library, NO_ORIGIN, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
   channelsOf,
   DEFAULT_LANE,
@@ -98,7 +99,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         try {
           return (await context.find(SkillWriter)[0]?.keepVersion(name)) ?? null;
         } catch (error) {
-          if (codeOf(error, '') === 'skill_not_found') return null;
+          if (['skill_not_found', 'version_not_kept'].includes(codeOf(error, ''))) return null; // then nobody pins it
           throw error;
         }
       },
@@ -183,10 +184,16 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     );
     return Promise.all(
       open.map(async (skill) => {
-        const version = await this.#library.versionFor(skill, everybody);
-        const spec = this.#specOf(skill, version, version.isPinned);
         const id = `saved_${referenceOf(skill).replace(/[^a-z0-9]+/g, '_')}`;
-        return { id, spec: { ...spec, id, name: referenceOf(skill) }, diagnostics: [], file: this.#context.directory };
+        const agent = { id, file: this.#context.directory };
+        try {
+          const version = await this.#library.versionFor(skill, everybody);
+          const spec = this.#specOf(skill, version, version.isPinned);
+          return { ...agent, spec: { ...spec, id, name: referenceOf(skill) }, diagnostics: [] };
+        } catch (error) {
+          const problem = { severity: 'error', code: codeOf(error, 'skill_invalid'), message: messageOf(error) } as const;
+          return { ...agent, spec: null, diagnostics: [problem] };
+        }
       }),
     );
   }
@@ -296,10 +303,11 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     for (const protocol of ['tool', 'agents']) events.publish('provider.changed', { extensionId: id, protocol });
   }
 
-  #specOf(skill: SavedSkill, { snapshot, digests }: SkillVersion, isPinned: boolean) {
+  #specOf(skill: SavedSkill, version: SkillVersion, isPinned: boolean) {
     const { id } = this.#context;
-    const { tools, uses_skills: skills } = isPinned ? pinnedNames(snapshot, digests) : snapshot;
-    const spec = specOf({ ...skill, ...snapshot, tools: [...tools, `${id}/update_status`] }, skills);
+    const { snapshot } = version;
+    const skills = isPinned ? pinnedSkills(referenceOf(skill), version) : snapshot.uses_skills;
+    const spec = specOf({ ...skill, ...snapshot, tools: [...snapshot.tools, `${id}/update_status`] }, skills);
     return this.#context.find(SkillProvider).length > 0 ? spec : { ...spec, keys: {} };
   }
 

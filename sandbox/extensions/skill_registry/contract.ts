@@ -382,7 +382,7 @@ export interface SkillWriter {
   /** Makes all changes or none. Rejects `skill_exists`, `skill_edited` and `skill_not_found` where something else is there than it says. */
   change(staged: string, changes: readonly SkillChange[]): Promise<void>;
   unstage(staged: string): Promise<void>;
-  /** Keeps a skill as it is now, for those who name it as `id@sha256:…` later, and returns that digest. Accepts `id@version` too. Rejects `skill_not_found`, `skill_not_offered` and `version_not_kept`. */
+  /** Keeps a skill as it is now, and returns `id@sha256:…`, by which it is found from then on. Accepts `id@version` too. Rejects `skill_not_found`, `skill_not_offered` and `version_not_kept`. */
   keepVersion(reference: string): Promise<string>;
 }
 

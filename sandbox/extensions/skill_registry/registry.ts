@@ -10,7 +10,7 @@ import { locate, type Places, type RegistryConfig, resolveSources, type Source }
 import { FolderWatch } from '@pith/folder-watch';
 import { inPieces } from '@pith/skill-files';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
-import { digestOf, namesVersion, Versions } from './versions/versions.ts';
+import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
 import { recoverAll } from './writing/recover.ts';
 import { targetsAt } from './writing/targets.ts';
 
@@ -84,14 +84,14 @@ export class SkillRegistry {
     return this.versions.inPlace(await this.fresh(), agent);
   }
 
-  /** Keeps what a reference names, and returns the digest of all that the skill's folder holds. Rejects `skill_not_found`. */
+  /** Keeps what a reference names, and returns `id@sha256:…` by which it is found from now on. Rejects `skill_not_found`. */
   async keepVersion(reference: string): Promise<string> {
     const snapshot = await this.fresh();
-    if (namesVersion(snapshot, reference)) return digestOf(await this.versions.find(snapshot, reference));
+    if (namesVersion(snapshot, reference)) return referenceTo(await this.versions.find(snapshot, reference));
     const skill = findSkill(snapshot, reference);
     if (skill === undefined || !USED.has(skill.state))
       throw new PithError('skill_not_found', printableLine(`there is no skill '${reference}'`), { cure: 'see pith skills list' });
-    return (await this.versions.keep(skill)).digest;
+    return `${skill.id}@${(await this.versions.keep(skill)).digest}`;
   }
 
   /** The last body that was read of a skill that is gone or broken, or null. Accepts ids only. */

@@ -9,6 +9,8 @@ export type Skill = SkillRecord;
 /** One immutable view of all sources. A turn keeps the one that it began with. */
 export interface Snapshot {
   readonly generation: number;
+  /** The one in which versions were put in the place of the present skills; absent: nothing was. */
+  readonly base?: Snapshot;
   /** The winner of each id, in whatever state, sorted by id. */
   readonly skills: ReadonlyMap<string, Skill>;
   /** Every skill found, shadowed and invalid ones too, sorted by id, then precedence. */

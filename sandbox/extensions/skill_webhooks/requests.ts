@@ -66,8 +66,8 @@ export class WebhookRequests {
       logger.info('a webhook started a run', { skill, run: runId });
       return { status: 202, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ run: runId }) };
     } catch (error) {
+      if (codeOf(error, '') !== 'input_invalid') throw error; // it may have started all the same: the same id gives the same run
       if (id !== null) await seen.forget(skillId, id);
-      if (codeOf(error, '') !== 'input_invalid') throw error;
       return refuse(400, messageOf(error));
     }
   }

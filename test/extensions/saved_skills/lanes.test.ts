@@ -57,6 +57,15 @@ describe('a lane', () => {
     expect(begun(lane)).toBe('2');
   });
 
+  it('M60 of users who were served equally long ago the more urgent run is first, then the older', () => {
+    const lane = {
+      slots: 1,
+      holding: [],
+      waiting: [waiting('1', 'A'), waiting('2', 'B', { priority: 3 }), waiting('3', 'C', { priority: 3 })],
+    };
+    expect(begun(lane)).toBe('2');
+  });
+
   it('M60 goes on with what lost its process, in its own slot', () => {
     expect(nextClaim({ slots: 1, holding: [holding('x', { leaseUntil: 5 })], waiting: [waiting('a', 'A')] }, 5)).toMatchObject({
       kind: 'take over',

@@ -1,42 +1,47 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { treeDigest } from '@pith/skill-files';
 import { agent, call, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 
 const FILE = 'sandbox/skills/review/SKILL.md';
+const digestIn = (reference: string) => reference.slice(reference.lastIndexOf('@') + 1);
+const folderOf = (id: string) => createHash('sha256').update(id).digest('hex');
 const text = (version: string, body: string) => skillText({ name: 'review', more: `version: ${version}\n`, body });
 
 async function registryWith(files: Readonly<Record<string, string>>) {
   const box = await skillSandbox(files);
   const registry = box.registry();
   await registry.refresh();
-  return { ...box, registry, kept: path.join(box.sandbox, 'data/extensions/skill_registry/versions/review') };
+  return { ...box, registry, kept: path.join(box.sandbox, 'data/extensions/skill_registry/versions', folderOf('review')) };
 }
 
 describe('P7 P8 kept versions of skills', () => {
   it('P8 are the whole folder under its digest, and stay as they were; keeping the same again keeps one', async () => {
     const { registry, write, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n'), 'sandbox/skills/review/data.txt': 'a' });
-    const digest = await registry.keepVersion('review');
-    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(await registry.keepVersion('review')).toBe(digest);
+    const reference = await registry.keepVersion('review');
+    expect(reference).toMatch(/^review@sha256:[0-9a-f]{64}$/);
+    const digest = digestIn(reference);
+    expect(await registry.keepVersion('review')).toBe(reference);
     await write(FILE, text('1.1.0', 'Two.\n'));
     await registry.refresh();
-    const second = await registry.keepVersion('review');
+    const second = digestIn(await registry.keepVersion('review'));
     expect(second).not.toBe(digest);
     expect(readdirSync(kept).sort()).toEqual([digest, second].flatMap((each) => [each.slice(7), `${each.slice(7)}.json`]).sort());
-    for (const reference of [
+    for (const named of [
       'review@1.0.0',
       `review@${digest}`,
       `review@${digest.slice(7, 19)}`,
       'review@1',
       'sandbox/skills/review@1.0.0',
     ]) {
-      const found = await registry.versions.find(registry.current(), reference);
+      const found = await registry.versions.find(registry.current(), named);
       expect(found).toMatchObject({ id: 'review', source: `version:${digest}`, version: '1.0.0', state: 'offered' });
       expect((await registry.readBody(found)).body).toBe('One.\n');
     }
-    expect(await registry.keepVersion('review@1.0.0')).toBe(digest);
+    expect(await registry.keepVersion('review@1.0.0')).toBe(reference);
   });
 
   it('P8 the version that a skill has now is kept by naming it; another that nobody kept is refused with those that are', async () => {
@@ -52,9 +57,43 @@ describe('P7 P8 kept versions of skills', () => {
     await expect(registry.keepVersion('nothing')).rejects.toMatchObject({ code: 'skill_not_found' });
   });
 
+  it('P8 a digest is what is meant, whatever another version calls itself', async () => {
+    const { registry, write } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
+    const reference = await registry.keepVersion('review');
+    const digest = digestIn(reference);
+    for (const version of [digest, digest.slice(7, 19), digest.slice(7)]) {
+      await write(FILE, text(`"${version}"`, `Evil ${version}.\n`));
+      await registry.refresh();
+      await registry.keepVersion('review');
+    }
+    for (const named of [reference, `review@${digest.slice(7, 19)}`, `review@${digest.slice(7)}`]) {
+      const found = await registry.versions.find(registry.current(), named);
+      expect((await registry.readBody(found)).body).toBe('One.\n');
+    }
+  });
+
+  it('P8 a skill without a version is kept by the digest that it has now', async () => {
+    const { registry } = await registryWith({ [FILE]: skillText({ name: 'review', body: 'Plain.\n' }) });
+    const folder = registry.current().skills.get('review')!.realDirectory;
+    const digest = await treeDigest(folder);
+    const found = await registry.versions.find(registry.current(), `review@${digest.slice(0, 19)}`);
+    expect(found).toMatchObject({ source: `version:${digest}` });
+  });
+
+  it('P8 a skill that is switched off, by whatever name, is off in every version', async () => {
+    const box = await skillSandbox({ [FILE]: skillText({ name: 'Review It', more: 'version: 1.0.0\n' }) });
+    const on = box.registry();
+    await on.refresh();
+    await on.keepVersion('review');
+    const off = box.registry({ config: { disabled: ['Review It'] } });
+    await off.refresh();
+    expect(off.current().skills.get('review')).toMatchObject({ state: 'disabled' });
+    await expect(off.versions.find(off.current(), 'review@1.0.0')).rejects.toMatchObject({ code: 'skill_not_offered' });
+  });
+
   it('P8 a kept version whose files were changed is refused, also where one was added, and comes back when it is kept again', async () => {
     const { registry, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
-    const digest = await registry.keepVersion('review');
+    const digest = digestIn(await registry.keepVersion('review'));
     const folder = path.join(kept, digest.slice(7), 'review');
     const found = await registry.versions.find(registry.current(), 'review@1.0.0');
     expect(await registry.isStillTrusted(found)).toBe(true);
@@ -83,10 +122,11 @@ describe('P7 P8 kept versions of skills', () => {
 
   it('P8 what a killed process left of a version counts for nothing, and the next one keeps it', async () => {
     const { registry, kept } = await registryWith({ [FILE]: text('1.0.0', 'One.\n') });
-    const digest = await registry.keepVersion('review');
+    const reference = await registry.keepVersion('review');
+    const digest = digestIn(reference);
     rmSync(path.join(kept, `${digest.slice(7)}.json`)); // killed before the description was written
     expect(registry.versions.of('review')).toEqual([]);
-    expect(await registry.keepVersion('review')).toBe(digest);
+    expect(await registry.keepVersion('review')).toBe(reference);
     expect(registry.versions.of('review')).toHaveLength(1);
   });
 });
@@ -139,7 +179,7 @@ it('P8 taking back the trust of a source removes what was kept of it', async () 
   await box.run('skills trust', { arguments: { source: '.claude/skills' } });
   const { text: shown } = await box.run('skills show', { arguments: { id: 'review@1.0.0' } });
   expect(shown).toContain('One.');
-  const kept = path.join(box.sandbox, 'data/extensions/skill_registry/versions/review');
+  const kept = path.join(box.sandbox, 'data/extensions/skill_registry/versions', folderOf('review'));
   expect(readdirSync(kept)).toHaveLength(2);
   await box.run('skills untrust', { arguments: { source: '.claude/skills' } });
   expect(existsSync(kept) ? readdirSync(kept) : []).toEqual([]);

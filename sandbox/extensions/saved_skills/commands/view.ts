@@ -8,10 +8,17 @@ import type { SkillVersion } from '../store/index.ts';
 /** Nobody is shown these: who needs the address of a webhook asks for it. */
 const SECRETS: readonly string[] = ['webhook_secret', 'webhook_signing_key'];
 
+/** Whoever knows the path of a webhook may often send to it. */
+function shownTarget({ output_target: { target } }: SavedSkill): string {
+  return /^https?:/.test(target) && URL.canParse(target) ? `${new URL(target).origin}/…` : target;
+}
+
 /** A skill as `--json` prints it. */
 export function skillJson(skill: SavedSkill): { [key: string]: JsonValue } {
   const open = Object.entries(skill).filter(([key]) => !SECRETS.includes(key));
-  return { ...(Object.fromEntries(open) as { [key: string]: JsonValue }), webhook_enabled: skill.webhook_secret !== null };
+  const { kind } = skill.output_target;
+  const output_target = { kind, target: shownTarget(skill) };
+  return { ...(Object.fromEntries(open) as { [key: string]: JsonValue }), output_target, webhook_enabled: skill.webhook_secret !== null };
 }
 
 export function versionJson({ id, number, version, authoredBy, createdAt }: SkillVersion): { [key: string]: JsonValue } {
@@ -70,7 +77,7 @@ export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]):
     ...line('Tools', skill.tools.join(', ')),
     ...line('Skills', skill.uses_skills.join(', ')),
     ...line('Limits', bounds.join(', ')),
-    ...line('Output', `${skill.output_target.kind}${skill.output_target.target === '' ? '' : ` to ${skill.output_target.target}`}`),
+    ...line('Output', `${skill.output_target.kind}${skill.output_target.target === '' ? '' : ` to ${shownTarget(skill)}`}`),
     ...line(
       'Schedule',
       skill.schedule === null

@@ -19,7 +19,7 @@ import { DEFAULT_LANE, type NewRun, type Run, type RunCause, type RunOrigin } fr
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { parsedSkill } from './parsed-skill.ts';
-import { checked, keptDigests } from './saving.ts';
+import { checked, keptDigests, pinnedSkills } from './saving.ts';
 
 /** How a run is asked for. */
 export interface Asked {
@@ -130,7 +130,7 @@ export class Library {
   async pin(reference: string, id: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'pin');
     const version = id === null ? await this.ports.skills.newest(skill.id) : await this.#versionNamed(skill, id);
-    if (version !== null) refuseUnkept(skill, version);
+    if (version !== null) pinnedSkills(referenceOf(skill), version); // throws where it could not be run as it was saved
     const now = this.ports.clock.now();
     return this.govern(reference, person, 'pin', () => ({
       pinned_version_id: version?.id ?? null,
@@ -175,13 +175,6 @@ export class Library {
     return this.#queue(skill, version, { ...asked, userId: person.userId, actsAs: person.userId, by: person });
   }
 
-  /** Queues a run as the owner, on the pinned version where there is one: for schedules and webhooks. */
-  async runAsOwner(skill: SavedSkill, asked: Asked): Promise<Run> {
-    const version = await this.versionOfOwner(skill);
-    const owner = ownerOf(skill);
-    return this.#queue(skill, version, { ...asked, userId: owner, actsAs: owner, by: await this.person(owner) });
-  }
-
   /** Queues a run as the owner for somebody outside. False: it was queued before. */
   async startForOwner(
     skillId: string,
@@ -190,9 +183,10 @@ export class Library {
     await this.ports.ready();
     const found = await this.ports.skills.byId(skillId);
     if (found === null) throw new PithError('not_found', 'the saved skill is gone', { cure: 'see: pith saved list' });
-    if ((await this.ports.runs.byId(id)) !== null) return false;
-    await this.runAsOwner(found.skill, { inputs, priority, cause: 'webhook', origin: NO_ORIGIN, id });
-    return true;
+    const { skill } = found;
+    const owner = ownerOf(skill);
+    const asked = { inputs, priority, cause: 'webhook', origin: NO_ORIGIN, id, userId: owner, actsAs: owner } as const;
+    return this.#arrive(this.newRun(skill, await this.versionOfOwner(skill), { ...asked, by: await this.person(owner) }));
   }
 
   async versionOfOwner(skill: SavedSkill): Promise<RunnableVersion> {
@@ -241,11 +235,17 @@ export class Library {
     asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
   ): Promise<Run> {
     const run = this.newRun(skill, version, asked);
-    await this.ports.runs.arrive(run, this.laneRules(run.lane));
-    this.ports.wake();
+    await this.#arrive(run);
     const stored = await this.ports.runs.byId(run.id);
     if (stored === null) throw new PithError('not_found', `the run ${run.id} is gone`, { cure: 'run it again' });
     return stored;
+  }
+
+  /** False: a run of that id is there already. */
+  async #arrive(run: NewRun): Promise<boolean> {
+    const isNew = await this.ports.runs.arrive(run, this.laneRules(run.lane));
+    this.ports.wake();
+    return isNew;
   }
 
   /** An override beyond what users may have is cut to it. */
@@ -326,16 +326,6 @@ export class Library {
       cure: 'see: pith saved list',
     });
   }
-}
-
-/** Throws for a version whose skills would be read as they happen to be. */
-function refuseUnkept(skill: SavedSkill, { version, snapshot, digests }: SkillVersion): void {
-  const missing = snapshot.uses_skills.filter((name) => digests[name] === undefined);
-  if (missing.length === 0) return;
-  const which = missing.map((name) => `'${name}'`).join(', ');
-  throw new PithError('version_not_kept', `version ${version} of '${referenceOf(skill)}' was saved without the text of ${which}`, {
-    cure: `see that 'pith skills list' has it, then save it again: pith saved edit ${referenceOf(skill)}`,
-  });
 }
 
 /** As whom a skill runs when nobody asks for it: its owner; of a builtin the local user. */

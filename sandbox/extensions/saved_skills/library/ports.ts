@@ -16,7 +16,7 @@ export interface LibraryPorts {
   readonly lane: (name: string) => LaneRules | null;
   readonly defaultLane: LaneRules;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
-  /** Keeps a skill as it is now, and returns its digest; null where there is none of that name, or nothing keeps any. */
+  /** Keeps a skill as it is now, and returns how it is found from then on; null where there is none of that name, or nothing keeps any. */
   readonly keepVersion: (name: string) => Promise<string | null>;
   /** Tables and builtins are there. */
   readonly ready: () => Promise<void>;

@@ -2,6 +2,7 @@ import { PithError, type AgentSpec } from 'pith';
 import { checkTemplate } from '@pith/guarded-templates';
 import { cleanTags, inputSchemaProblems, limitProblems, nextTime, referenceOf, type Person, type SavedSkill } from '../domain/index.ts';
 import { channelFor, kindOf } from '../runs/index.ts';
+import type { SkillVersion } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { namedTools, notForAuthor, notForSharing } from './tool-names.ts';
 
@@ -121,7 +122,7 @@ async function checkAgent({ agents }: LibraryPorts, skill: SavedSkill): Promise<
   if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
 }
 
-/** Keeps the skills that a version uses as they are now, and gives their digests by name. One that is not there has none. */
+/** Keeps the skills that a version uses as they are now, and gives by name how they are found. One that cannot be kept has none. */
 export async function keptDigests({ keepVersion }: Pick<LibraryPorts, 'keepVersion'>, names: readonly string[]) {
   const digests: Record<string, string> = {};
   for (const name of names) {
@@ -131,21 +132,18 @@ export async function keptDigests({ keepVersion }: Pick<LibraryPorts, 'keepVersi
   return digests;
 }
 
-/** The names of skills and of their tools that say which kept version is meant. */
-export function pinnedNames(
-  { tools, uses_skills: names }: Pick<SavedSkill, 'tools' | 'uses_skills'>,
-  digests: Readonly<Record<string, string>>,
-): Pick<SavedSkill, 'tools' | 'uses_skills'> {
-  const pinned = (name: string): string => {
-    const digest = digests[name];
-    return digest === undefined ? name : `${name.split('@', 1)[0]}@${digest}`;
-  };
-  const ofToolset = (tool: string): string => {
-    const [, id = '', rest = ''] = /^toolset:([^/]+)(\/.*)$/.exec(tool) ?? [];
-    const digest = digests[id];
-    return digest === undefined ? tool : `toolset:${id}@${digest.slice('sha256:'.length, 'sha256:'.length + 12)}${rest}`;
-  };
-  return { tools: tools.map(ofToolset), uses_skills: names.map(pinned) };
+/** The skills of a version as they were when it was saved. Throws where one was not kept: a pin never reads what happens to be there. */
+export function pinnedSkills(skill: string, { version, snapshot, digests }: Pick<SkillVersion, 'version' | 'snapshot' | 'digests'>) {
+  const missing = snapshot.uses_skills.filter((name) => digests[name] === undefined);
+  if (missing.length > 0)
+    throw new PithError(
+      'version_not_kept',
+      `version ${version} of '${skill}' was saved without the text of ${missing.map((name) => `'${name}'`).join(', ')}`,
+      {
+        cure: `see that 'pith skills list' has it, and that its folder has no links; then save '${skill}' again`,
+      },
+    );
+  return snapshot.uses_skills.map((name) => digests[name] as string);
 }
 
 /** What a run works as: plain data like every agent. */

@@ -1,4 +1,5 @@
 import {
+  codeOf,
   messageOf,
   type AgentSpec,
   type ChannelProvider,
@@ -110,7 +111,7 @@ class Attempt {
       const final = await this.#turn(spec, { input: last, key: `${this.run.id}/final`, policy }, signal);
       return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text });
     } catch (error) {
-      return { state: 'error', output: null, error: { code: 'run_failed', message: messageOf(error) } };
+      return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
   }
 

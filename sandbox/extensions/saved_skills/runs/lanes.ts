@@ -49,7 +49,7 @@ export type Claim =
 
 /**
  * What is to be done next in a lane; null: nothing. Runs that lost their process go on first, in their own slots. A promised slot goes to
- * whom it was promised; every other to the user who was served least recently, then by age of their run.
+ * whom it was promised; every other to the user who was served least recently, then by priority, then by age of the run.
  */
 export function nextClaim({ slots, holding, waiting }: Lane, now: number): Claim | null {
   for (const run of holding) {
@@ -60,7 +60,8 @@ export function nextClaim({ slots, holding, waiting }: Lane, now: number): Claim
   if (holding.length >= slots) return null;
   const holders = new Set(holding.map(({ id }) => id));
   const promised = waiting.filter(({ takesOver }) => takesOver !== null && !holders.has(takesOver)).toSorted(byId);
-  const [first = null] = promised.length > 0 ? promised : heads(waiting).toSorted((a, b) => a.servedAt - b.servedAt || byId(a, b));
+  const [first = null] =
+    promised.length > 0 ? promised : heads(waiting).toSorted((a, b) => a.servedAt - b.servedAt || b.priority - a.priority || byId(a, b));
   return first === null ? null : { kind: 'begin', run: first };
 }
 

@@ -35,7 +35,7 @@ export class Runner {
   readonly #work = new Map<string, Work>();
   readonly #stop = new AbortController();
   #delivering: Promise<void> | null = null;
-  #undelivered: { readonly error: unknown } | null = null;
+  #isDeliveryFailing = false;
   #woken = false;
   #resume: () => void = () => undefined;
 
@@ -106,14 +106,15 @@ export class Runner {
     await this.ports.runs.endOrphans();
   }
 
-  /** Beside all else: leases are renewed meanwhile. What fails is said at the next look. */
+  /** Beside all else: leases are renewed meanwhile, and runs begin. */
   #deliver(): void {
-    const failure = this.#undelivered;
-    this.#undelivered = null;
-    if (failure !== null) throw failure.error;
     this.#delivering ??= this.ports
       .deliverDue()
-      .catch((error: unknown) => void (this.#undelivered = { error }))
+      .then(() => void (this.#isDeliveryFailing = false))
+      .catch((error: unknown) => {
+        if (!this.#isDeliveryFailing) this.ports.logger.warn('results of runs cannot be delivered for now', { error: messageOf(error) });
+        this.#isDeliveryFailing = true;
+      })
       .finally(() => (this.#delivering = null));
   }
 

@@ -14,7 +14,7 @@ export interface SkillVersion {
   readonly number: number;
   readonly version: string;
   readonly snapshot: Snapshot;
-  /** The tree digest of each skill that it uses, by id; none is kept for one that could not be read then. */
+  /** Each skill that it uses as it was then, `id@sha256:…`, by the name in `uses_skills`; none for one that could not be kept. */
   readonly digests: Readonly<Record<string, string>>;
   readonly authoredBy: string | null;
   readonly createdAt: number;

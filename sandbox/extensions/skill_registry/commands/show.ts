@@ -1,6 +1,6 @@
 import type { Command, CommandContext, JsonValue } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
-import { clean, diagnosticText } from '@pith/skill-files';
+import { clean, diagnosticText, treeDigest } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
 import { skillJson } from './list.ts';
@@ -19,7 +19,12 @@ export function show(context: CommandContext): Command {
           io.json({ ...skillJson(skill), ...fieldsOf(skill), sha256, body, ...(stale === undefined ? {} : { stale }) });
           return;
         }
-        const facts = Object.entries({ ...factsOf(skill), ...fieldsOf(skill), sha256 }).filter(([, value]) => !isEmpty(value));
+        const facts = Object.entries({
+          ...factsOf(skill),
+          ...fieldsOf(skill),
+          sha256,
+          folder: await treeDigest(skill.realDirectory),
+        }).filter(([, value]) => !isEmpty(value));
         const width = Math.max(...facts.map(([key]) => key.length));
         for (const [key, value] of facts)
           io.print(`${key.padEnd(width)}  ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`);

@@ -2,6 +2,8 @@ import { type AgentSpec, defineTool, type Tool, type ToolCall, toolError, toolRe
 import { printableLine } from '@pith/plain-text';
 import { agentSkills } from '../catalog/scope.ts';
 import { presentsSkill } from '../reading/results.ts';
+import { TOOLSET } from '../contract.ts';
+import { referenceTo } from '../versions/versions.ts';
 import type { Skill } from '../skill.ts';
 import { allowedOwnTools, allowedTools, type AllowedTools } from './allowed-tools.ts';
 import { type ToolPorts, withSkill } from '../reading/read-skill.ts';
@@ -35,7 +37,8 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
 async function run(ports: ToolPorts, skill: Skill, task: string, { turn, signal, idempotencyKey: key }: ToolCall): Promise<ToolResult> {
   const { context } = ports;
   const { sha256 } = await ports.registry.readBody(skill);
-  const agentTools = turn.tools.filter((tool) => tool !== `${context.id}/run_skill` && !tool.startsWith(`toolset:${skill.id}/`));
+  const isOwn = (tool: string): boolean => ['/', '@'].some((end) => tool.startsWith(`${TOOLSET}${skill.id}${end}`));
+  const agentTools = turn.tools.filter((tool) => tool !== `${context.id}/run_skill` && !isOwn(tool));
   const { granted } = allowedTools(skill.allowedTools, agentTools);
   ports.turns.record(turn, { skillId: skill.id, state: 'loaded', how: 'run_skill', sha256 });
   const thread = `${turn.threadId}/${key}`;
@@ -65,7 +68,7 @@ function workerOf(skill: Skill, agent: AgentSpec, granted: readonly string[], mo
     prompt: null,
     promptFile: null,
     usesTools: granted,
-    usesSkills: [skill.state === 'shadowed' ? `${skill.source}/${skill.id}` : skill.id],
+    usesSkills: [referenceTo(skill)],
     // A task brings no other skills by its words.
     keys: { ...agent.keys, skills: { ...agentSkills(agent), mode: OWN_MODES.has(mode) ? mode : 'none' } },
     origin: null,

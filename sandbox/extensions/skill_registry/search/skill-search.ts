@@ -47,7 +47,7 @@ export class SkillSearch {
 
   /** Sends what the snapshot changed to the ranker, in the background. */
   follow(snapshot: Snapshot): void {
-    this.feed?.follow(snapshot);
+    this.feed?.follow(snapshot.base ?? snapshot);
   }
 
   /** Sends it, and resolves when the ranker has it or after `ms`. */

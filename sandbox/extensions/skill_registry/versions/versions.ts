@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type AgentSpec, type Clock, PithError } from 'pith';
 import { printableLine } from '@pith/plain-text';
@@ -79,7 +79,10 @@ export class Versions {
       if ((await treeDigest(skill.realDirectory)) !== digest) throw notKept(skill, await whyDifferent(skill));
       if (!(await isTrusted(skill, files))) throw notKept(skill, 'it changed since it was trusted');
       const kept: KeptVersion = { id: skill.id, digest, source: skill.source, version: skill.version, keptAt: clock.now() };
-      return await this.#keepDraft(folder, draft, kept);
+      const done = await this.#keepDraft(folder, draft, kept);
+      if (await isTrusted(skill, files)) return done;
+      this.#remove(folder, digest); // a person took its trust back meanwhile
+      throw notKept(skill, 'it is no longer trusted');
     } finally {
       folder.remove(draft);
     }
@@ -87,30 +90,38 @@ export class Versions {
 
   /** Of one skill, the first that was kept first. */
   of(id: string): readonly KeptVersion[] {
-    const folder = this.#folderOf(id);
-    const kept = folder.list().flatMap((name) => (name.endsWith('.json') ? (readKept(folder, name, id) ?? []) : []));
+    const kept = keptIn(this.#folderOf(id)).filter((one) => one.id === id);
     return kept.sort((a, b) => a.keptAt - b.keptAt || (a.digest < b.digest ? -1 : 1));
   }
 
-  /** The skill that `id@version` names, as it was: by what its frontmatter said, the beginning of a digest, or its number among those kept. The version that it has now is kept by this. */
+  /** The skill that `id@version` names, as it was: by the beginning of a digest, or by what the frontmatter said. The version that it has now is kept by this. */
   async find(snapshot: Snapshot, reference: string): Promise<Skill> {
     const { name, wanted } = parted(reference);
     const live = findSkill(snapshot, name);
-    const id = live?.id ?? name.slice(name.lastIndexOf('/') + 1);
+    const cut = name.lastIndexOf('/');
+    const id = live?.id ?? name.slice(cut + 1);
+    const source = live?.source ?? (cut > 0 ? name.slice(0, cut) : null);
     const kept = this.of(id);
     const digest = DIGEST.exec(wanted)?.[1];
-    const found =
-      kept.find(({ version }) => version === wanted) ??
-      (digest === undefined ? undefined : kept.find((one) => one.digest.startsWith(`sha256:${digest}`))) ??
-      (/^[1-9]\d*$/.test(wanted) ? kept[Number(wanted) - 1] : undefined);
-    if (found !== undefined) return this.#skillOf(found);
-    const isThatNow = live?.version === wanted && (live.state === 'offered' || live.state === 'shadowed');
-    if (isThatNow) return this.#skillOf(await this.keep(live));
-    const known = kept.map(({ version, digest: each }) => version ?? short(each));
-    const versions = known.length === 0 ? 'none is kept' : `kept are ${[...new Set(known)].join(', ')}`;
-    throw new PithError('skill_not_offered', printableLine(`no version '${wanted}' of skill '${id}' is kept; ${versions}`), {
-      cure: 'name one of these, or the version that its SKILL.md has now',
-    });
+    // A digest says what is meant, whatever a SKILL.md calls its version.
+    const alike = digest === undefined ? [] : kept.filter((one) => one.digest.startsWith(`sha256:${digest}`));
+    const found = alike.length === 1 ? alike[0] : ofVersion(kept, wanted, source);
+    if (found !== undefined) {
+      if (live?.state === 'disabled' && live.source === found.source) throw notOffered(live);
+      return this.#skillOf(found);
+    }
+    if (live?.state === 'offered' || live?.state === 'shadowed') {
+      const isNow = digest === undefined ? live.version === wanted : (await treeDigest(live.realDirectory)).startsWith(`sha256:${digest}`);
+      if (isNow) return this.#skillOf(await this.keep(live));
+    }
+    const known = [...new Set(kept.map(({ version, digest: each }) => version ?? short(each)))];
+    throw new PithError(
+      'skill_not_offered',
+      printableLine(`no version '${wanted}' of skill '${id}' is kept${known.length === 0 ? '' : `; kept are ${known.join(', ')}`}`),
+      {
+        cure: `${known.length === 0 ? 'name' : 'name one of these, or'} the version or digest that 'pith skills show ${printableLine(id)}' prints`,
+      },
+    );
   }
 
   /** The skill of a kept version by its source, `version:sha256:…`, and its id; null for other sources. */
@@ -148,33 +159,33 @@ export class Versions {
   /** Removes what is kept of a source, or of one skill of it: a person takes its trust back. */
   forget(source: string, id: string | null): void {
     const root = stateFolder(this.#options.dataDirectory, FOLDER);
-    for (const name of id === null ? root.list() : [encodeURIComponent(id)]) {
-      const skillId = decodeURIComponent(name);
-      const folder = this.#folderOf(skillId);
-      for (const { digest } of this.of(skillId).filter((kept) => kept.source === source)) {
-        folder.remove(`${hexOf(digest)}.json`);
-        folder.remove(hexOf(digest));
-      }
+    for (const name of root.list().filter((each) => /^[0-9a-f]{64}$/.test(each))) {
+      const folder = root.folder(name);
+      const its = keptIn(folder).filter((kept) => kept.source === source && (id === null || kept.id === id));
+      for (const { digest } of its) this.#remove(folder, digest);
     }
   }
 
   #folderOf(id: string): StateFolder {
-    return stateFolder(this.#options.dataDirectory, FOLDER, encodeURIComponent(id));
+    return stateFolder(this.#options.dataDirectory, FOLDER, createHash('sha256').update(id).digest('hex'));
+  }
+
+  #remove(folder: StateFolder, digest: string): void {
+    folder.remove(`${hexOf(digest)}.json`);
+    folder.remove(hexOf(digest));
   }
 
   /** A version is kept once its description is there, which is written last. */
   async #keepDraft(folder: StateFolder, draft: string, kept: KeptVersion): Promise<KeptVersion> {
     const hex = hexOf(kept.digest);
-    const known = readKept(folder, `${hex}.json`, kept.id);
-    const place = path.join(folder.path, hex);
+    const known = readKept(folder, `${hex}.json`);
     if ((await this.#treeOf(kept)) === null) {
       const from = path.join(folder.path, draft);
       await flush(from);
-      rmSync(place, { recursive: true, force: true }); // what is there is damaged
-      try {
-        renameSync(from, place);
-      } catch (error) {
-        if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error; // else another process kept the same
+      if (!renamed(from, path.join(folder.path, hex)) && (await this.#treeOf(kept)) === null) {
+        // What is there is damaged; another process that keeps the same puts the same in its place.
+        renamed(path.join(folder.path, hex), path.join(folder.path, `${DRAFT}${randomUUID()}`));
+        renamed(from, path.join(folder.path, hex));
       }
     }
     if (known === null) await folder.write(`${hex}.json`, JSON.stringify(kept));
@@ -245,7 +256,7 @@ function withKept(snapshot: Snapshot, kept: readonly { readonly reference: strin
     aliases.set(canonical(reference), skill.id);
   }
   const sorted = new Map([...skills].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return Object.freeze({ ...snapshot, skills: sorted, aliases, all: [...snapshot.all, ...kept.map(({ skill }) => skill)] });
+  return Object.freeze({ ...snapshot, base: snapshot, skills: sorted, aliases, all: [...snapshot.all, ...kept.map(({ skill }) => skill)] });
 }
 
 function parted(reference: string): { readonly name: string; readonly wanted: string } {
@@ -277,11 +288,38 @@ function notKept({ id, file }: Skill, why: string): PithError {
   });
 }
 
-/** null: it is damaged, or no file of ours. */
-function readKept(folder: StateFolder, name: string, id: string): KeptVersion | null {
+/** By what a frontmatter said: of the source that is meant, the one that was kept first. */
+function ofVersion(kept: readonly KeptVersion[], wanted: string, source: string | null): KeptVersion | undefined {
+  return kept.find((one) => one.version === wanted && (source === null || one.source === source));
+}
+
+function notOffered({ id, state, reason, file }: Skill): PithError {
+  return new PithError('skill_not_offered', printableLine(`skill '${id}' is ${state}: ${reason ?? ''}`), {
+    where: file,
+    cure: "its reason above says which line of 'skills' in pith.yaml keeps it off",
+  });
+}
+
+/** False where something is there already, or nothing is to be renamed any more. */
+function renamed(from: string, to: string): boolean {
   try {
-    const { digest, source, version, keptAt } = JSON.parse(String(folder.read(name))) as Partial<KeptVersion>;
-    if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof source !== 'string') return null;
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
+  }
+}
+
+function keptIn(folder: StateFolder): KeptVersion[] {
+  return folder.list().flatMap((name) => (name.endsWith('.json') ? (readKept(folder, name) ?? []) : []));
+}
+
+/** null: it is damaged, or no file of ours. */
+function readKept(folder: StateFolder, name: string): KeptVersion | null {
+  try {
+    const { id, digest, source, version, keptAt } = JSON.parse(String(folder.read(name))) as Partial<KeptVersion>;
+    if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof source !== 'string' || typeof id !== 'string') return null;
     return { id, digest, source, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
   } catch {
     return null; // not written yet, damaged, or of somebody else
@@ -302,9 +340,10 @@ async function flush(folder: string): Promise<void> {
   }
 }
 
-/** Of a skill that is a kept version. */
-export function digestOf({ source }: Skill): string {
-  return source.slice(KEPT_VERSION.length);
+/** How a skill is named so that it stays what it is: of a kept version with its digest. */
+export function referenceTo({ id, source, state }: Pick<Skill, 'id' | 'source' | 'state'>): string {
+  if (source.startsWith(KEPT_VERSION)) return `${id}@${source.slice(KEPT_VERSION.length)}`;
+  return state === 'shadowed' ? `${source}/${id}` : id;
 }
 
 function hexOf(digest: string): string {

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { testKernel, scriptedModel } from 'pith/testing';
+import { main, manifest } from '../../core/process/extension.ts';
+import { saveAs, savedKernel } from './saved-kernel.ts';
+
+const PAY = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', needsApproval: true, execute: () => { globalThis.paid += 1; return 'paid'; } })]; }`;
+const FILES = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', PAY) };
+
+describe('runs that ask a person', () => {
+  it.each([
+    ['once', 'done', 1],
+    ['no', 'I may not', 0],
+  ] as const)(
+    'M60 U13 a run waits without a slot until a person answers (%s), also over a restart, then goes on',
+    async (answer, text, times) => {
+      const paid = globalThis as { paid?: number };
+      paid.paid = 0;
+      const slots = 'admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n';
+      const script = [{ calls: [{ name: 'pay', input: {} }] }, { text: 'other' }, { text }];
+      const kernel = await savedKernel(script, { files: { ...FILES, 'pith.yaml': slots } });
+      expect(await saveAs(kernel, 'ada', 'buy', { system_prompt: 'You buy.', tools: ['asks/pay'] })).toMatchObject({ code: 0 });
+      await saveAs(kernel, 'ada', 'talk', { system_prompt: 'You talk.' });
+      const { json } = await kernel.as('ada', 'run buy --background');
+      const id = (json as { readonly id: string }).id;
+      const state = async () => ((await kernel.as('ada', `runs show ${id}`)).json as { readonly state: string }).state;
+      await expect.poll(state, { timeout: 20_000 }).toBe('waiting');
+      expect((await kernel.as('ada', 'run talk')).json).toMatchObject({ state: 'ok', output: 'other' });
+      await kernel.restart();
+      expect(await state()).toBe('waiting');
+      const [open] = await kernel.pith.kernel.approvals.list();
+      await kernel.pith.kernel.approvals.answer(open!.id, { answer, by: 'ada' });
+      await expect.poll(state, { timeout: 20_000 }).toBe('ok');
+      expect((await kernel.as('ada', `runs show ${id}`)).json).toMatchObject({ output: text });
+      expect(paid.paid).toBe(times);
+    },
+  );
+});
+
+describe('the off switch', () => {
+  const chat = async (settings: string) => {
+    const model = scriptedModel([{ text: 'hello' }]);
+    const files = { 'pith.yaml': settings, 'skills/plain/SKILL.md': '---\nname: plain\ndescription: Plain.\n---\nText.\n' };
+    const pith = await testKernel({ model, files });
+    await pith.kernel.start();
+    const { text, reason } = await pith.run('hi');
+    const commands = pith.kernel.host.providers.commands.declared().map(({ path }) => path);
+    await pith.stop();
+    return { text, reason, request: model.requests[0]!, commands };
+  };
+
+  it('without the extension nothing else changes: the same request to the model, and all other commands', async () => {
+    const without = await chat('extensions: { saved_skills: { enabled: false } }\n');
+    const usual = await chat('');
+    expect(without.text).toBe(usual.text);
+    expect(without.reason).toBe(usual.reason);
+    expect(without.request.system).toBe(usual.request.system);
+    expect(without.request.messages).toEqual(usual.request.messages);
+    expect(without.request.tools).toEqual(usual.request.tools);
+    const own = /^(?:saved|run|runs)(?: |$)/;
+    expect(without.commands.filter((path) => !own.test(path)).sort()).toEqual(usual.commands.filter((path) => !own.test(path)).sort());
+    expect(without.commands.some((path) => own.test(path))).toBe(false);
+    expect(usual.commands.some((path) => own.test(path))).toBe(true);
+  });
+});
