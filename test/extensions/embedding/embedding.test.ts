@@ -70,11 +70,10 @@ describe('R4 the extension embedding', () => {
     server.behave('hang');
     await expect((await extension({ timeout_s: 0.02 })).embed(['a'], query)).rejects.toMatchObject({ code: 'model_unreachable' });
     server.release();
-    server.requests.length = 0;
     server.behave({ status: 429, headers: { 'retry-after': '0' } });
-    const asked = (await extension()).embed(['a'], { purpose: 'document' });
+    const asked = (await extension()).embed(['b', 'c'], { purpose: 'document' });
     await expect(asked).rejects.toMatchObject({ code: 'model_rate_limited', cure: expect.stringContaining('wait') });
-    expect(server.requests).toHaveLength(3);
+    expect(server.requests.filter(({ input }) => input.length === 2)).toHaveLength(3); // what was given up may arrive late
   });
 
   it('the key for OpenAI goes to no address that is named for embeddings only', () => {

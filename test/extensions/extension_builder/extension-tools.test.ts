@@ -137,7 +137,7 @@ describe('the tools of the builder', () => {
     );
     await made.test.restart();
     await made.test.kernel.start();
-    await expect.poll(() => existsSync(journal)).toBe(false);
+    await expect.poll(() => existsSync(journal), { timeout: 20_000 }).toBe(false);
     expect(await made.read('extensions/city_time/main.ts')).toBe(CITY_TIME['main.ts']);
     expect(await readdir(path.join(sandbox, 'extensions'))).toEqual(['city_time']);
     expect(await askTime()).toMatchObject({ ok: true });
