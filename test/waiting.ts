@@ -54,10 +54,10 @@ export async function realTime(
   await sleep(ms, why);
 }
 
-/** Milliseconds of CPU that `work` needs: the least of three, for other work on the machine makes each dearer. Once is enough where it is below `enoughMs`. */
+/** Milliseconds of CPU that `work` needs: the least of five, for other work on the machine makes each dearer. Once is enough where it is below `enoughMs`. */
 export async function leastCpu(work: () => unknown, enoughMs = 0): Promise<number> {
   let least = Infinity;
-  for (let round = 0; round < 3 && least >= enoughMs; round += 1) {
+  for (let round = 0; round < 5 && least >= enoughMs; round += 1) {
     const from = process.cpuUsage();
     await work();
     const { user, system } = process.cpuUsage(from);
@@ -66,10 +66,10 @@ export async function leastCpu(work: () => unknown, enoughMs = 0): Promise<numbe
   return least;
 }
 
-/** Milliseconds of CPU for which `work` holds the event loop at most without letting others work: the least of three. Once is enough where it is below `enoughMs`. */
+/** Milliseconds of CPU for which `work` holds the event loop at most without letting others work: the least of five. Once is enough where it is below `enoughMs`. */
 export async function longestHold(work: () => Promise<unknown>, enoughMs = 0): Promise<number> {
   let least = Infinity;
-  for (let round = 0; round < 3 && least >= enoughMs; round += 1) {
+  for (let round = 0; round < 5 && least >= enoughMs; round += 1) {
     let longest = 0;
     let from = process.cpuUsage();
     const turn = (): void => {

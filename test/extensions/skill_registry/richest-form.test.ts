@@ -99,14 +99,16 @@ describe('R11 the richest form that has room for all', () => {
     expect(text!.split('\n').at(-1)).toBe('148 more: search with list_skills(query)');
   });
 
-  // 23 to 49 ms on an idle machine; three times the allowed 50 ms here, because other tests run on the same cores.
-  it.each([2000, 20_000])('R11 10,000 skills hold the event loop only briefly, also where all are pinned (budget %i)', async (budget) => {
-    const skills = made(10_000);
-    const pinned = skills.map(({ id }) => id);
-    for (const options of [{ budget }, { budget, pinned }]) {
-      expect(await leastCpu(() => renderCatalog(skills, options), 50)).toBeLessThan(150);
-    }
-  });
+  it.each([2000, 20_000])(
+    'R11 10,000 skills hold the event loop for less than 50 ms, also where all are pinned (budget %i)',
+    async (budget) => {
+      const skills = made(10_000);
+      const pinned = skills.map(({ id }) => id);
+      for (const options of [{ budget }, { budget, pinned }]) {
+        expect(await leastCpu(() => renderCatalog(skills, options), 50)).toBeLessThan(50);
+      }
+    },
+  );
 
   it('R11 list_skills shows whole descriptions, cut at 350 characters', () => {
     const scope = scopeOf(snapshotOf([...made(1), skillOf('long', { description: 'word '.repeat(200) })]), agentOf());

@@ -1,4 +1,4 @@
-import { excerpt, paced, type Scanner } from './scan-finding.ts';
+import { batches, excerpt, type Scanner } from './scan-finding.ts';
 
 /** Where keys, tokens and passwords of a person lie. */
 export const CREDENTIALS = new RegExp(
@@ -17,27 +17,25 @@ export const CREDENTIALS = new RegExp(
 
 /** Places where credentials lie: one that is read or sent away is worse than one that is named. */
 export const credentialPaths: Scanner = function* ({ kind, lines }) {
-  for (const one of paced(lines)) {
-    if (one === null) {
-      yield null;
-      continue;
+  for (const batch of batches(lines)) {
+    for (const { number, plain: line } of batch) {
+      const text = line.includes('.pub') ? line.replace(PUBLIC_KEY, '').replace(OWN_KEYS, '') : line;
+      const path = CREDENTIALS.exec(text);
+      const project = path === null ? DOTENV.exec(text) : null;
+      const found = path ?? project;
+      if (found === null) continue;
+      const warns = kind === 'prose' && GUARDS.test(text);
+      const sent = !warns && SENDS.test(text) && (path !== null || TARGET.test(text));
+      if (path === null && !sent) continue; // a project's `.env` is reported only where it leaves the machine
+      const used = sent || (!warns && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
+      yield {
+        severity: used ? 'high' : 'medium',
+        code: 'credential_path',
+        line: number,
+        message: `${sent ? 'reads and sends away' : used ? 'reads' : 'names'} a place where credentials lie: ${excerpt(found[0], 60)}`,
+      };
     }
-    const { number, plain: line } = one;
-    const text = line.includes('.pub') ? line.replace(PUBLIC_KEY, '').replace(OWN_KEYS, '') : line;
-    const path = CREDENTIALS.exec(text);
-    const project = path === null ? DOTENV.exec(text) : null;
-    const found = path ?? project;
-    if (found === null) continue;
-    const warns = kind === 'prose' && GUARDS.test(text);
-    const sent = !warns && SENDS.test(text) && (path !== null || TARGET.test(text));
-    if (path === null && !sent) continue; // a project's `.env` is reported only where it leaves the machine
-    const used = sent || (!warns && READS.test(text)) || (kind === 'code' && !COMMENT.test(text));
-    yield {
-      severity: used ? 'high' : 'medium',
-      code: 'credential_path',
-      line: number,
-      message: `${sent ? 'reads and sends away' : used ? 'reads' : 'names'} a place where credentials lie: ${excerpt(found[0], 60)}`,
-    };
+    yield null;
   }
 };
 

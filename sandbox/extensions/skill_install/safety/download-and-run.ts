@@ -1,4 +1,4 @@
-import { excerpt, paced, type Scanner, type ScanSeverity } from './scan-finding.ts';
+import { batches, excerpt, type Scanner, type ScanSeverity } from './scan-finding.ts';
 import { Sequence } from './sequence.ts';
 import { installsFromVendor } from './vendor.ts';
 
@@ -114,38 +114,37 @@ const RUN_FILE = new RegExp(
 export const downloadAndRun: Scanner = function* ({ kind, lines }) {
   let vendors = 0;
   const saved = new Map<string, number>();
-  for (const one of paced(lines)) {
-    if (one === null) {
-      yield null;
-      continue;
+  for (const batch of batches(lines)) {
+    for (const one of batch) {
+      const { number, plain: text } = one;
+      for (const name of saved.size === 0 ? [] : namesIn(text, RUN_FILE)) {
+        const line = saved.get(name);
+        if (line === undefined) continue;
+        saved.delete(name);
+        yield { severity: 'medium', code: 'download_and_run', line, message: `${DOWNLOADED_FILE}: ${excerpt(name, 40)} in line ${number}` };
+      }
+      if (!WORTH_A_LOOK.test(text)) continue;
+      const broken = brokenRule(text);
+      if (broken !== null) {
+        const about = { code: 'download_and_run', line: number } as const;
+        if (broken.message === DOWNLOADED && kind === 'prose' && isTold(text, broken.found)) {
+          yield { ...about, severity: 'medium', message: `speaks of a download that is run at once: ${excerpt(broken.found)}` };
+        } else if (
+          broken.message === DOWNLOADED &&
+          kind === 'prose' &&
+          vendors < MOST_VENDORS &&
+          ++vendors > 0 &&
+          installsFromVendor(one, lines)
+        ) {
+          yield { ...about, severity: 'medium', message: `the installer of a vendor is run at once, unseen: ${excerpt(broken.found)}` };
+        } else yield { ...about, severity: broken.severity, message: `${broken.message}: ${excerpt(broken.found)}` };
+        continue;
+      }
+      for (const [download] of text.matchAll(SAVES))
+        for (const name of [...namesIn(download, SAVED_AS), ...namesIn(download, ADDRESS_NAME)])
+          if (saved.size < MOST_SAVED) saved.set(name, number);
     }
-    const { number, plain: text } = one;
-    for (const name of saved.size === 0 ? [] : namesIn(text, RUN_FILE)) {
-      const line = saved.get(name);
-      if (line === undefined) continue;
-      saved.delete(name);
-      yield { severity: 'medium', code: 'download_and_run', line, message: `${DOWNLOADED_FILE}: ${excerpt(name, 40)} in line ${number}` };
-    }
-    if (!WORTH_A_LOOK.test(text)) continue;
-    const broken = brokenRule(text);
-    if (broken !== null) {
-      const about = { code: 'download_and_run', line: number } as const;
-      if (broken.message === DOWNLOADED && kind === 'prose' && isTold(text, broken.found)) {
-        yield { ...about, severity: 'medium', message: `speaks of a download that is run at once: ${excerpt(broken.found)}` };
-      } else if (
-        broken.message === DOWNLOADED &&
-        kind === 'prose' &&
-        vendors < MOST_VENDORS &&
-        ++vendors > 0 &&
-        installsFromVendor(one, lines)
-      ) {
-        yield { ...about, severity: 'medium', message: `the installer of a vendor is run at once, unseen: ${excerpt(broken.found)}` };
-      } else yield { ...about, severity: broken.severity, message: `${broken.message}: ${excerpt(broken.found)}` };
-      continue;
-    }
-    for (const [download] of text.matchAll(SAVES))
-      for (const name of [...namesIn(download, SAVED_AS), ...namesIn(download, ADDRESS_NAME)])
-        if (saved.size < MOST_SAVED) saved.set(name, number);
+    yield null;
   }
 };
 

@@ -1,4 +1,4 @@
-import { type Hit, paced, type Scanner, type ScanSeverity } from './scan-finding.ts';
+import { type Hit, batches, type Scanner, type ScanSeverity } from './scan-finding.ts';
 
 const ADDRESS = /\b(?:https?|wss?|ftp):\/\/(?:[^\s/@"'`<>()[\]]{1,80}@)?(\[[0-9a-fA-F:.]{2,45}\]|[\p{L}\p{N}.-]{1,253})/giu;
 
@@ -49,25 +49,23 @@ const NAMESPACE = /\bxmlns(?::[\w-]{1,40})?\s{0,4}=\s{0,4}["'][^"']{0,200}["']/g
 /** Addresses that are not those that everybody knows, each host once a file. */
 export const unknownHosts: Scanner = function* ({ lines }) {
   const seen = new Set<string>();
-  for (const one of paced(lines)) {
-    if (one === null) {
-      yield null;
-      continue;
+  for (const batch of batches(lines)) {
+    for (const { number, text: written } of batch) {
+      if (!written.includes('://')) continue;
+      const text = written.includes('xmlns') ? written.replace(NAMESPACE, '') : written;
+      if (MESSAGING.test(text) && !seen.has('messaging')) {
+        seen.add('messaging');
+        yield { severity: 'medium', code: 'unknown_host', line: number, message: 'names an address that posts messages to a conversation' };
+      }
+      for (const match of text.matchAll(ADDRESS)) {
+        const host = match[1]!.toLowerCase().replace(/\.+$/, '');
+        if (seen.has(host)) continue;
+        seen.add(host);
+        const hit = hitFor(host);
+        if (hit !== null) yield { ...hit, line: number };
+      }
     }
-    const { number, text: written } = one;
-    if (!written.includes('://')) continue;
-    const text = written.includes('xmlns') ? written.replace(NAMESPACE, '') : written;
-    if (MESSAGING.test(text) && !seen.has('messaging')) {
-      seen.add('messaging');
-      yield { severity: 'medium', code: 'unknown_host', line: number, message: 'names an address that posts messages to a conversation' };
-    }
-    for (const match of text.matchAll(ADDRESS)) {
-      const host = match[1]!.toLowerCase().replace(/\.+$/, '');
-      if (seen.has(host)) continue;
-      seen.add(host);
-      const hit = hitFor(host);
-      if (hit !== null) yield { ...hit, line: number };
-    }
+    yield null;
   }
 };
 

@@ -265,9 +265,12 @@ function asRead(number: number, text: string): ScannedLine {
 
 function* rawLines(text: string): Generator<string, void> {
   let from = 0;
-  for (const { 0: end, index } of text.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) {
-    yield text.slice(from, index);
-    from = index + end.length;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x0a && code !== 0x0d && code !== 0x2028 && code !== 0x2029) continue;
+    yield text.slice(from, at);
+    if (code === 0x0d && text.charCodeAt(at + 1) === 0x0a) at += 1;
+    from = at + 1;
   }
   yield text.slice(from);
 }

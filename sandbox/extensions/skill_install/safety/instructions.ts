@@ -1,4 +1,4 @@
-import { excerpt, paced, type Scanner, type ScanSeverity } from './scan-finding.ts';
+import { batches, excerpt, type Scanner, type ScanSeverity } from './scan-finding.ts';
 import { Sequence } from './sequence.ts';
 
 interface Rule {
@@ -152,34 +152,31 @@ const OPTION = /^\s*(?:[|*+-]\s{0,4})?(?:\*\*)?\u0060?(?:\w[\w-]{0,30}\s){0,3}-{
 /** Sentences that turn a model against its rules or its user. What is quoted in a warning counts less. */
 export const instructions: Scanner = function* ({ lines }) {
   let at = 0;
-  for (const one of paced(lines)) {
-    if (one === null) {
-      yield null;
-      continue;
+  for (const batch of batches(lines)) {
+    for (const { number, plain: own } of batch) {
+      const next = lines[++at];
+      if (!WORTH_A_LOOK.test(own)) continue;
+      // A sentence may go on in the next line; one that begins there is found there.
+      const text = next?.number === number + 1 ? `${own} ${next.plain.slice(0, NEXT).trimStart()}` : own;
+      for (const { code, severity, pattern, message } of RULES) {
+        const match = pattern.find(text);
+        if (match === null || match.index >= own.length) continue;
+        const before = text.slice(Math.max(0, match.index - 120), match.index);
+        if (code !== 'exfiltrates' && NEGATED.test(before)) continue;
+        if (code === 'ignores_rules' && OPTION.test(own)) continue;
+        const quoted =
+          /["\u201c\u0060'*][^"\u201c\u201d\u0060]{0,40}$/.test(before) &&
+          (WARNS.test(before) || (code !== 'exfiltrates' && QUOTED.test(before)));
+        yield {
+          severity: quoted && severity === 'high' ? 'medium' : severity,
+          code,
+          line: number,
+          message: `${message}: ${excerpt(match.text)}`,
+        };
+        break;
+      }
     }
-    const { number } = one;
-    const own = one.plain;
-    const next = lines[++at];
-    if (!WORTH_A_LOOK.test(own)) continue;
-    // A sentence may go on in the next line; one that begins there is found there.
-    const text = next?.number === number + 1 ? `${own} ${next.plain.slice(0, NEXT).trimStart()}` : own;
-    for (const { code, severity, pattern, message } of RULES) {
-      const match = pattern.find(text);
-      if (match === null || match.index >= own.length) continue;
-      const before = text.slice(Math.max(0, match.index - 120), match.index);
-      if (code !== 'exfiltrates' && NEGATED.test(before)) continue;
-      if (code === 'ignores_rules' && OPTION.test(own)) continue;
-      const quoted =
-        /["\u201c\u0060'*][^"\u201c\u201d\u0060]{0,40}$/.test(before) &&
-        (WARNS.test(before) || (code !== 'exfiltrates' && QUOTED.test(before)));
-      yield {
-        severity: quoted && severity === 'high' ? 'medium' : severity,
-        code,
-        line: number,
-        message: `${message}: ${excerpt(match.text)}`,
-      };
-      break;
-    }
+    yield null;
   }
 };
 

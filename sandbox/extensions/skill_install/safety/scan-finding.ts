@@ -41,18 +41,17 @@ export interface ScannedLine {
 /** Yields null where it has looked at much, so that others may work. */
 export type Scanner = (scanned: ScannedText) => Iterable<Hit | null>;
 
-/** The lines, with null between them now and then. */
-export function* paced(lines: readonly ScannedLine[]): Iterable<ScannedLine | null> {
-  let length = 0;
-  for (const line of lines) {
-    yield line;
-    if ((length += line.text.length + 20) < AT_ONCE) continue;
-    length = 0;
-    yield null;
+/** The lines, as many at once as are looked at between two pauses. */
+export function* batches(lines: readonly ScannedLine[]): Iterable<readonly ScannedLine[]> {
+  for (let from = 0; from < lines.length;) {
+    let to = from;
+    for (let length = 0; to < lines.length && length < AT_ONCE; to++) length += lines[to]!.text.length + 20;
+    yield lines.slice(from, to);
+    from = to;
   }
 }
 
-/** Characters between two pauses: a few milliseconds. */
+/** Characters of a batch: a few milliseconds. */
 const AT_ONCE = 16 * 1024;
 
 const ORDER: Readonly<Record<ScanSeverity, number>> = { high: 0, medium: 1, low: 2 };

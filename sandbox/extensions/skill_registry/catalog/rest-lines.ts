@@ -7,17 +7,24 @@ import { OTHER, type Topic, type Topics } from './topics.ts';
 /** Ids by first tag, else by source; groups and ids sorted. null where they have no room. */
 export function nameLines(skills: readonly Skill[], room: number): readonly string[] | null {
   const groups = new Map<string, string[]>();
+  const headings = new Map<string, string>(); // many skills share few tags and sources
+  const heading = (text: string): string => {
+    const known = headings.get(text) ?? headingOf(text);
+    headings.set(text, known);
+    return known;
+  };
   for (const { id, tags, source } of skills) {
-    const name = headingOf(tags[0] ?? source) || headingOf(source);
+    const name = heading(tags[0] ?? source) || heading(source);
     const ids = groups.get(name);
     if (ids === undefined) groups.set(name, [id]);
     else ids.push(id);
   }
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
-  return linesWithin(
-    sorted.flatMap(([name, ids]) => [...idLines(name, ids)]),
-    room,
-  );
+  return linesWithin(allLines(sorted), room);
+}
+
+function* allLines(groups: readonly (readonly [string, readonly string[]])[]): Iterable<string> {
+  for (const [name, ids] of groups) yield* idLines(name, ids);
 }
 
 function* idLines(name: string, ids: readonly string[]): Iterable<string> {
