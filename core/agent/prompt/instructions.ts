@@ -171,13 +171,18 @@ function staleNote(name: string, why: string): Diagnostic {
   };
 }
 
+/** A digest as a person reads it: its first digits. */
+function shortened(name: string): string {
+  return name.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1');
+}
+
 function refusal(code: string, name: string, error: unknown): Diagnostic {
   const cure = typeof error === 'object' && error !== null && 'cure' in error && typeof error.cure === 'string' ? error.cure : undefined;
   return {
     severity: code === 'skill_not_found' ? 'warning' : 'error', // a name that nothing has; else one that a person keeps back
     code,
-    message: `uses_skills '${name}': ${messageOf(error)}`,
-    cure: cure ?? `make '${name}' available, or take it out of uses_skills`,
+    message: `uses_skills '${shortened(name)}': ${messageOf(error)}`,
+    cure: cure ?? `make '${shortened(name)}' available, or take it out of uses_skills`,
   };
 }
 

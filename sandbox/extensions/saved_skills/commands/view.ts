@@ -56,7 +56,7 @@ export function runJson(run: Run): { [key: string]: JsonValue } {
 }
 
 function line(name: string, value: string): readonly string[] {
-  return value === '' ? [] : [`${`${name}:`.padEnd(13)}${printable(value)}`];
+  return value === '' ? [] : [`${`${name}:`.padEnd(14)}${printable(value)}`];
 }
 
 /** All that a person wants to know of one skill. */

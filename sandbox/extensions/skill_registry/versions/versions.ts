@@ -117,7 +117,9 @@ export class Versions {
     const known = [...new Set(kept.map(({ version, digest: each }) => version ?? short(each)))];
     throw new PithError(
       'skill_not_offered',
-      printableLine(`no version '${wanted}' of skill '${id}' is kept${known.length === 0 ? '' : `; kept are ${known.join(', ')}`}`),
+      printableLine(
+        `no version '${digest === undefined ? wanted : short(`sha256:${digest}`)}' of skill '${id}' is kept${known.length === 0 ? '' : `; kept are ${known.join(', ')}`}`,
+      ),
       {
         cure: `${known.length === 0 ? 'name' : 'name one of these, or'} the version or digest that 'pith skills show ${printableLine(id)}' prints`,
       },
