@@ -7,7 +7,7 @@ import { renderEnvelope } from './reading/envelope.ts';
 import { skillFor, type ToolPorts } from './reading/read-skill.ts';
 import { findSkill } from './scan/names.ts';
 import { documentOf } from './search/documents.ts';
-import type { Skill, Snapshot } from './skill.ts';
+import { notOffered, type Skill, type Snapshot } from './skill.ts';
 
 /** What the registry answers to the other extensions of its family. */
 export class Library implements SkillLibrary {
@@ -81,9 +81,7 @@ export class Library implements SkillLibrary {
   private async usable(ref: string): Promise<Skill> {
     const skill = await this.skill(ref);
     if (skill.state === 'offered' || skill.state === 'shadowed') return skill;
-    throw new PithError('skill_not_offered', printableLine(`skill '${skill.id}' is ${skill.state}: ${skill.reason ?? ''}`), {
-      where: skill.file,
-    });
+    throw notOffered(skill);
   }
 
   private async skill(ref: string): Promise<Skill> {

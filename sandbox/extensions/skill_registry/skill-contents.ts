@@ -3,9 +3,8 @@ import { didYouMean, printableLine } from '@pith/plain-text';
 import type { SkillBody } from './bodies.ts';
 import type { SkillRegistry } from './registry.ts';
 import { findSkill } from './scan/names.ts';
-import type { Skill } from './skill.ts';
+import { notOffered, type Skill } from './skill.ts';
 import { namesVersion } from './versions/versions.ts';
-import { TRUST_CURE } from './trust/trust.ts';
 
 type SkillContent = Awaited<ReturnType<SkillProvider['getSkillContent']>>;
 
@@ -22,21 +21,10 @@ export async function contentOf(registry: SkillRegistry, name: string): Promise<
       cure: 'correct the id or add the skill',
     });
   }
-  if (skill.state !== 'offered' && skill.state !== 'shadowed')
-    throw new PithError('skill_not_offered', printableLine(`skill '${skill.id}' is ${skill.state}: ${skill.reason ?? skill.state}`), {
-      where: skill.file,
-      cure: CURES[skill.state],
-    });
+  if (skill.state !== 'offered' && skill.state !== 'shadowed') throw notOffered(skill);
   return content(skill, await registry.readBody(skill));
 }
 
 function content({ id, name, version }: Skill, { body, sha256, stale }: SkillBody): SkillContent {
   return { id, name, version, sha256, body, ...(stale === undefined ? {} : { stale }) };
 }
-
-const CURES = {
-  draft: "move it to 'sandbox/skills'",
-  disabled: "its reason above says which line of 'skills' in pith.yaml keeps it off",
-  untrusted: TRUST_CURE,
-  invalid: "see 'pith skills validate' and correct its SKILL.md",
-} as const;

@@ -1,5 +1,7 @@
-import type { Diagnostic, SkillProvider } from 'pith';
+import { type Diagnostic, PithError, type SkillProvider } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import type { SkillRecord } from './contract.ts';
+import { TRUST_CURE } from './trust/trust.ts';
 
 export type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
 export type SkillState = SkillSummary['state'];
@@ -37,3 +39,16 @@ export function summaryOf(skill: Skill): SkillSummary {
     ...(reason === null ? {} : { reason }),
   };
 }
+
+/** Why a skill that waits for a person, or is switched off, is given to nobody. */
+export function notOffered({ id, state, reason, file }: Skill): PithError {
+  const cure = state === 'offered' || state === 'shadowed' ? undefined : CURES[state];
+  return new PithError('skill_not_offered', printableLine(`skill '${id}' is ${state}: ${reason ?? state}`), { where: file, cure });
+}
+
+const CURES = {
+  draft: "move it to 'sandbox/skills'",
+  disabled: "its reason above says which line of 'skills' in pith.yaml keeps it off",
+  untrusted: TRUST_CURE,
+  invalid: "see 'pith skills validate' and correct its SKILL.md",
+} as const;

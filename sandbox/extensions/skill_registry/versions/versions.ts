@@ -23,7 +23,7 @@ import { KEPT_VERSION } from '../contract.ts';
 import { findSkill } from '../scan/names.ts';
 import { candidateOf, filtersOf, rank } from '../scan/precedence.ts';
 import type { RegistryConfig } from '../scan/sources.ts';
-import type { Skill, Snapshot } from '../skill.ts';
+import { notOffered, type Skill, type Snapshot } from '../skill.ts';
 
 /** A skill's folder as it was, kept under the digest of all its files. */
 export interface KeptVersion {
@@ -293,13 +293,6 @@ function notKept({ id, file }: Skill, why: string): PithError {
 /** By what a frontmatter said: of the source that is meant, the one that was kept first. */
 function ofVersion(kept: readonly KeptVersion[], wanted: string, source: string | null): KeptVersion | undefined {
   return kept.find((one) => one.version === wanted && (source === null || one.source === source));
-}
-
-function notOffered({ id, state, reason, file }: Skill): PithError {
-  return new PithError('skill_not_offered', printableLine(`skill '${id}' is ${state}: ${reason ?? ''}`), {
-    where: file,
-    cure: "its reason above says which line of 'skills' in pith.yaml keeps it off",
-  });
 }
 
 /** False where something is there already, or nothing is to be renamed any more. */
