@@ -46,10 +46,16 @@ function promptOf(spec: AgentSpec, placed: readonly Placed[], variables: Omit<Pr
   return { text: spec.prompt ?? '', file: spec.promptFile, variables: { ...variables, agent, skills } };
 }
 
-/** How a template names an entry of `uses_skills`: a version also without what follows the @. */
+/** How a template names an entry of `uses_skills`: a version also by the id of its skill. */
 function namesFor(name: string): readonly string[] {
+  const id = skillIdIn(name);
+  return id === name ? [name] : [name, id];
+}
+
+/** Of an entry of `uses_skills`, which may be a version: `id@1.2.0`. */
+export function skillIdIn(name: string): string {
   const at = name.lastIndexOf('@');
-  return at > 0 ? [name, name.slice(0, at)] : [name];
+  return at > 0 ? name.slice(0, at) : name;
 }
 
 /** Throws before a text is made that nobody can hold. */

@@ -3,7 +3,7 @@ import { type AgentSpec, type Clock, codeOf, type Diagnostic, type Events, messa
 import type { AgentDeclaration, DeclaredAgents, Host } from '../../kernel/index.ts';
 import { deepFreeze } from '@pith/plain-data';
 import type { ModelRouter } from '../../models/index.ts';
-import { type BoundSkills, checkPrompt } from '../prompt/instructions.ts';
+import { type BoundSkills, checkPrompt, skillIdIn } from '../prompt/instructions.ts';
 import { resolveTools, type ToolHost } from '../tools/tools.ts';
 
 type RunnableAgent = AgentStatus & { readonly spec: AgentSpec };
@@ -185,7 +185,8 @@ async function admit(spec: AgentSpec, options: AdmissionOptions): Promise<AgentS
     }),
   ]);
   const delegates = checkDelegates(spec, declarations).map(at('delegates_to', spec.delegatesTo));
-  const notes = [...delegates, ...checks.flat()].map((note) => placed(note, spec));
+  const versions = checkVersions(spec).map(at('uses_skills', spec.usesSkills));
+  const notes = [...delegates, ...versions, ...checks.flat()].map((note) => placed(note, spec));
   return { id: spec.id, spec: keys === spec.keys ? spec : deepFreeze({ ...spec, keys }), state: stateOf(notes), notes };
 }
 
@@ -217,6 +218,16 @@ function checkDelegates(spec: AgentSpec, declarations: readonly AgentDeclaration
         cure: `correct the name, or add the agent '${name}'`,
       },
     ];
+  });
+}
+
+/** One skill in two versions: the files and tools of either could be meant. */
+function checkVersions({ usesSkills }: AgentSpec): readonly Diagnostic[] {
+  return usesSkills.flatMap((name, index): readonly Diagnostic[] => {
+    const other = usesSkills.slice(0, index).find((before) => before !== name && skillIdIn(before) === skillIdIn(name));
+    if (other === undefined) return [];
+    const message = `uses_skills names one skill as '${other}' and as '${name}'`;
+    return [{ severity: 'error', code: 'skill_twice', message, cure: 'name one version of it' }];
   });
 }
 

@@ -89,6 +89,24 @@ describe('runs whose process ends or stalls', () => {
     await close();
   });
 
+  it('M46 a record that cannot be read is a failed delivery, and keeps no other from its target', async () => {
+    const file = path.join(folderWith(), 'pith.db');
+    const { runs, close } = await openRuns(file);
+    const rules = { slots: 2, preemptionMs: 0 };
+    for (const at of [1, 2]) {
+      await runs.arrive(newRun(at), rules);
+      const claimed = await runs.claim('skill-default', rules, { holder: 'x', leaseMs: 60_000 });
+      await runs.finish(claimed!.run, { state: 'ok', output: 'x', error: null }, true);
+    }
+    const [damaged, whole] = await runs.deliverable();
+    rowsIn(file, `UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id`, damaged!.id);
+    expect((await runs.deliverable()).map(({ id }) => id)).toEqual([whole!.id]);
+    expect(rowsIn(file, 'SELECT delivery, delivery_error AS error FROM saved_skills__runs WHERE id = ?', damaged!.id)).toEqual([
+      { delivery: 'failed', error: expect.stringContaining('cannot be read') },
+    ]);
+    await close();
+  });
+
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {
     const clock = fakeClock();
     const kernel = await savedKernel(

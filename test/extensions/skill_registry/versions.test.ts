@@ -159,6 +159,14 @@ export const list = [defineTool({ name: 'lint', description: 'd', input: z.objec
     }
   });
 
+  it('P8 is the only one of its skill that an agent has', async () => {
+    for (const names of ['review@1.0.0, review@2.0.0', 'review, review@1.0.0']) {
+      const { pith } = await skillKernel({ ...files('1.0.0', 'old'), ...agent('torn', `uses_skills: [${names}]`) });
+      const torn = (await pith.kernel.agents.list()).find(({ id }) => id === 'torn');
+      expect([torn?.state, torn?.notes.map(({ code }) => code)], names).toEqual(['failed', expect.arrayContaining(['skill_twice'])]);
+    }
+  });
+
   it('P8 goes on with the kept version where the skill is gone', async () => {
     const kernel = await skillKernel({ ...files('1.0.0', 'old'), ...agent('pinned', 'uses_skills: [review@1.0.0]') });
     await kernel.turn('pinned', 'keep it');

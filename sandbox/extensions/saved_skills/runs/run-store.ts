@@ -1,4 +1,4 @@
-import { codeOf } from 'pith';
+import { codeOf, messageOf } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
 import type { RunRow, Tables } from '../store/index.ts';
 import { nextClaim, victimOf, type Claim, type Holding, type Lane, type Waiting } from './lanes.ts';
@@ -307,13 +307,22 @@ export class RunStore {
     ]);
   }
 
-  /** Runs whose result is to be delivered now, oldest first. */
+  /** Runs whose result is to be delivered now, oldest first. One that cannot be read is not tried again. */
   async deliverable(): Promise<readonly Run[]> {
     const now = this.clock.now();
     const rows = await this.queries.all((db) =>
       db.selectFrom(RUNS).selectAll().where('delivery', '=', 'waiting').where('deliver_at', '<=', now).orderBy('id').limit(50),
     );
-    return rows.map(runOf);
+    const runs: Run[] = [];
+    for (const row of rows) {
+      try {
+        runs.push(runOf(row));
+      } catch (error) {
+        const reason = `the record of the run cannot be read: ${messageOf(error)}`;
+        await this.notDelivered({ id: row.id, attempt: row.delivery_attempts }, reason, null);
+      }
+    }
+    return runs;
   }
 
   /** Takes a delivery for `forMs`: of several processes one delivers. null: another does. */
