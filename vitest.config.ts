@@ -19,8 +19,10 @@ export const base = {
   test: {
     setupFiles: ['reflect-metadata', source('test/own-home.ts')],
     pool: 'forks' as const,
-    testTimeout: 40_000,
-    hookTimeout: 40_000,
+    // What ends a test that waits for ever, on the slowest machine. What a statement allows, its test measures itself.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     // K5: test kernels give extensions plain data only, as if each were in another process. The journeys run the command without this.
     env: { PITH_TEST_WIRE: '1' },
   },
@@ -37,8 +39,8 @@ export default defineConfig({
     globalSetup,
     // One after the other.
     projects: [
-      // These wait for processes much of the time, so that two for each core pay.
-      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: 2 * CORES, sequence: { groupOrder: 0 } } },
+      // These wait for processes, which work on the same cores.
+      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: CORES + 1, sequence: { groupOrder: 0 } } },
       {
         ...base,
         test: {

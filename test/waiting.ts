@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FakeClock } from 'pith/testing';
 
 /** Waits until `check` neither throws nor returns false, and gives what it returned. For what another process or the file system does: all else has a promise or an event. */
-export async function until<T>(check: () => T | false | Promise<T | false>, limitMs = 15_000, everyMs = 5): Promise<T> {
+export async function until<T>(check: () => T | false | Promise<T | false>, limitMs = 60_000, everyMs = 5): Promise<T> {
   for (const last = performance.now() + limitMs; ;) {
     try {
       const value = await check();

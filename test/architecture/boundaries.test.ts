@@ -111,6 +111,6 @@ describe('boundaries', () => {
           .map(([rule, [file]]) => `${rule} in ${file}`)
           .filter((offence) => !found.has(offence)),
       ).toEqual([]);
-    }, 60_000);
+    });
   });
 });

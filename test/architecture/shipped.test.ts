@@ -74,5 +74,5 @@ describe('what ships', () => {
     expect(orchestrator.tools.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['list_skills', 'read_skill', 'read_skill_resource', 'delegate_task', 'submit_task', 'builder_agent']),
     );
-  }, 60_000);
+  });
 });

@@ -42,7 +42,7 @@ describe('the examples and templates of extension-development', () => {
       },
       flags: { default_agent: 'my_agent' },
     });
-  }, 60_000);
+  });
   afterAll(() => test.stop());
 
   it('K71 K74 each loads, and so does the agent', async () => {
@@ -50,7 +50,7 @@ describe('the examples and templates of extension-development', () => {
     expect(report.extensions.filter(({ state }) => state !== 'active')).toEqual([]);
     expect(report.extensions.length).toBe(SAMPLES.length);
     expect(report.agents).toMatchObject(['french', 'my_agent'].map((id) => ({ id, state: 'active' })));
-  }, 60_000);
+  });
 
   it.each(KINDS.map((kind) => template(`main-${kind}-provider.ts`)).filter((main) => main.includes('const config =')))(
     'K4 the settings of a template take no unknown key: %#',
@@ -74,5 +74,5 @@ describe('the examples and templates of extension-development', () => {
     ]);
     expect(turn.requests[0]?.system).toContain('The team works in British English.');
     expect(turn.requests[0]?.system).toContain('You are My agent.');
-  }, 60_000);
+  });
 });

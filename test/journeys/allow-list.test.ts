@@ -38,7 +38,7 @@ describe('what a script may do', () => {
     expect(second.code).toBe(1);
     expect(second.err).toMatch(/Paused: waiting for your approval\n.*--allow "write_file:other"/su);
     expect((await pith('-p', 'hi', '--yes')).code).toBe(2);
-  }, 60_000);
+  });
 
   it('U10 U12 --project is kept in the home folder, covers the next conversation, and permissions takes it back', async () => {
     server.script(write('src/a.txt'), { text: 'Done.' }, write('src/b.txt'), { text: 'Again.' }, write('src/c.txt'));
@@ -52,5 +52,5 @@ describe('what a script may do', () => {
     expect((await pith('permissions', 'remove', '1')).out).toContain('Taken back: files in src/');
     expect((await pith('permissions')).out).toContain('Nothing is allowed always');
     expect((await pith('-p', 'three')).code).toBe(1);
-  }, 60_000);
+  });
 });

@@ -82,12 +82,12 @@ describe('approvals from any terminal', () => {
     server.script(set('green'), { text: 'never heard', stallAfter: 1 });
     const chat = startPith(['chat', '--lines', '--json', '--thread', 'talk'], { ...options(), input: null });
     chat.child.stdin.write('make it green\n');
-    await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('awaiting_approval');
+    await expect.poll(() => chat.out()).toContain('awaiting_approval');
     chat.child.kill('SIGKILL');
     await chat.ended;
     const [open] = await json('approvals');
     const first = startPith(['approvals', 'approve', String(open!['id'])], options());
-    await expect.poll(() => bodies().length, { timeout: 15_000 }).toBe(2);
+    await expect.poll(() => bodies().length).toBe(2);
     first.child.kill('SIGKILL'); // in the middle of going on
     await first.ended;
     server.script({ text: 'It is green.' });

@@ -51,7 +51,7 @@ function openChat(): { child: ChildProcessWithoutNullStreams; says: (line: strin
     async says(line, answer) {
       out = '';
       child.stdin.write(`${line}\n`);
-      await expect.poll(() => out, { timeout: 20_000, message: `${line}: ${err}` }).toMatch(answer);
+      await expect.poll(() => out, { message: `${line}: ${err}` }).toMatch(answer);
     },
   };
 }
@@ -108,7 +108,7 @@ describe('use.md 1: builds beside a chat', () => {
     expect(await pith('tools', 'list')).toMatchObject({ stderr: '' });
     await build();
     expect(await newest()).toBe(before);
-  }, 60_000);
+  });
 
   it('use.md 1: a command of a build that is older than its sources says so in one line', async () => {
     await edit();
@@ -122,5 +122,5 @@ describe('use.md 1: builds beside a chat', () => {
     await putFiles(path.join(copy, 'sandbox'), toolExtension('own', 'say_own', "'own'"));
     expect((await pith('skills', 'list')).stderr).toBe('');
     await rm(path.join(copy, 'sandbox/extensions/own'), { recursive: true });
-  }, 60_000);
+  });
 });

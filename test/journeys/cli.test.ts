@@ -134,7 +134,7 @@ describe('pith chat on a pipe', () => {
     });
     const { child, ended, out } = startPith(argv, { cwd: slow.path });
     try {
-      await expect.poll(out, { timeout: 10_000 }).toBe('hanging');
+      await expect.poll(out).toBe('hanging');
       child.kill(signal);
       expect(await within(5000, ended)).toEqual({ code, signal: null, out: 'hanging', err: '' });
     } finally {
@@ -239,7 +239,7 @@ describe('pith chat on a pipe', () => {
     const log = path.join(place.sandbox, 'data/logs/pith.log');
     const child = startPith(['chat', '--lines'], { cwd: place.path, env: env(), input: null });
     child.child.stdin.write('hello\n');
-    await expect.poll(() => (existsSync(log) ? readFileSync(log, 'utf8') : ''), { timeout: 15_000 }).toContain('stumbled');
+    await expect.poll(() => (existsSync(log) ? readFileSync(log, 'utf8') : '')).toContain('stumbled');
     expect(child.child.exitCode).toBe(null);
     child.child.stdin.end();
     expect(await child.ended).toMatchObject({ code: 0, out: 'one\n' });

@@ -94,5 +94,5 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
     expect(code).toBe(0);
     const printed = out.replaceAll(ROOT, '…').trimEnd().split('\n');
     expect(transcript.slice(transcript.findIndex((line) => line.startsWith('From ')))).toEqual(printed);
-  }, 60_000);
+  });
 });

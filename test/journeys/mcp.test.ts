@@ -49,19 +49,15 @@ const namespaces = spawnSync('bwrap', ['--dev-bind', '/', '/', '--unshare-pid', 
 const signals = spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true']).status === 0;
 
 describe.runIf(existsSync('/proc'))('servers that Pith starts', () => {
-  it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'K95 end with Pith, and what they started too: %s',
-    async (signal) => {
-      const servers = { stubborn: { command: process.execPath, args: ['--input-type=module', '-e', STUBBORN, 'stubborn-server'] } };
-      folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
-      chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
-      await expect.poll(() => [runs('stubborn-server'), runs('71.5')], { timeout: 30_000 }).not.toContain(0);
-      chat.child.kill(signal);
-      await chat.ended;
-      await expect.poll(() => [runs('stubborn-server'), runs('71.5')], { timeout: 15_000 }).toEqual([0, 0]);
-    },
-    60_000,
-  );
+  it.each(['SIGKILL', 'SIGTERM'] as const)('K95 end with Pith, and what they started too: %s', async (signal) => {
+    const servers = { stubborn: { command: process.execPath, args: ['--input-type=module', '-e', STUBBORN, 'stubborn-server'] } };
+    folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
+    chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
+    await expect.poll(() => [runs('stubborn-server'), runs('71.5')]).not.toContain(0);
+    chat.child.kill(signal);
+    await chat.ended;
+    await expect.poll(() => [runs('stubborn-server'), runs('71.5')]).toEqual([0, 0]);
+  });
 
   it.runIf(namespaces || signals)(
     'T20 F23: a server that clears its environment ends with Pith, with bubblewrap also what it started and hid',
@@ -70,13 +66,12 @@ describe.runIf(existsSync('/proc'))('servers that Pith starts', () => {
       folder = await projectFolder({ 'pith.yaml': JSON.stringify({ extensions: { mcp: { servers } } }) });
       chat = startPith(['chat', '--lines'], { cwd: folder.path, input: null });
       const running = () => [runs('hiding-server') > 0, runs('72.5') > 0];
-      await expect.poll(running, { timeout: 30_000 }).toEqual([true, true]);
+      await expect.poll(running).toEqual([true, true]);
       const left = pidsOf('72.5');
       chat.child.kill('SIGKILL');
       await chat.ended;
-      await expect.poll(() => [runs('hiding-server') > 0, namespaces && runs('72.5') > 0], { timeout: 15_000 }).toEqual([false, false]);
+      await expect.poll(() => [runs('hiding-server') > 0, namespaces && runs('72.5') > 0]).toEqual([false, false]);
       if (!namespaces) for (const pid of left) process.kill(Number(pid), 'SIGKILL'); // what does not hold: see docs/mcp.md
     },
-    60_000,
   );
 });

@@ -36,7 +36,7 @@ describe('a conversation that is open', () => {
     const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
     const chat = startPith(['chat', '--lines'], { cwd: folder.path, env, input: null });
     chat.child.stdin.write('hello\n');
-    await expect.poll(() => chat.out(), { timeout: 15_000 }).toContain('first answer');
+    await expect.poll(() => chat.out()).toContain('first answer');
     const skill = path.join(folder.sandbox, 'skills/dropped');
     await mkdir(skill, { recursive: true });
     await writeFile(path.join(skill, 'SKILL.md'), skillFile('dropped', 'Dropped in while we talked.', 'x'));

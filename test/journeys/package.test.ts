@@ -35,7 +35,7 @@ beforeAll(async () => {
     else await symlink(path.resolve('node_modules', name), place);
   }
   await writeFile(path.join(project, 'package.json'), '{ "private": true, "type": "module" }');
-}, 60_000);
+});
 afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
 
 /** An own home, in which everything is kept. */
@@ -72,12 +72,12 @@ describe('use.md 2: Pith as a package', () => {
     const { stdout } = await pith(['doctor', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true });
     expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sandbox']);
-  }, 60_000);
+  });
 
   it('use.md 2: loads an extension of the project, and checks its types', async () => {
     expect((await pith(['tools', 'call', 'say_hello', '--json'])).stdout).toContain("did you mean 'hello'?");
     expect((await pith(['extensions', 'validate', 'hello'])).stderr).toBe('');
-  }, 60_000);
+  });
 
   it('use.md 2: is imported as `pith` and `pith/testing`, with one contract', async () => {
     const text = `import { PithError } from 'pith';
@@ -88,14 +88,10 @@ console.log(error instanceof PithError, error.code);
 await test.stop();`;
     await writeFile(path.join(project, 'own.mjs'), text);
     expect((await run(process.execPath, ['own.mjs'], { cwd: project })).stdout).toBe('true agent_unknown\n');
-  }, 60_000);
+  });
 
-  it.skipIf(process.getuid?.() !== 0)(
-    'use.md 17: another user than the one who installed it runs it',
-    async () => {
-      const answer = await pith(['chat', '-p', 'hello'], { uid: NOBODY, gid: NOBODY });
-      expect(answer).toMatchObject({ stdout: expect.stringContaining('offline librarian') });
-    },
-    60_000,
-  );
+  it.skipIf(process.getuid?.() !== 0)('use.md 17: another user than the one who installed it runs it', async () => {
+    const answer = await pith(['chat', '-p', 'hello'], { uid: NOBODY, gid: NOBODY });
+    expect(answer).toMatchObject({ stdout: expect.stringContaining('offline librarian') });
+  });
 });

@@ -73,7 +73,7 @@ describe('a turn that was killed', () => {
       { text: 'never heard', stallAfter: 1 },
     );
     const process = chat('-p', 'second question');
-    await expect.poll(() => bodies().length, { timeout: 15_000 }).toBe(3);
+    await expect.poll(() => bodies().length).toBe(3);
     await killed(process);
     expect(linesOf(process.out()).filter(({ type }) => type === 'tool-result')).toMatchObject([
       { name: 'record', ok: true, output: 'recorded one' },
@@ -105,7 +105,7 @@ describe('a turn that was killed', () => {
     await runPith(['tools', 'call', 'look', '--input', '{"note":"zero"}'], { cwd: folder.path, env: env() }); // makes the data folder
     await writeFile(data('hold'), '');
     const process = chat('-p', 'do both');
-    await expect.poll(log, { timeout: 15_000 }).toHaveLength(3);
+    await expect.poll(log).toHaveLength(3);
     await killed(process);
     await rm(data('hold'));
 
@@ -121,7 +121,7 @@ describe('a turn that was killed', () => {
   it('K45 a new message instead of --resume goes on in the thread, with the answers of all calls', async () => {
     server.script({ calls: [{ name: 'record', input: { note: 'one' } }] }, { text: 'never heard', stallAfter: 1 });
     const process = chat('-p', 'question');
-    await expect.poll(() => bodies().length, { timeout: 15_000 }).toBe(2);
+    await expect.poll(() => bodies().length).toBe(2);
     await killed(process);
     server.script({ text: 'here I am' });
     const { code, out, err } = await chat('-p', 'are you there?').ended;
@@ -136,7 +136,7 @@ describe('a turn that was killed', () => {
   it('SIGTERM in a turn ends cleanly within ten seconds, and the thread goes on', async () => {
     server.script({ text: 'never complete', stallAfter: 2 });
     const process = chat('-p', 'hello');
-    await expect.poll(() => bodies().length, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => bodies().length).toBe(1);
     process.child.kill('SIGTERM');
     const ended = await within(10_000, process.ended);
     expect(ended.signal, ended.err).toBe(null);

@@ -124,7 +124,7 @@ describe('pith secrets', () => {
     expect(server.requests.at(-1)!.headers['authorization']).toBe('Bearer sk-from-the-environment');
     expect(await pith(['secrets', 'remove', 'OPENAI_API_KEY'])).toMatchObject({ code: 0, out: 'Removed OPENAI_API_KEY\n' });
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({});
-  }, 60_000);
+  });
 
   it('T5 F2 a server at another address does not get it, says whose it is, and gets it once a person says so', async () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
@@ -148,7 +148,7 @@ describe('pith secrets', () => {
     } finally {
       await attacker.close();
     }
-  }, 60_000);
+  });
 
   it('K61 refuses names that nobody declares, and no value', async () => {
     const unknown = await pith(['secrets', 'set', 'OPENAI_API_KEYS'], 'x\n');

@@ -80,7 +80,7 @@ describe('a project with the skills of every system', () => {
     const { out } = await pith('skills', 'list');
     expect(out).toContain('Not trusted yet: .claude/skills (3), ');
     expect(out).toContain('To look at it and decide: pith skills trust ');
-  }, 30_000);
+  });
 
   it('S14 S13 trusting a source offers what nothing of higher precedence has; the same bytes bring no warning, others do', async () => {
     const trusted = await pith('skills', 'trust', '.claude/skills', '--json');
@@ -103,7 +103,7 @@ describe('a project with the skills of every system', () => {
     expect((await pith('skills', 'explain', 'only-claude')).out).toContain(
       'only-claude: untrusted, its scripts changed since it was trusted',
     );
-  }, 30_000);
+  });
 
   it.each([
     ['secret', /hidden folder '\.hidden' of \.claude\/skills/],
@@ -139,12 +139,12 @@ describe('a project with the skills of every system', () => {
           .trim()
           .replace(/pith skills trust.*/, ''),
       );
-  }, 30_000);
+  });
 
   it('S12 S16 doctor tells of links, and trusted_links lets one in', async () => {
     const { out } = await pith('doctor');
     expect(out).toContain(".claude/skills/outside: a link leads out of the skill source '.claude/skills'");
     await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills:\n  trusted_links: [elsewhere]\n');
     expect(statesOf(await listAll(), 'outside')).toEqual({ '.claude/skills': 'offered' });
-  }, 30_000);
+  });
 });

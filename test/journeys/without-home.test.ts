@@ -40,6 +40,5 @@ describe('a sandbox that nobody trusts, where no home folder can be written', ()
       expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('nothing was recorded') });
       expect(readdirSync(folder.path, { recursive: true }).sort()).toEqual(before);
     },
-    60_000,
   );
 });

@@ -34,7 +34,7 @@ describe('a crowd', () => {
       expect(new Set(stored.match(NONCE))).toEqual(new Set([nonce]));
     }
     await pith.stop();
-  }, 60_000);
+  });
 
   it('100 messages at once in one thread are answered one after the other, each seeing all before it', async () => {
     const model = scriptedModel(Array.from({ length: 100 }, () => ({ text: 'ok' })));
@@ -43,7 +43,7 @@ describe('a crowd', () => {
     expect(turns.map(({ reason }) => reason)).toEqual(turns.map(() => 'done'));
     expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: 100 }, (_, index) => index * 2 + 1));
     await pith.stop();
-  }, 60_000);
+  });
 
   it('boot, services, a turn with a tool, a reload and stop leave nothing behind', async () => {
     const once = async () => {
@@ -58,7 +58,7 @@ describe('a crowd', () => {
     };
     await once(); // what is loaded once stays
     await expectNoLeaks(once);
-  }, 40_000);
+  });
 });
 
 function answer(request: ModelRequest): ScriptedReply {

@@ -131,7 +131,7 @@ beforeAll(async () => {
         (await readFile(path.join(file.parentPath, file.name))).toString('latin1'),
       );
   }
-}, 40_000);
+});
 afterAll(async () => {
   await pith.stop();
   await server.close();

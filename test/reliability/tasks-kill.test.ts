@@ -137,7 +137,7 @@ async function submitted(message: string): Promise<string> {
         .replace(/[^\n]*$/, ''),
     ).filter(({ type }) => type === 'tool-result');
   chat.child.stdin.write(`${message}\n`);
-  await expect.poll(results, { timeout: 20_000, interval: 20 }).toMatchObject([{ name: 'submit_task', ok: true }]);
+  await expect.poll(results, { interval: 20 }).toMatchObject([{ name: 'submit_task', ok: true }]);
   return (results() as { output: { task_id: string } }[])[0]!.output.task_id;
 }
 
@@ -148,12 +148,12 @@ it(
     for (let round = 0; round < ROUNDS; round += 1) {
       const id = await submitted(`count the stars of round ${round}`);
       const step = Math.floor(Math.random() * (plan(id).length + 2));
-      await expect.poll(() => asked(id) >= step || taskRow(id).state === 'done', { timeout: 20_000, interval: 5 }).toBe(true);
+      await expect.poll(() => asked(id) >= step || taskRow(id).state === 'done', { interval: 5 }).toBe(true);
       await realTime(Math.random() * 60, 'a kill at a random moment');
       chat.child.kill('SIGKILL');
       await chat.ended;
       chat = open();
-      await expect.poll(() => taskRow(id).state, { timeout: 30_000, interval: 50 }).toBe('done');
+      await expect.poll(() => taskRow(id).state, { interval: 50 }).toBe('done');
       const task = taskRow(id);
       expect(task.result).toBe(`the result of ${id}`);
       expect(task.retained).toContain('code-review');

@@ -42,7 +42,7 @@ function start(file: string, ...argv: string[]) {
   child.stderr.on('data', (chunk) => (err += String(chunk)));
   const ended = new Promise<Ended>((resolve) => child.on('close', (code, killedBy) => resolve({ code, killedBy, out, err })));
   const prints = async (text: string) => {
-    await expect.poll(() => out, { timeout: 10_000 }).toContain(text);
+    await expect.poll(() => out).toContain(text);
   };
   return { child, ended, prints };
 }

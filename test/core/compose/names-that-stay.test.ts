@@ -46,7 +46,7 @@ describe('commands', () => {
     expect(help).toMatch(/^ {2}cmd:skills list +taken/mu);
     expect(help).toMatch(/^ {2}mine +taken/mu);
     expect(help).not.toMatch(/^ {2}skills list +taken/mu);
-  }, 60_000);
+  });
 
   it('T15 F17: a folder of the same id in a sandbox of ones own is what ships, for its names', async () => {
     const own = {
@@ -58,7 +58,7 @@ describe('commands', () => {
       await writeFile(path.join(folder, 'sandbox', file), text);
     }
     expect((await run('mcp', 'list')).out).toContain('stranger ran mcp list');
-  }, 60_000);
+  });
 });
 
 describe('names in a kernel', () => {
@@ -80,7 +80,7 @@ describe('names in a kernel', () => {
     );
     const paths = (await test.kernel.host.providers.commands.of('cmd')).map((each) => each.path);
     expect(paths).toEqual(['cmd:skills list', 'cmd:skills', 'cmd:mcp list', 'cmd:doctor deep', 'cmd:chat', 'mine', 'deploy']);
-  }, 60_000);
+  });
 
   it('T15 F18: shipped tools keep their names, a stranger of the same name has its id in front, and doctor says so', async () => {
     const files = {
@@ -119,5 +119,5 @@ describe('names in a kernel', () => {
     const said = notes.map(({ message }) => message);
     expect(said).toContainEqual(expect.stringContaining("sees cmd__file and file of 'core_tools' and other__file"));
     expect(said).toContainEqual(expect.stringContaining('sees other__both and third__both'));
-  }, 60_000);
+  });
 });

@@ -21,26 +21,22 @@ describe('a protocol and a topic of a third party, of which no line of core know
     ['each in a separate process', { isolation: 'process' }],
     ['the provider in a process, its user in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme', 'acme_use') } }],
     ['the user in a process, its provider in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme', 'acme_rank') } }],
-  ])(
-    'works %s, through a reload of the provider and an edit of the contract',
-    async (_, options) => {
-      await using pith = await testKernel({ shipped: false, ...options, files: { ...FILES, ...AGENT, ...options.files } });
-      const sort = () => pith.kernel.agents.callTool('asker', 'sort_words', { text: 'c a b' });
-      await pith.kernel.start();
-      await pith.kernel.host.extensions.activate('acme_rank');
-      expect(await sort()).toEqual({ ok: true, output: { language: 'plain', words: ['a', 'b', 'c'], version: 'first' } });
-      await until(async () => expect(await pith.kernel.agents.callTool('asker', 'heard', {})).toEqual({ ok: true, output: 'a' }));
+  ])('works %s, through a reload of the provider and an edit of the contract', async (_, options) => {
+    await using pith = await testKernel({ shipped: false, ...options, files: { ...FILES, ...AGENT, ...options.files } });
+    const sort = () => pith.kernel.agents.callTool('asker', 'sort_words', { text: 'c a b' });
+    await pith.kernel.start();
+    await pith.kernel.host.extensions.activate('acme_rank');
+    expect(await sort()).toEqual({ ok: true, output: { language: 'plain', words: ['a', 'b', 'c'], version: 'first' } });
+    await until(async () => expect(await pith.kernel.agents.callTool('asker', 'heard', {})).toEqual({ ok: true, output: 'a' }));
 
-      await pith.write('extensions/acme_rank/main.ts', text('acme_rank/main.ts').replace('.sort()', '.sort().reverse()'));
-      await pith.kernel.host.extensions.refresh();
-      await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'first' } }));
+    await pith.write('extensions/acme_rank/main.ts', text('acme_rank/main.ts').replace('.sort()', '.sort().reverse()'));
+    await pith.kernel.host.extensions.refresh();
+    await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'first' } }));
 
-      await pith.write('extensions/acme/contract.ts', text('acme/contract.ts').replace("'first'", "'second'"));
-      await pith.kernel.host.extensions.refresh();
-      await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'second' } }));
-    },
-    60_000,
-  );
+    await pith.write('extensions/acme/contract.ts', text('acme/contract.ts').replace("'first'", "'second'"));
+    await pith.kernel.host.extensions.refresh();
+    await until(async () => expect(await sort()).toMatchObject({ output: { words: ['c', 'b', 'a'], version: 'second' } }));
+  });
 
   it.each([
     [
@@ -189,7 +185,7 @@ describe('an extension that has only a contract', () => {
     expect({ shown, exitCode }).toMatchObject({ exitCode: 0, shown: expect.stringMatching(/in the extensions that import its contract/) });
     expect(shown).toContain('acme.ranker, acme.ranked');
     expect(await run('extensions reload')).toMatchObject({ exitCode: 0, values: [{ ok: true, state: 'active', tier: null }] });
-  }, 30_000);
+  });
 
   it('is an extension whatever it defines, and also an agent with a contract is one', async () => {
     await using pith = await opened({
@@ -204,7 +200,7 @@ describe('an extension that has only a contract', () => {
     expect(agents.map(({ id, state }) => [id, state])).toEqual(['giver', 'talker'].map((id) => [id, 'active']));
     const found = extensions.filter(({ state }) => state === 'active').map(({ id }) => id);
     expect(found).toEqual(['acme', 'acme_rank', 'acme_use', 'giver', 'only_text', 'only_topic']);
-  }, 30_000);
+  });
 
   it.each([
     ['a contract', 'contract.ts', 'export const = 1;', { code: 'bundle_failed', message: expect.stringMatching(/^contract\.ts:1: /) }],
@@ -215,20 +211,16 @@ describe('an extension that has only a contract', () => {
       { code: 'import_forbidden', message: expect.stringContaining("'node:fs' is imported by") },
     ],
     ['a manifest', 'manifest.yaml', 'id: acme\ndefins: {}\n', { message: expect.stringContaining("'defins'") }],
-  ])(
-    'what is wrong with %s of it is said of it, and keeps nothing else waiting',
-    async (_, file, text, failure) => {
-      await using pith = await opened({ [`extensions/acme/${file}`]: text });
-      await pith.kernel.start();
-      const { extensions } = await pith.kernel.doctor();
-      expect(extensions.find(({ id }) => id === 'acme')).toMatchObject({ state: 'failed', ...failure });
-      expect(extensions.filter(({ state }) => state === 'active')).toEqual([]);
-      await pith.write(`extensions/acme/${file}`, FILES[`extensions/acme/${file}`]!);
-      await pith.kernel.host.extensions.refresh();
-      expect((await pith.kernel.doctor()).extensions.map(({ state }) => state)).toEqual(['active', 'active', 'active']);
-    },
-    30_000,
-  );
+  ])('what is wrong with %s of it is said of it, and keeps nothing else waiting', async (_, file, text, failure) => {
+    await using pith = await opened({ [`extensions/acme/${file}`]: text });
+    await pith.kernel.start();
+    const { extensions } = await pith.kernel.doctor();
+    expect(extensions.find(({ id }) => id === 'acme')).toMatchObject({ state: 'failed', ...failure });
+    expect(extensions.filter(({ state }) => state === 'active')).toEqual([]);
+    await pith.write(`extensions/acme/${file}`, FILES[`extensions/acme/${file}`]!);
+    await pith.kernel.host.extensions.refresh();
+    expect((await pith.kernel.doctor()).extensions.map(({ state }) => state)).toEqual(['active', 'active', 'active']);
+  });
 });
 
 function letIn(...ids: readonly string[]): string {

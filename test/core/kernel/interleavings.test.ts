@@ -93,4 +93,4 @@ it('B1 B11: whatever is written, called and reloaded in any order, one version o
   } finally {
     for (const listener of listeners) process.on('unhandledRejection', listener);
   }
-}, 60_000);
+});

@@ -229,7 +229,7 @@ describe('services', () => {
     const host = await sandbox.host({ isolation: 'process' });
     void host.startServices();
     const pid = () => Number(readFileSync(path.join(sandbox.directory, 'data/extensions/late/pid'), 'utf8'));
-    await expect.poll(pid, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(pid).toBeGreaterThan(0);
     await host.stop();
     await expect.poll(() => isAlive(pid())).toBe(false);
     expect(sandbox.failures).toEqual([]);

@@ -157,9 +157,9 @@ describe('a secret that was kept for somebody else', () => {
     const users = await kernel.host.setup.secretUsers('GITHUB_TOKEN');
     expect(users).toEqual([`mcp:far ${origin(mcp.url)}`, expect.stringMatching(/^mcp:near \S*node -e "require/)]);
     await kernel.host.setup.allowSecret('GITHUB_TOKEN', [users[0]!]);
-    await expect.poll(async () => (await list())[0]?.state, { timeout: 15_000 }).toBe('connected');
+    await expect.poll(async () => (await list())[0]?.state).toBe('connected');
     for (const headers of mcp.headers) expect(headers['authorization']).toBe(`Bearer ${CANARY}`);
-  }, 40_000);
+  });
 
   const ASKS = `import { defineTool, z } from 'pith';
 export default class {
@@ -195,6 +195,5 @@ export default class {
       expect(await ask()).toMatchObject({ output: 'got [secret OPENAI_API_KEY],got [secret OPENAI_API_KEY],got [secret OPENAI_API_KEY]' });
       expect(await kernel.host.setup.secretUsers('OPENAI_API_KEY', 'thief')).toEqual(['extension:thief https://api.openai.com']);
     },
-    40_000,
   );
 });

@@ -37,7 +37,7 @@ describe('agents that an extension in a separate process brings', () => {
     expect(found.has('wrong')).toBe(false);
     const notes = kernel.host.extensions.show('stranger')?.notes.map(({ code }) => code);
     expect(notes).toEqual(expect.arrayContaining(['duplicate_id', 'provider_failed']));
-  }, 60_000);
+  });
 
   it('T14 gives them the tools of that extension alone, and models by alias, unless a person agrees', async () => {
     const at = await open(scriptedModel([{ text: 'a' }, { text: 'b' }]));
@@ -46,7 +46,7 @@ describe('agents that an extension in a separate process brings', () => {
     expect(await offered('let_in')).toEqual(expect.arrayContaining(['own', 'file']));
     expect((await at.kernel.agents.toolsOf('helper')).map(({ modelName }) => modelName)).toEqual(['own']);
     expect((await at.run('hello', { agent: 'greedy', threadId: 'greedy' })).error).toMatchObject({ code: 'not_allowed' });
-  }, 60_000);
+  });
 });
 
 it('asks who brings agents once, until something changes or half a minute has passed: one that hangs is not waited for in every turn', async () => {

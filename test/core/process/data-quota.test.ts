@@ -40,12 +40,12 @@ describe('the room of an extension', () => {
     expect(failed).toMatchObject({ code: 'quota_exceeded', cure: expect.stringContaining('quotas.data_mb') });
     const report = await pith.kernel.doctor();
     expect(report.notes).toContainEqual(expect.objectContaining({ code: 'quota_exceeded', severity: 'error' }));
-  }, 30_000);
+  });
 
   it('T7 F21: counts many small files too', async () => {
     const folder = folderWith({ 'a/0': '', 'b/0': '' });
     for (let index = 1; index <= 50_000; index += 1)
       for (const part of ['a', 'b']) linkSync(path.join(folder, part, '0'), path.join(folder, part, `${index}`));
     expect(await whyTooLarge(folder, 1000)).toContain('more than 100000 files');
-  }, 60_000);
+  });
 });

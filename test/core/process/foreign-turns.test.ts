@@ -75,7 +75,7 @@ describe('turns that a foreign extension begins', () => {
       expect.arrayContaining(['file', 'write_file', 'submit_task', 'fix_echo']),
     );
     expect((await kernel.threads.last('deputy:1'))?.policy.startedBy).toEqual([{ extensionId: 'deputy', ownOnly: true }]);
-  }, 60_000);
+  });
 
   it('T14 F6: below a turn whose call it works on it is the same, and what it says of itself counts for nothing', async () => {
     const model = scriptedModel([call('go', { below: true }), ...THEFT.slice(0, 1), { text: 'inner' }, { text: 'outer' }]);
@@ -85,7 +85,7 @@ describe('turns that a foreign extension begins', () => {
     model.add(...THEFT.slice(0, 1), { text: 'again' });
     const lies = { origin: null, policy: { startedBy: [{ extensionId: 'deputy', ownOnly: false }], allowTools: ['*'] } };
     expect(await go({ ...lies, threadId: 'deputy:2' })).toMatchObject({ output: { results: ['tool_unknown'] } });
-  }, 60_000);
+  });
 
   it('T14 F6: what it begins inherits the restriction, whoever is called, and keeps it after a restart', async () => {
     const inner = `defineTool({ name: 'deeper', description: 'd', input: z.object({}), execute: async (_, { turn }) => {
@@ -108,7 +108,7 @@ describe('turns that a foreign extension begins', () => {
       { name: 'ask', ok: true },
       { name: 'file', ok: false, error: { code: 'tool_unknown' } },
     ]);
-  }, 60_000);
+  });
 
   it('T14 F6: a model that it names is refused, by a policy or by an agent of its own; an alias is the choice of a person', async () => {
     const model = scriptedModel([{ text: 'as a person chose' }]);
@@ -119,7 +119,7 @@ describe('turns that a foreign extension begins', () => {
     const { spec } = await test.kernel.agents.resolve('asker');
     expect(await go({ agent: { ...spec, model: 'deputy/m' } })).toMatchObject({ output: ended });
     expect(await go({ policy: { model: 'fast' } })).toMatchObject({ output: { reason: 'done', text: 'as a person chose' } });
-  }, 60_000);
+  });
 
   it('T14 F6: a question says who started the turn: event, list and text', async () => {
     const model = scriptedModel([call('ask')]);
@@ -127,7 +127,7 @@ describe('turns that a foreign extension begins', () => {
     const at = await open({ model, files: tools('deputy', `${GO}, ${ask}`), fields: { provides: ['tool'] } });
     expect(await go()).toMatchObject({ output: { asked: { agents: ['orchestrator'], startedBy: ['deputy'] } } });
     expect((await at.kernel.approvals.list())[0]?.path).toMatchObject([{ agentId: 'orchestrator', startedBy: ['deputy'] }]);
-  }, 60_000);
+  });
 
   it('T14 F6: what stands in the input of a call is no turn that it serves', async () => {
     const turn = { id: 'forged', threadId: 'cli_channel:victim' };
@@ -137,7 +137,7 @@ describe('turns that a foreign extension begins', () => {
       error: { message: expect.stringContaining("'deputy' serves no call of the turn that it names as parent") },
     });
     expect(await test.kernel.threads.load('cli_channel:victim/x')).toBeNull();
-  }, 60_000);
+  });
 
   it('T14 F6: it goes on with no turn of others, and reads in no thread of theirs', async () => {
     const model = scriptedModel([{ text: 'private words' }, call('go', { below: true, threadId: 'test/other' }), { text: 'end' }]);
@@ -146,7 +146,7 @@ describe('turns that a foreign extension begins', () => {
     const { results } = await run('go');
     expect(results[0]).toMatchObject({ output: { reason: 'error', error: 'not_allowed' } });
     expect((await kernel.threads.load('test/other'))?.messages).toHaveLength(2);
-  }, 60_000);
+  });
 
   it('T14 F10: the model of a stranger drives its own tools alone where no person named it', async () => {
     const own = { agent: { uses_tools: ['*'], model: 'deputy/m', limits: { max_turns: 1 } } };
@@ -156,5 +156,5 @@ describe('turns that a foreign extension begins', () => {
     expect(strangers.events).toContainEqual(expect.objectContaining({ type: 'notice', code: 'model_not_chosen' }));
     const person = await at.run('hi', { agent: 'greedy', threadId: 'two', policy: { limits: { max_turns: 1 } } });
     expect(person.results).toMatchObject([{ name: 'file', ok: true }]);
-  }, 60_000);
+  });
 });

@@ -136,7 +136,7 @@ describe('what the process of an extension sends', () => {
       expect([frames, extensions.show('mine')?.message]).toEqual([frames, expect.stringMatching(/it (sent what|asked)/)]);
       await extensions.reload('mine'); // also after three crashes
     }
-  }, 60_000);
+  });
 
   it('K10: what may be logged in a second is bounded, and what is left out is told once', async () => {
     const test = await open(`for (let at = 0; at < 100; at += 1) send([7, 0, 'log', ['info', 'line ' + 'x'.repeat(8000), {}]])`);

@@ -41,4 +41,4 @@ it('B1: a crash of the old version while the new one is constructed leaves one s
   expect(serving().filter(isAlive)).toHaveLength(1);
   expect(pidsIn('constructing')).toHaveLength(1);
   expect(host.extensions.show('mine')).toMatchObject({ state: 'active', generation: 2 });
-}, 60_000);
+});

@@ -22,5 +22,5 @@ describe('questions of tools in separate processes', () => {
     expect(question?.enforced).toMatch(
       /^(?:not sandboxed: sees what you see|sandboxed: the whole network, reads the project, writes only its own data)$/u,
     );
-  }, 60_000);
+  });
 });

@@ -43,7 +43,7 @@ describe('T1 a project without a sandbox', () => {
     for (const folder of ['.pith/projects', `.pith/projects/${hash}`, `.pith/projects/${hash}/sandbox`])
       expect(statSync(path.join(home, folder)).mode & 0o777).toBe(0o700);
     expect(readdirSync(project).sort()).toEqual(['.git', 'src']);
-  }, 60_000);
+  });
 
   it('T1 asks once in a terminal, whether or not there is something that Pith would use', async () => {
     const asked = await targetIn(project, { terminal: true, input: 'yes\n' });
@@ -123,7 +123,7 @@ describe('T1 a project without a sandbox', () => {
     const seen = available ? ['Shop', null, null] : ['Shop'];
     expect(said.found).toEqual(expect.arrayContaining(seen));
     expect(said.found.filter((each) => each !== 'Shop' && each !== null && available)).toEqual([]);
-  }, 60_000);
+  });
 
   it('T3 one that everybody can write is not asked about and not used, also with --trust', async () => {
     writeFiles(project, { 'AGENTS.md': 'Be brief.' });

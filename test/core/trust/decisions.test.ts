@@ -65,7 +65,7 @@ describe('what a person decided', () => {
     const listed = await run(['agents', 'list']);
     expect(listed.err).not.toContain('restricted');
     expect(listed.out).toContain('assistant');
-  }, 60_000);
+  });
 
   it('T1 T10: pith extensions allow gives what is asked for; pith untrust takes all of it back', async () => {
     await run(['init', '.']);
@@ -141,5 +141,5 @@ describe('what a person decided', () => {
       expect.objectContaining({ code: 'trust_failed', message: expect.stringContaining('cannot be marked as yours') }),
     );
     expect(readFileSync(path.join(home, '.pith/states.json'), 'utf8')).toBe('{"ids":');
-  }, 60_000);
+  });
 });

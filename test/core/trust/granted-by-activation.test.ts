@@ -48,7 +48,7 @@ describe('what a person agreed to', () => {
     await made.test.kernel.host.extensions.refresh();
     expect(open('dropped')).toEqual([]);
     expect(made.test.kernel.host.extensions.show('dropped')?.manifest?.secrets).toEqual(['CITY_KEY']);
-  }, 60_000);
+  });
 
   it('T10: what is taken back is taken from a version that stands in for a broken manifest, too', async () => {
     made = await bench({ sandbox, home, accepts: false });
@@ -62,7 +62,7 @@ describe('what a person agreed to', () => {
     await kernel.host.extensions.refresh();
     expect(kernel.host.extensions.show('city_time')).toMatchObject({ state: 'failed', phase: 'validate' });
     await expect(kernel.host.providers.tools.of('city_time')).rejects.toMatchObject({ code: 'provider_unavailable' });
-  }, 60_000);
+  });
 
   it('T10: an ordinary extension that is dropped in needs no question, and its edits are live', async () => {
     made = await bench({ sandbox, home, accepts: false });
@@ -72,5 +72,5 @@ describe('what a person agreed to', () => {
     expect(open('city_time')).toEqual([]);
     expect(made.test.kernel.host.extensions.show('city_time')?.notes).not.toContainEqual(expect.objectContaining({ code: 'not_agreed' }));
     expect(await askedTools(made.test, 'city_time').call('city_time', { city: 'Rome' })).toMatchObject({ ok: true });
-  }, 60_000);
+  });
 });

@@ -110,7 +110,7 @@ describe('a hostile clone that nobody has trusted', () => {
     const report = JSON.parse((await run(clone.project, ['doctor', '--json'])).out);
     expect(report.sandbox).toMatchObject({ path: clone.sandbox, trust: 'restricted' });
     expect(report.model.ref).toBe('offline/librarian');
-  }, 60_000);
+  });
 
   it('T3 F15: one of another user is not even read, and --trust does not lift that', async ({ skip }) => {
     if (process.getuid?.() !== 0) skip('only root can give a folder to another user');
@@ -120,7 +120,7 @@ describe('a hostile clone that nobody has trusted', () => {
     expect(ran.out).not.toMatch(/^hello /m);
     expect((await run(clone.project, ['trust', '--yes'])).code).toBe(0);
     expect((await run(clone.project, ['agents', 'list'])).err).not.toContain('restricted');
-  }, 60_000);
+  });
 
   it('T1 T6: pith trust shows what it will allow, and then it works; its state is not believed', async () => {
     const shown = await run(clone.project, ['trust']);
@@ -147,7 +147,7 @@ describe('a hostile clone that nobody has trusted', () => {
     const listed = await run(clone.deep, ['agents', 'list']);
     expect(listed.err).not.toContain('restricted');
     expect(listed.out).toContain('evil');
-  }, 60_000);
+  });
 
   it('T1 a person at a terminal is asked once; no is kept, and pith untrust takes yes back', async () => {
     const ask = (answer: string) =>
@@ -162,5 +162,5 @@ describe('a hostile clone that nobody has trusted', () => {
     expect((await run(clone.project, ['trust', '--list'])).out).toContain(`trusted      ${clone.sandbox}`);
     await run(clone.project, ['untrust']);
     expect((await run(clone.project, ['agents', 'list'])).err).toContain('restricted');
-  }, 60_000);
+  });
 });

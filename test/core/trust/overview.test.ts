@@ -55,7 +55,7 @@ describe('the question about a sandbox', () => {
     expect(out).toContain('the secret AWS_SECRET_ACCESS_KEY\n');
     const given = openTrustFile(path.join(root, 'home')).read().grants[path.join(root, 'clone/sandbox')]?.['helper'];
     expect(given).toEqual([...long.map((file) => `read ${file}`), 'secret AWS_SECRET_ACCESS_KEY'].sort());
-  }, 30_000);
+  });
 
   it('T1 T10: what is too long or too much to be shown is not given, and cannot be trusted for good', () => {
     const huge = `read docs/${'x'.repeat(5000)}`;
@@ -85,13 +85,13 @@ describe('the question about a sandbox', () => {
     const { out } = await trust();
     for (const text of ['extensions_sandbox', 'data_mb 90000', 'skills.sources', 'AWS_SECRET_ACCESS_KEY', 'skills.scripts.env'])
       expect(out).toContain(text);
-  }, 30_000);
+  });
 
   it('T1: a contract is code that runs, in those that import it', async () => {
     put('sandbox/extensions/helper/manifest.yaml', 'id: helper\ndefines: { protocols: { helper.one: [help] } }\n');
     put('sandbox/extensions/helper/contract.ts', "import { defineProtocol } from 'pith';\n");
     expect((await trust()).out).toMatch(/code that runs \(extensions\):\s+helper\n/);
-  }, 30_000);
+  });
 
   it.each(['\u00a0', '\u2003', '\u3000', '\u2800', '   \u00a0'])('T1: blanks of any script push nothing out of sight: %j', (blank) => {
     const { lines } = shownOverview({ ...NOTHING, commands: [`sh -c true${blank.repeat(60)}; touch x`] });

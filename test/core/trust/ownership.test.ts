@@ -47,7 +47,6 @@ describe('a folder that others can write', () => {
       expect((await cli(['trust', '--yes'], { cwd: project, openKernel, env: { PITH_TRUST: '0' } })).out).toContain('Look twice');
       expect((await list()).err).not.toContain('restricted');
     },
-    60_000,
   );
 
   it('T3: one in a folder for everybody, where nobody can take away what is not theirs, may be trusted', async () => {
@@ -57,5 +56,5 @@ describe('a folder that others can write', () => {
     expect(ran.err).toContain('nobody has trusted it');
     expect(idsOf(ran.out)).toContain('hello');
     expect((await list('--trust')).err).not.toContain('restricted');
-  }, 60_000);
+  });
 });

@@ -121,7 +121,7 @@ describe('a person with settings of their own', () => {
     for (const setting of [...ROWS.map(([name]) => name), 'approvals.tools', 'skills.trust'])
       expect(messages).toContainEqual(expect.stringMatching(new RegExp(`pith\\.yaml:\\d+ ${setting.replaceAll('.', '\\.')}: `)));
     expect(messages).toHaveLength(ROWS.length + 2);
-  }, 60_000);
+  });
 
   it('T2: is asked about all that they named in a restricted sandbox, and about what it adds', async () => {
     own({ approvals: { tools: ['kv_set', 'file'] } });
@@ -150,5 +150,5 @@ describe('a person with settings of their own', () => {
     test = await testKernel({ sandbox, home, accepts: false });
     expect(test.kernel.settings.skills).toMatchObject({ enabled: false });
     expect(await test.kernel.host.providers.tools.of('skill_registry')).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -42,7 +42,7 @@ describe('state from before there were markers', () => {
     expect(readFileSync(path.join(data, 'pith.db'))).toEqual(before);
     expect(existsSync(path.join(data, 'state-id'))).toBe(false);
     expect(JSON.parse((await run(['doctor', '--json'])).out).notes).toContainEqual(expect.objectContaining({ code: 'state_unknown' }));
-  }, 60_000);
+  });
 
   it('T6: --trust uses it for this process; pith trust takes it for good', async () => {
     expect(await threads(['--trust'])).toHaveLength(1);
@@ -51,7 +51,7 @@ describe('state from before there were markers', () => {
     const ran = await run(['threads', 'list', '--json']);
     expect(ran.err).toBe('');
     expect(JSON.parse(ran.out)).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('T6: a terminal is asked once; yes takes it, and no is kept', async () => {
     const yes = await run(['threads', 'list'], { terminal: true, input: 'no\n' });
@@ -61,10 +61,10 @@ describe('state from before there were markers', () => {
     expect(again.err).toContain('started with fresh state');
     expect((await run(['trust', '--yes', '--state'])).code).toBe(0);
     expect(await threads()).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('T6: a marker that came with a clone is not believed', async () => {
     writeFileSync(path.join(data, 'state-id'), '6f1c1b52-58d4-4c62-9f10-6d1a3a4a8a11\n');
     expect(await threads()).toHaveLength(0);
-  }, 60_000);
+  });
 });

@@ -128,7 +128,7 @@ describe('delegate_task', () => {
       { text: 'Half', hang: true },
     ]);
     const turn = pith.run('go', {}, stop.signal);
-    await expect.poll(() => model.requests.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => model.requests.length).toBe(2);
     stop.abort();
     expect((await turn).reason).toBe('aborted');
     const child = (await pith.kernel.threads.list(5)).find(({ id }) => id.startsWith('test/'));

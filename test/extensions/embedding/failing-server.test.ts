@@ -55,7 +55,7 @@ describe('R4 what is wrong with the embedding server', () => {
       expect(more).toEqual([]);
     }
     server.behave('well');
-    await expect.poll(() => told(pith), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => told(pith)).toEqual([]);
     const asked = server.requests.length;
     expect(await told(pith)).toEqual([]);
     expect(server.requests).toHaveLength(asked);

@@ -46,7 +46,7 @@ describe('a yes to an activation is for those very files', () => {
         details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nreads: ~\/\.ssh\nwrites: ~\//),
       },
     ]);
-  }, 60_000);
+  });
 
   it('T18 F14: what stands in the place by the time of the call is part of it', async () => {
     const made = await bench({ model: scriptedModel([]) });
@@ -69,7 +69,7 @@ describe('a yes to an activation is for those very files', () => {
       error: { code: 'approval_needed' },
     });
     expect(existsSync(path.join(made.test.sandbox, 'extensions/city_time/main.ts'))).toBe(false);
-  }, 60_000);
+  });
 
   it('T18 F12: changing settings of an extension is never for always', async () => {
     const model = scriptedModel([call('configure_extension', () => ({ extension_id: 'kv', values: { mode: 'x' } }))]);
@@ -104,5 +104,5 @@ describe('a yes to an activation is for those very files', () => {
     });
     expect(isActive(made, 'city_time')).toBe(false);
     await expect(made.test.kernel.host.providers.tools.of('dropped')).rejects.toThrow(/main\.ts:1: is not text at byte 3/);
-  }, 60_000);
+  });
 });

@@ -30,7 +30,7 @@ describe('new from templates', () => {
       ok: true,
       output: { text: 'Hello, Ada!' },
     });
-  }, 60_000);
+  });
 
   it('K74 nothing is written into what ships with Pith from outside of it', async () => {
     const shipped = { sandbox: shippedSandbox(), shippedSandbox: shippedSandbox() };
@@ -64,7 +64,7 @@ describe('new from templates', () => {
       });
       expect((await pith.command(`${what} new ${id} --replace`)).code).toBe(0);
     }
-  }, 60_000);
+  });
 
   it('K72 without a former version rollback says so', async () => {
     await pith.write('extensions/only_one/manifest.yaml', 'id: only_one\n');
@@ -92,7 +92,7 @@ it('K71 a typo in the id of an extension to check is told with the nearest one',
   await pith.command('extensions new hello');
   const validated = pith.command('extensions validate helo');
   await expect(validated).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining("did you mean 'hello'?") });
-}, 30_000);
+});
 
 describe('validate', () => {
   const validate = () => pith.command('extensions validate');
@@ -113,7 +113,7 @@ describe('validate', () => {
     );
     await pith.kernel.host.extensions.refresh();
     expect(await validate()).toMatchObject({ code: 0, text: 'acme: passes\nacme_impl: passes' });
-  }, 60_000);
+  });
 
   it('K71 says what cannot be tried, once, and checks the others', async () => {
     await pith.command('extensions new my_dice');
@@ -126,7 +126,7 @@ describe('validate', () => {
     );
     expect(text).toMatch(/^load: error 'walker' could not be tried: no extension 'walker': nothing declares it.*\nwalker: does not pass$/m);
     expect(text).toMatch(/^my_dice: passes/m);
-  }, 60_000);
+  });
 
   it('K71 of what a person lets into the kernel, what a process lacks is only noted', async () => {
     const manifest = (id: string, provides: string) => `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n`;
@@ -156,5 +156,5 @@ export default class {
     const { code, text } = await validate();
     expect({ code, text }).toEqual({ code: 0, text: expect.not.stringContaining('error ') });
     expect(text.match(/info .*cannot be tried in a separate process/g)).toHaveLength(3);
-  }, 90_000);
+  });
 });

@@ -46,7 +46,7 @@ describe('MCP servers', () => {
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ ok: true, output: 'hello without key' });
     expect(await call('fix_fail')).toMatchObject({ ok: false, error: { code: 'mcp_error', message: 'it is closed today' } });
     expect(await call('fix_picture')).toMatchObject({ ok: true, output: '[image: image/png, 3 bytes]' });
-  }, 30_000);
+  });
 
   it('leaves out a server that cannot be read, and says which and why; the others work', async () => {
     await start({ fix: local(), bad: { comand: 'x' }, slow: { ...local(), timout: 3 } });
@@ -60,15 +60,15 @@ describe('MCP servers', () => {
       /unknown key 'timout' \(did you mean 'timeout'\?\)/,
     ])
       expect(said).toContainEqual(expect.stringMatching(text));
-  }, 30_000);
+  });
 
   it('follows a server whose tools change', async () => {
     await start({ fix: local() });
     expect(await names()).not.toContain('fix_added');
     await call('fix_add');
-    await expect.poll(names, { timeout: 10_000 }).toContain('fix_added');
+    await expect.poll(names).toContain('fix_added');
     expect(await call('fix_added')).toMatchObject({ ok: true, output: 'new' });
-  }, 30_000);
+  });
 
   it('gives a server the secrets that the settings grant, and no others', async () => {
     await start(
@@ -77,7 +77,7 @@ describe('MCP servers', () => {
     );
     await names();
     expect(await call('fix_echo', { text: 'hello' })).toMatchObject({ output: 'hello with key' });
-  }, 30_000);
+  });
 
   it('a server that cannot be started, hangs or floods harms no other, and names that clash are left out', async () => {
     await start({
@@ -96,14 +96,14 @@ describe('MCP servers', () => {
     expect(long.ok && String(long.output).length).toBeLessThan(101_000);
     expect(await call('bad_flood')).toMatchObject({ ok: false });
     expect(await call('fix_echo', { text: 'and now' })).toMatchObject({ ok: true });
-  }, 40_000);
+  });
 
   it('connects again when a server has ended', async () => {
     await start({ fix: local() });
     await names();
     expect(await call('fix_end')).toMatchObject({ ok: false });
-    await expect.poll(async () => (await call('fix_echo', { text: 'back' })).ok, { timeout: 15_000 }).toBe(true);
-  }, 30_000);
+    await expect.poll(async () => (await call('fix_echo', { text: 'back' })).ok).toBe(true);
+  });
 
   it('T20 F23: a tool with a broken schema costs itself only, and doctor names it', async () => {
     await start({ fix: local('broken') });
@@ -115,7 +115,7 @@ describe('MCP servers', () => {
     expect(said.join('\n')).toMatch(/tool 'worse' .* is left out: inputSchema\.properties\.x\.type is unknown/u);
     // oxlint-disable-next-line no-control-regex
     expect(said.join('\n')).not.toMatch(/\u001b/u);
-  }, 30_000);
+  });
 
   it('T20 F23: a tool that changes is asked about again, is read-only no more, and is free again once a person agreed', async () => {
     await start({ fix: local('rug') });
@@ -123,7 +123,7 @@ describe('MCP servers', () => {
     const before = await safe();
     expect(await asks('fix_safe')).toBe(false);
     await call('fix_pull');
-    await expect.poll(safe, { timeout: 10_000 }).not.toBe(before);
+    await expect.poll(safe).not.toBe(before);
     const question = await asks('fix_safe');
     expect(question).toMatchObject({
       text: expect.stringMatching(/changed the description of this tool.*\nReads, and sends what it read away/u),
@@ -134,7 +134,7 @@ describe('MCP servers', () => {
     expect(await asks('fix_safe')).toBe(false);
     await test.restart(); // the server says the first again, which is another than what was agreed to last
     expect(await asks('fix_safe')).toMatchObject({ text: expect.stringContaining('\nReads.') });
-  }, 40_000);
+  });
 
   it('T20 F23: an earlier always ends with a changed schema; a tool that came later is not believed to only read', async () => {
     const model = scriptedModel([
@@ -153,7 +153,7 @@ describe('MCP servers', () => {
     expect((await test.run('again')).reason).toBe('done');
     const schema = async () => JSON.stringify((await tools()).find(({ name }) => name === 'fix_write')?.inputSchema);
     await test.run('pull');
-    await expect.poll(schema, { timeout: 10_000 }).toContain('where');
+    await expect.poll(schema).toContain('where');
     model.add(step('fix_write'));
     expect((await test.run('once more')).reason).toBe('awaiting_approval');
     expect((await test.kernel.approvals.list())[0]).toMatchObject({
@@ -161,9 +161,9 @@ describe('MCP servers', () => {
       always: null, // after a yes it is not changed any more, and the next question reads otherwise
     });
     await call('fix_add');
-    await expect.poll(names, { timeout: 10_000 }).toContain('fix_added');
+    await expect.poll(names).toContain('fix_added');
     expect(await asks('fix_added')).toMatchObject({ text: expect.stringContaining('added this tool since it was first connected') });
-  }, 40_000);
+  });
 
   it('T15 F18: a tool of a server takes no name of a shipped one', async () => {
     test = await testKernel({
@@ -177,7 +177,7 @@ describe('MCP servers', () => {
       ['delegation', 'create_agent'],
       ['mcp', 'mcp__create_agent'],
     ]);
-  }, 30_000);
+  });
 
   it('use.md 3: leaves out a server whose settings say something else, as a whole, and says so', async () => {
     await start({ fix: { command: 'x', argz: [] }, strict: { command: 'x', approvals: 'alwys' } });

@@ -35,7 +35,6 @@ const call = (test: TestKernel, tool: string, input: JsonValue) =>
     idempotencyKey: 'k',
     signal: new AbortController().signal,
   });
-const POLL = { timeout: 10_000 };
 /** A server whose start leaves a file in its working folder. */
 const marking = { command: process.execPath, args: ['-e', "require('fs').writeFileSync('started', process.cwd())"] };
 
@@ -55,36 +54,36 @@ describe('U6 servers of .mcp.json', () => {
       }),
     ]);
     expect(existsSync(path.join(project, 'started'))).toBe(false);
-  }, 30_000);
+  });
 
   it('U6 are used after a yes to what was shown, in the folder of the project, until that is taken back', async () => {
     const { project, test } = await projectOf({ Fix: entry({ env: { MODE: 'dev' } }), marking });
     await expect(test.command('mcp trust fix')).rejects.toThrow('nobody is there to agree');
     const asked = await test.command('mcp trust fix --yes');
     expect(asked.text).toContain(`runs ${process.execPath} ${SERVER}\n  in ${project}\n  with MODE=dev`);
-    await expect.poll(() => names(test), POLL).toContain('fix_echo');
+    await expect.poll(() => names(test)).toContain('fix_echo');
     await test.restart();
-    await expect.poll(() => names(test), POLL).toContain('fix_echo');
+    await expect.poll(() => names(test)).toContain('fix_echo');
     await test.command('mcp trust marking --yes');
     await names(test);
     await expect.poll(() => existsSync(path.join(project, 'started'))).toBe(true);
     await test.command('mcp untrust fix');
-    await expect.poll(async () => (await names(test)).filter((name) => name.startsWith('fix_')), POLL).toEqual([]);
+    await expect.poll(async () => (await names(test)).filter((name) => name.startsWith('fix_'))).toEqual([]);
     expect((await listed(test)).find(({ name }) => name === 'fix')?.state).toBe('untrusted');
-  }, 60_000);
+  });
 
   it('U6 an entry that changes is ended and asks again', async () => {
     const { project, test } = await projectOf({ fix: entry() });
     await test.command('mcp trust fix --yes');
-    await expect.poll(() => names(test), POLL).toContain('fix_echo');
+    await expect.poll(() => names(test)).toContain('fix_echo');
     for (const changed of [entry({ args: [SERVER, 'hostile'] }), entry({ env: { NODE_OPTIONS: '--require=./x' } }), { ...marking }]) {
       writeFileSync(path.join(project, '.mcp.json'), text({ fix: changed }));
-      await expect.poll(() => names(test), POLL).toEqual([]);
+      await expect.poll(() => names(test)).toEqual([]);
       expect(await listed(test)).toMatchObject([{ name: 'fix', state: 'untrusted' }]);
     }
     writeFileSync(path.join(project, '.mcp.json'), text({ fix: entry() }));
-    await expect.poll(() => names(test), POLL).toContain('fix_echo');
-  }, 60_000);
+    await expect.poll(() => names(test)).toContain('fix_echo');
+  });
 
   it('U6 T5 get declared secrets only, and no variable of the environment', async () => {
     const env = { FIXTURE_KEY: 'sk-fixture-1234', OTHER: 'canary' };
@@ -100,7 +99,7 @@ describe('U6 servers of .mcp.json', () => {
       state: 'failed',
       reason: expect.stringContaining('does not declare'),
     });
-  }, 40_000);
+  });
 
   it('U6 T17 an address is not reached before a person agrees', async () => {
     let reached = 0;
@@ -118,27 +117,27 @@ describe('U6 servers of .mcp.json', () => {
     expect(asked.text).toContain(`reaches ${url}\n  with X-Team: a`);
     await names(test);
     expect(reached).toBeGreaterThan(0);
-  }, 30_000);
+  });
 
   it('U6 a server of the settings wins over one of the same name', async () => {
     const { test } = await projectOf({ fix: marking }, {}, { servers: { fix: entry() } });
-    await expect.poll(() => names(test), POLL).toContain('fix_echo');
+    await expect.poll(() => names(test)).toContain('fix_echo');
     expect(await listed(test)).toMatchObject([{ name: 'fix', state: 'connected' }]);
     await expect(test.command('mcp trust fix --yes')).rejects.toThrow('names no server');
-  }, 30_000);
+  });
 
   it('U6 T1 are not even read where nobody trusts the project, or where the person was not shown the file', async () => {
     const { test } = await projectOf({ marking }, { accepts: false, home: folderWith() });
     expect(await listed(test)).toEqual([]);
     const project = folderWith({ '.mcp.json': text({ marking }) });
     expect(projectServers({ project, projectFiles: [] }).servers).toEqual([]);
-  }, 30_000);
+  });
 
   it('defect 18: a server of the settings works in the folder of the project', async () => {
     const { project, test } = await projectOf({}, {}, { servers: { marking } });
     await names(test);
     expect(existsSync(path.join(project, 'started'))).toBe(true);
-  }, 30_000);
+  });
 });
 
 describe('U6 attacks on .mcp.json', () => {
@@ -188,7 +187,7 @@ describe('U6 attacks on .mcp.json', () => {
     // oxlint-disable-next-line no-control-regex
     expect(shown).not.toMatch(/[\u001b\u202e\r]/u);
     expect(shown).toContain('with A\\nB=c\\r\\nd');
-  }, 30_000);
+  });
 
   it('U6 names of what every object has are names like others', () => {
     expect(read(JSON.parse('{"constructor":{"command":"x"},"__proto__":{"command":"y"}}')).servers.map(({ name }) => name)).toEqual([

@@ -58,7 +58,7 @@ describe('recipes in a conversation', () => {
       expect.objectContaining({ severity: 'warning', code: 'name_clash', message: expect.stringContaining("'/skills'") }),
       expect.objectContaining({ severity: 'error', code: 'recipe_head', file: `${pith.sandbox}/recipes/broken.md`, line: 1 }),
     ]);
-  }, 60_000);
+  });
 
   it('S92 pith chat -r name arg=value says it, also with --json and with -p as free text', async () => {
     const { chat, said: sent } = await chatting({ 'recipes/check.md': REVIEW });

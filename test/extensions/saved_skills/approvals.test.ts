@@ -23,13 +23,13 @@ describe('runs that ask a person', () => {
       const { json } = await kernel.as('ada', 'run buy --background');
       const id = (json as { readonly id: string }).id;
       const state = async () => ((await kernel.as('ada', `runs show ${id}`)).json as { readonly state: string }).state;
-      await expect.poll(state, { timeout: 20_000 }).toBe('waiting');
+      await expect.poll(state).toBe('waiting');
       expect((await kernel.as('ada', 'run talk')).json).toMatchObject({ state: 'ok', output: 'other' });
       await kernel.restart();
       expect(await state()).toBe('waiting');
       const [open] = await kernel.pith.kernel.approvals.list();
       await kernel.pith.kernel.approvals.answer(open!.id, { answer, by: 'ada' });
-      await expect.poll(state, { timeout: 20_000 }).toBe('ok');
+      await expect.poll(state).toBe('ok');
       expect((await kernel.as('ada', `runs show ${id}`)).json).toMatchObject({ output: text });
       expect(paid.paid).toBe(times);
     },

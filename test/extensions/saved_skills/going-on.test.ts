@@ -31,10 +31,10 @@ describe('runs whose process ends or stalls', () => {
     await saveAs(kernel, 'ada', 'inner', PLAIN);
     await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
     const id = await begun(kernel, 'run outer');
-    await expect.poll(() => kernel.model.requests.length, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => kernel.model.requests.length).toBe(2);
     kernel.model.add({ text: 'went on' });
     await kernel.restart();
-    await expect.poll(() => shown(kernel, id), { timeout: 20_000 }).toMatchObject({ state: 'ok', output: 'went on', attempt: 2 });
+    await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', output: 'went on', attempt: 2 });
     expect((await listed(kernel)).map(({ skill, state }) => [skill, state]).sort()).toEqual([
       ['ada/inner', 'cancelled'],
       ['ada/outer', 'ok'],

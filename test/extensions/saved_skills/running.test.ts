@@ -118,13 +118,10 @@ describe('runs that nobody waits for', () => {
         ({ cause }) => cause === 'schedule',
       );
     await expect
-      .poll(
-        async () => {
-          await clock.advance(500);
-          return (await scheduled()).map(({ state, user }) => ({ state, user }));
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await clock.advance(500);
+        return (await scheduled()).map(({ state, user }) => ({ state, user }));
+      })
       .toEqual([{ state: 'ok', user: 'ada' }]);
     const { next_run_at: next } = (await kernel.as('ada', 'saved show report')).json as { next_run_at: number };
     expect(next).toBeGreaterThan(clock.now());
@@ -151,14 +148,14 @@ describe('runs that nobody waits for', () => {
       )[0];
     };
     await kernel.as('ada', 'run report --background');
-    await expect.poll(state, { timeout: 20_000 }).toMatchObject({ state: 'ok', delivery: 'waiting', delivery_error: 'nobody answers' });
-    await expect.poll(state, { timeout: 20_000 }).toMatchObject({ state: 'ok', delivery: 'delivered' });
+    await expect.poll(state).toMatchObject({ state: 'ok', delivery: 'waiting', delivery_error: 'nobody answers' });
+    await expect.poll(state).toMatchObject({ state: 'ok', delivery: 'delivered' });
     const { paged } = globalThis as { paged?: { message: { text: string }; target: string } };
     expect(paged).toMatchObject({ message: { text: 'ada/report: the report' }, target: 'pager:ada' });
     kernel.model.add({ text: 'lost' });
     await editAs(kernel, 'ada', 'report', { output_target: { kind: 'channel_with_summary', target: 'pager:ada' } });
     await kernel.as('ada', 'run report --background');
-    await expect.poll(state, { timeout: 20_000 }).toMatchObject({
+    await expect.poll(state).toMatchObject({
       state: 'ok',
       delivery: 'failed',
       delivery_error: expect.stringContaining("no channel here delivers to 'pigeon'; channels deliver to "),
@@ -174,15 +171,13 @@ describe('runs that nobody waits for', () => {
     const first = (await kernel.as('ada', 'run slow --background')).json as { id: string };
     const second = (await kernel.as('ada', 'run slow --background')).json as { id: string };
     await expect
-      .poll(async () => (await kernel.as('ada', `runs show ${first.id}`)).json, { timeout: 20_000 })
+      .poll(async () => (await kernel.as('ada', `runs show ${first.id}`)).json)
       .toMatchObject({ state: 'running', status: 'reading' });
     expect(await kernel.as('bob', `runs cancel ${first.id}`)).toMatchObject({ error: 'not_found' });
     expect((await kernel.as('ada', `runs cancel ${second.id}`)).code).toBe(0);
     expect((await kernel.as('ada', `runs show ${second.id}`)).json).toMatchObject({ state: 'cancelled', started_at: null });
     await kernel.as('ada', `runs cancel ${first.id}`);
-    await expect
-      .poll(async () => (await kernel.as('ada', `runs show ${first.id}`)).json, { timeout: 20_000 })
-      .toMatchObject({ state: 'cancelled' });
+    await expect.poll(async () => (await kernel.as('ada', `runs show ${first.id}`)).json).toMatchObject({ state: 'cancelled' });
     expect(await kernel.as('ada', `runs cancel ${first.id}`)).toMatchObject({ error: 'run_ended' });
   });
 });

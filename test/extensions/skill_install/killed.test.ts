@@ -246,5 +246,5 @@ describe('a command that is killed (S83)', () => {
     dead(box);
     expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
     expect(box.skills()).toEqual(['notes']);
-  }, 30_000);
+  });
 });

@@ -2,10 +2,11 @@ import { link, mkdir, rename, symlink, utimes } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import type * as fs from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scanSource } from '@pith/skill-files';
 import { buildSnapshot } from '../../../sandbox/extensions/skill_registry/scan/snapshot.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
+import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { HOPELESS, writeStrangers } from '../../fixtures/strangers.ts';
 
@@ -55,9 +56,10 @@ describe('the scan', () => {
   });
 
   it('S11 looks into at most 20,000 directories and says so', async () => {
-    const box = await skillSandbox();
-    execFileSync('bash', ['-c', 'mkdir -p {a..u}/d{1..1000}'], { cwd: `${box.sandbox}/skills` });
-    const source = { label: 'sandbox/skills', directory: `${box.sandbox}/skills`, trusted: true, configured: false };
+    const directory = folderWith();
+    execFileSync('bash', ['-c', 'mkdir -p {a..u}/d{1..1000}'], { cwd: directory });
+    onTestFinished(() => void execFileSync('rm', ['-rf', directory]));
+    const source = { label: 'sandbox/skills', directory, trusted: true, configured: false };
     const scan = await scanSource(source, null, { trustedLinks: [], now: () => 0, goodBody: () => null });
     expect(scan.diagnostics).toMatchObject([{ severity: 'warning', code: 'source_too_large' }]);
     expect(scan.directories.size).toBe(20_000);

@@ -223,5 +223,5 @@ describe('S14 skills that are trusted with the project', () => {
     expect(existsSync(file)).toBe(false); // the lock is held still
     await pith.stop();
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ sources: [{ whole: true, withProject: true }] });
-  }, 30_000);
+  });
 });

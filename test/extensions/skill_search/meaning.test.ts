@@ -29,7 +29,7 @@ it.each([{ wire: false }, { wire: true }])('R4 list_skills finds what shares no 
 
 it('R6 in one conversation no skill is suggested beside small talk, beside a request those that fit are, and after it none again', async () => {
   const { chat, pith } = await skillKernel({ ...crowd, ...FEW }, { contextWindow: 8000 });
-  await expect.poll(async () => (await pith.command('skills search soup')).text, { timeout: 15_000 }).not.toContain('indexed');
+  await expect.poll(async () => (await pith.command('skills search soup')).text).not.toContain('indexed');
   const beside = async (text: string) =>
     JSON.stringify((await chat(text)).requests[0]!.messages.filter(({ role }) => role === 'user').at(-1));
   for (const text of ['hi', 'thanks, that was great', 'what time is it in Tokyo', 'good morning', 'how are you today'])

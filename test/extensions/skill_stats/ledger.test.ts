@@ -26,7 +26,7 @@ function rows(sql: string): readonly Record<string, unknown>[] {
 
 async function written(sql: string, count: number): Promise<readonly Record<string, unknown>[]> {
   return expect
-    .poll(() => rows(sql), { timeout: 3000 })
+    .poll(() => rows(sql))
     .toHaveLength(count)
     .then(() => rows(sql));
 }
@@ -150,7 +150,7 @@ describe('the ledger of skills', () => {
     });
     const file = call('read_skill_resource', { skill_id: 'linked', path: 'guide.md' });
     await world.chat('go', [call('run_skill', { skill_id: 'linked', task: 'Do it.' }), file, { text: 'done' }]);
-    await expect.poll(async () => (await stats('linked'))['resources'], { timeout: 3000 }).toBe(1);
+    await expect.poll(async () => (await stats('linked'))['resources']).toBe(1);
     const one = await stats('linked');
     expect(one).toMatchObject({ turns: 1, loaded: { run_skill: 1 }, resources: 1 });
     expect((one['uses'] as { state: string }[]).map(({ state }) => state)).toEqual(['resource_read', 'loaded']);

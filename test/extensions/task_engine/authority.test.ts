@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TurnInfo } from 'pith';
-import { lastUser, PATIENTLY, stepOf, taskKernel } from './task-kernel.ts';
+import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
 
 const text = (value: string) => ({ text: value });
 const call = (name: string, input: Record<string, unknown>) => ({ calls: [{ name, input: input as never }] });
@@ -27,7 +27,7 @@ describe('what tasks may do', () => {
     });
     const policy = { denyTools: ['kv/kv_delete'] };
     await kernel.test.run('please', { agent: 'boss', policy, channelId: 'web', userId: 'ada' });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(3);
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
     const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
     const names = worker.tools.map(({ name }) => name);
     expect(names).toContain('kv_get');
@@ -46,7 +46,7 @@ describe('what tasks may do', () => {
       return text('counted');
     });
     await kernel.test.run('please', { agent: 'boss', policy: { denyTools: ['kv/kv_delete'] } });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(3);
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
     const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
     const names = worker.tools.map(({ name }) => name);
     expect(names).toContain('kv_get');
@@ -61,7 +61,7 @@ describe('what tasks may do', () => {
       return text('counted');
     });
     await kernel.test.run('please', { agent: 'boss', policy: { startedBy } });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(3);
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
     const worker = kernel.requests.find((request) => lastUser(request).startsWith('count'))!;
     const names = worker.tools.map(({ name }) => name);
     expect(names).toContain('complete_task');

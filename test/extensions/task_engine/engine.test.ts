@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
-import { lastUser, PATIENTLY, stepOf, taskKernel } from './task-kernel.ts';
+import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
 import { words } from '../../words.ts';
 
 const text = (value: string) => ({ text: value });
@@ -19,7 +19,7 @@ describe('the task engine', () => {
     expect(kernel.requests[0]!.system).toContain(`You work on task ${String(id)}.`);
     expect(lastUser(kernel.requests[0]!)).toBe('count the stars');
     expect((await kernel.test.kernel.threads.load(`tasks/${String(id)}`))?.thread.agentId).toBe('worker');
-    await expect.poll(() => kernel.states(), PATIENTLY).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
+    await expect.poll(() => kernel.states()).toEqual(['pending', 'running', 'done'].map((state) => `${String(id)} ${state}`));
   });
 
   it('K90: complete_task gives the result; a worker may complete only its own task', async () => {
@@ -55,11 +55,11 @@ describe('the task engine', () => {
     ] as const)
       ids.push(String((await kernel.tool('submit_task', { goal, priority, agent_id: 'worker' }))['task_id']));
     await kernel.test.kernel.start();
-    await expect.poll(async () => (await kernel.clock.advance(100), gates.length), PATIENTLY).toBe(2);
+    await expect.poll(async () => (await kernel.clock.advance(100), gates.length)).toBe(2);
     await kernel.clock.advance(1_000);
     expect(running).toEqual(['high', 'middle']);
     gates.shift()!();
-    await expect.poll(async () => (await kernel.clock.advance(100), running.length), PATIENTLY).toBe(3);
+    await expect.poll(async () => (await kernel.clock.advance(100), running.length)).toBe(3);
     for (const open of gates.splice(0)) open();
     for (const id of ids) await kernel.until(id, 'done');
     expect(most).toBe(2);
@@ -95,7 +95,7 @@ describe('the task engine', () => {
     });
     kernel.test.kernel.events.handle('tool.called', ({ tool, ok }) => void (tool === 'complete_task' && results.push(ok)));
     const { task_id: id } = await kernel.tool('submit_task', { goal: 'be slow', agent_id: 'worker' });
-    await expect.poll(() => results, PATIENTLY).toEqual([false]);
+    await expect.poll(() => results).toEqual([false]);
     const store = openStore(path.join(kernel.test.sandbox, 'data/pith.db'), kernel.clock);
     const row = store.get('SELECT owner, task FROM task_engine__tasks WHERE id = ?', String(id));
     await store.close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lastUser, PATIENTLY, stepOf, taskKernel } from './task-kernel.ts';
+import { lastUser, stepOf, taskKernel } from './task-kernel.ts';
 
 const text = (value: string) => ({ text: value });
 const call = (name: string, input: Record<string, unknown> = {}) => ({ calls: [{ name, input: input as never }] });
@@ -14,13 +14,13 @@ describe('tasks that are held up', () => {
     });
     const { task_id: parent } = await kernel.tool('submit_task', { goal: 'parent', agent_id: 'worker' });
     const { task_id: later } = await kernel.tool('submit_task', { goal: 'later', after: [String(parent)] });
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(3);
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(3);
     const { tasks } = await kernel.tool('list_tasks', { state: 'running' });
     const child = (tasks as { id: string; goal: string }[]).find(({ goal }) => goal === 'child')!.id;
     expect(await kernel.command('tasks', 'cancel', String(parent))).toMatchObject({ state: 'cancelled', note: 'cancelled by a person' });
     expect(await kernel.until(child, 'cancelled')).toMatchObject({ note: `its parent ${String(parent)} is cancelled` });
     expect(await kernel.until(String(later), 'cancelled')).toMatchObject({ error: { code: 'dependency_failed' } });
-    await expect.poll(async () => (await kernel.clock.advance(50), aborted), PATIENTLY).toBe(true);
+    await expect.poll(async () => (await kernel.clock.advance(50), aborted)).toBe(true);
     const again = await kernel.command('tasks', 'retry', String(parent));
     expect(again).toMatchObject({ state: 'pending', error: null });
     expect(await kernel.task(String(later))).toMatchObject({ state: 'blocked' });
@@ -34,7 +34,7 @@ describe('tasks that are held up', () => {
     });
     const { task_id } = await kernel.tool('submit_task', { goal: 'take long', agent_id: 'worker' });
     const id = String(task_id);
-    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length), PATIENTLY).toBe(2);
+    await expect.poll(async () => (await kernel.clock.advance(50), kernel.requests.length)).toBe(2);
     stopped = true;
     await kernel.test.restart();
     expect(await kernel.task(id)).toMatchObject({ state: 'pending', note: 'Pith was stopped', steps: 1 });

@@ -13,7 +13,6 @@ import { taskChanged } from '../../../sandbox/extensions/task_engine/contract.ts
 import { expect } from 'vitest';
 
 /** For `expect.poll`: the machine may be busy. */
-export const PATIENTLY = { timeout: 15_000 };
 
 export type Row = { readonly [key: string]: JsonValue };
 

@@ -72,12 +72,8 @@ it.each([
 });
 
 describe('U7 a hostile page is read, or cut, within seconds', () => {
-  it.each(Object.entries(HOSTILE))(
-    '%s',
-    async (_name, html) => {
-      const { text } = await readable(html, 'https://a.example/');
-      expect(text.length).toBeLessThan(8_000_000);
-    },
-    10_000,
-  );
+  it.each(Object.entries(HOSTILE))('%s', async (_name, html) => {
+    const { text } = await readable(html, 'https://a.example/');
+    expect(text.length).toBeLessThan(8_000_000);
+  });
 });

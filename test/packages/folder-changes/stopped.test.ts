@@ -128,7 +128,7 @@ it('S83 B1: stopped at each of its steps, a change of several folders is made wh
     }
     expect(steps).toBeGreaterThan(10);
   }
-}, 60_000);
+});
 
 it(
   'S83 B1: changes stopped anywhere, then edits by hand: no byte of a person is lost',

@@ -193,7 +193,6 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
           }
         }
       },
-      60_000,
     );
   }
 

@@ -217,7 +217,7 @@ describe('the command', () => {
     const { totals } = JSON.parse(stdout) as { totals: { lenient: { right: number; checked: number } } };
     expect(totals.lenient.checked).toBeGreaterThan(5);
     expect(totals.lenient.right).toBe(totals.lenient.checked);
-  }, 60_000);
+  });
 
   it('S4 says what a loader makes of each case, as text and as JSON, and exits with 1 where one is wrong', async () => {
     const words = ['--case', 'file name', '--', process.execPath, '-e', list];
@@ -230,7 +230,7 @@ describe('the command', () => {
     expect(json).toMatchObject({ code: 1 });
     const report = JSON.parse(json.stdout) as { totals: { cases: number; lenient: { right: number; checked: number } } };
     expect(report.totals).toMatchObject({ cases: 8, lenient: { checked: 8 } });
-  }, 60_000);
+  });
 
   it('S4 says what it cannot do with what was typed', async () => {
     const io = { print: () => undefined, json: () => undefined, wantsJson: false, interactive: false, columns: 0, workingDirectory: ROOT };

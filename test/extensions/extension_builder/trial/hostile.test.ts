@@ -44,10 +44,8 @@ describe('what is loaded for trial', () => {
   it.concurrent.each([
     ['loops for ever in getContext', 'context', context(FOREVER), 'smoke'],
     ['answers no more in a tool', 'tool', tool(DEAF), 'smoke'],
-  ])(
-    'K72 K10 is told, and costs nobody anything, when it %s',
-    (_what, provides, main, check) => expect(isTold(provides, main, check)).resolves.toBeUndefined(),
-    60_000,
+  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) =>
+    expect(isTold(provides, main, check)).resolves.toBeUndefined(),
   );
 
   it.each([
@@ -59,9 +57,7 @@ describe('what is loaded for trial', () => {
     ['fills the heap when it is constructed', 'tool', tool('return 1;', HEAP), 'load'],
     ['ends its process when it is imported', 'tool', `process.exit(3);\n${tool('return 1;')}`, 'load'],
     ['imports the kernel', 'tool', `import '../../core/kernel.ts';\n${tool('return 1;')}`, 'imports'],
-  ])(
-    'K72 K10 is told, and costs nobody anything, when it %s',
-    (_what, provides, main, check) => expect(isTold(provides, main, check)).resolves.toBeUndefined(),
-    60_000,
+  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) =>
+    expect(isTold(provides, main, check)).resolves.toBeUndefined(),
   );
 });
