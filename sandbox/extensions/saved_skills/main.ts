@@ -26,13 +26,14 @@ import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
-import { Library, NO_ORIGIN, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
+import { Library, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
   channelsOf,
   DEFAULT_LANE,
   DEFAULT_RULES,
   deliverDue,
   isDelivered,
+  NO_ORIGIN,
   partsOf,
   queueDue,
   Runner,
@@ -263,7 +264,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   async dueResult(runId: string, target: string): Promise<DueResult | null> {
     await this.#library.ready();
-    const run = await this.#runs.byId(runId);
+    const run = await this.#runs.byId(runId.split('/', 1)[0] ?? '');
     if (run === null || run.delivery !== 'waiting' || run.endedAt === null) return null;
     const { skillId, skill, state, endedAt } = run;
     const output = await this.#targetOf(run);

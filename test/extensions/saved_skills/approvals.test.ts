@@ -1,7 +1,10 @@
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { testKernel, scriptedModel } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
+import { until } from '../../waiting.ts';
 import { saveAs, savedKernel } from './saved-kernel.ts';
+import { rowsIn } from './shared-store.ts';
 
 const PAY = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({}), effect: 'write', needsApproval: true, execute: () => { globalThis.paid += 1; return 'paid'; } })]; }`;
 const FILES = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', PAY) };
@@ -34,6 +37,30 @@ describe('runs that ask a person', () => {
       expect(paid.paid).toBe(times);
     },
   );
+
+  it('M60 C5 an answer to its second question, while what the first one allowed is under way, is not lost', async () => {
+    const state = globalThis as { payBegan?: number; payEnd?: () => void };
+    state.payBegan = 0;
+    const pay = `getTools() { return [defineTool({ name: 'pay', description: 'd', input: z.object({ n: z.number() }), effect: 'write', needsApproval: true, execute: async ({ n }) => { globalThis.payBegan += 1; if (n === 1) await new Promise((resolve) => (globalThis.payEnd = resolve)); return 'paid'; } })]; }`;
+    const two = [1, 2].map((n) => ({ name: 'pay', input: { n } }));
+    const files = { ...manifest('asks', { provides: ['tool'], isolation: 'in_process' }), ...main('asks', pay) };
+    const kernel = await savedKernel([{ calls: two }, { text: 'both paid' }], { files });
+    await saveAs(kernel, 'ada', 'buy', { system_prompt: 'You buy.', tools: ['asks/pay'] });
+    const { id } = (await kernel.as('ada', 'run buy --background')).json as { readonly id: string };
+    const shown = async () => (await kernel.as('ada', `runs show ${id}`)).json as Readonly<Record<string, unknown>>;
+    await expect.poll(shown).toMatchObject({ state: 'waiting' });
+    const { approvals } = kernel.pith.kernel;
+    const open = await approvals.list();
+    const first = open.find(({ input }) => JSON.stringify(input).includes('1'))!;
+    await approvals.answer(first.id, { answer: 'once', by: 'ada' });
+    await until(() => state.payBegan === 1);
+    await approvals.answer(open.find(({ id: other }) => other !== first.id)!.id, { answer: 'once', by: 'ada' });
+    const file = path.join(kernel.pith.sandbox, 'data/pith.db');
+    await until(() => rowsIn<{ answered: number }>(file, 'SELECT answered FROM saved_skills__runs WHERE id = ?', id)[0]?.answered === 1);
+    state.payEnd!();
+    await expect.poll(shown).toMatchObject({ state: 'ok', output: 'both paid', tool_calls: 2 });
+    expect(state.payBegan).toBe(2);
+  });
 });
 
 describe('the off switch', () => {

@@ -1,9 +1,11 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { ChannelMessage } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
 import { folderWith } from '../../places.ts';
-import { passed, passing } from '../../waiting.ts';
+import { deliverDue } from '../../../sandbox/extensions/saved_skills/runs/index.ts';
+import { passed, passing, until } from '../../waiting.ts';
 import { saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';
 
@@ -26,17 +28,17 @@ const shown = async (kernel: SavedKernel, id: string) => (await kernel.as('admin
 const begun = async (kernel: SavedKernel, line: string) => ((await kernel.as('ada', `${line} --background`)).json as unknown as Shown).id;
 
 describe('runs whose process ends or stalls', () => {
-  it('M56 M60 a restart in the middle of a run inside another ends that one, and the one above goes on', async () => {
+  it('M56 M60 a restart in the middle of a run inside another: both go on', async () => {
     const kernel = await savedKernel([invoke('inner'), { hang: true }]);
     await saveAs(kernel, 'ada', 'inner', PLAIN);
     await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
     const id = await begun(kernel, 'run outer');
     await expect.poll(() => kernel.model.requests.length).toBe(2);
-    kernel.model.add({ text: 'went on' });
+    kernel.model.add({ text: 'inner went on' }, { text: 'went on' });
     await kernel.restart();
     await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', output: 'went on', attempt: 2 });
     expect((await listed(kernel)).map(({ skill, state }) => [skill, state]).sort()).toEqual([
-      ['ada/inner', 'cancelled'],
+      ['ada/inner', 'ok'],
       ['ada/outer', 'ok'],
     ]);
   });
@@ -100,10 +102,141 @@ describe('runs whose process ends or stalls', () => {
     }
     const [damaged, whole] = await runs.deliverable();
     rowsIn(file, `UPDATE saved_skills__runs SET inputs = '{' WHERE id = ? RETURNING id`, damaged!.id);
-    expect((await runs.deliverable()).map(({ id }) => id)).toEqual([whole!.id]);
-    expect(rowsIn(file, 'SELECT delivery, delivery_error AS error FROM saved_skills__runs WHERE id = ?', damaged!.id)).toEqual([
-      { delivery: 'failed', error: expect.stringContaining('cannot be read') },
+    const delivered: string[] = [];
+    const channel = { extensionId: 'pager', kinds: ['pager'], deliver: async ({ text }: ChannelMessage) => (delivered.push(text), 'p1') };
+    await deliverDue({
+      runs,
+      logger: { warn: () => undefined },
+      channels: async () => [channel],
+      events: { publish: async () => undefined },
+      summaryTarget: '',
+      targetOf: async () => ({ kind: 'channel', target: 'pager:ada' }),
+    } as unknown as Parameters<typeof deliverDue>[0]);
+    expect(delivered).toEqual(['ada/skill: x']);
+    expect(await runs.byId(damaged!.id)).toMatchObject({ delivery: 'failed', deliveryError: expect.stringContaining('cannot be read') });
+    expect(await runs.byId(whole!.id)).toMatchObject({ delivery: 'delivered' });
+    await close();
+  });
+
+  it('M44 M46 a part of a result that has arrived is not sent again, and each has a key', async () => {
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
+    const rules = { slots: 1, preemptionMs: 0 };
+    await runs.arrive(newRun(1), rules);
+    const claimed = await runs.claim('skill-default', rules, { holder: 'x', leaseMs: 60_000 });
+    await runs.finish(claimed!.run, { state: 'ok', output: 'x', error: null }, true);
+    const id = claimed!.run.id;
+    const sent: (readonly [string | undefined, string])[] = [];
+    let isBroken = true;
+    const deliver = async ({ key }: ChannelMessage, target: string) => {
+      if (isBroken && target === 'pager:ada') throw new Error('no signal');
+      sent.push([key, target]);
+      return 'p1';
+    };
+    const round = () =>
+      deliverDue({
+        runs,
+        logger: { warn: () => undefined },
+        channels: async () => [{ extensionId: 'pager', kinds: ['pager'], deliver }],
+        events: { publish: async () => undefined },
+        summaryTarget: 'pager:all',
+        targetOf: async () => ({ kind: 'channel_with_summary', target: 'pager:ada' }),
+      } as unknown as Parameters<typeof deliverDue>[0]);
+    await round();
+    isBroken = false;
+    await until(async () => {
+      await round();
+      return (await runs.byId(id))?.delivery === 'delivered';
+    });
+    expect(sent).toEqual([
+      [id, 'pager:all'],
+      [`${id}/1`, 'pager:ada'],
     ]);
+    await close();
+  });
+
+  it('M60 a damaged record ends as an error, and keeps no other run from its slot', async () => {
+    const kernel = await savedKernel([{ text: 'one' }], { files: lanes(1) });
+    await saveAs(kernel, 'ada', 'plain', PLAIN);
+    await saveAs(kernel, 'ada', 'torn', PLAIN);
+    const file = path.join(kernel.pith.sandbox, 'data/pith.db');
+    const sql = `SELECT s.id AS skill, v.id AS version FROM saved_skills__skills s JOIN saved_skills__versions v ON v.skill_id = s.id WHERE s.name = ?`;
+    const of = (name: string) => rowsIn<{ readonly skill: string; readonly version: string }>(file, sql, name)[0]!;
+    rowsIn(file, "UPDATE saved_skills__versions SET snapshot = '{' WHERE id = ? RETURNING id", of('torn').version);
+    const { runs, close } = await openRuns(file);
+    const run = (number: number, { skill, version }: ReturnType<typeof of>, more: object = {}) =>
+      runs.arrive(newRun(number, { skill_id: skill, version_id: version, user_id: 'ada', ...more }), { slots: 1, preemptionMs: 0 });
+    await run(1, of('plain'), { inputs: '{' });
+    await run(2, of('torn'));
+    await run(3, of('plain'));
+    await close();
+    await expect
+      .poll(async () => (await listed(kernel)).map(({ id, state }) => [id.slice(-1), state]).sort())
+      .toEqual([
+        ['1', 'error'],
+        ['2', 'error'],
+        ['3', 'ok'],
+      ]);
+  });
+
+  it('M30 M60 a restart in the final turn goes on with it', async () => {
+    const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
+    const kernel = await savedKernel([list, list, { hang: true }]);
+    await saveAs(kernel, 'ada', 'calls', { ...PLAIN, tools: ['list_saved_skills'], max_tool_calls: 1 });
+    const id = await begun(kernel, 'run calls');
+    await until(() => kernel.model.requests.length === 3);
+    kernel.model.add({ text: 'with what I have' });
+    await kernel.restart();
+    await expect.poll(() => shown(kernel, id)).toMatchObject({ state: 'ok', output: 'with what I have', attempt: 2 });
+  });
+
+  it('M60 M65 a run that was asked to end and begins to wait has given its slot: after the answer it goes on', async () => {
+    const clock = fakeClock();
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), clock);
+    const rules = { slots: 1, preemptionMs: 0 };
+    const taker = { holder: 'x', leaseMs: 60_000 };
+    await runs.arrive(newRun(1, { preemptible: 1 }), rules);
+    const first = await runs.claim('skill-default', rules, taker);
+    await runs.arrive(newRun(2, { priority: 5 }), rules);
+    await runs.giveBack(first!.run, 'waiting');
+    const second = await runs.claim('skill-default', rules, taker);
+    await runs.finish(second!.run, { state: 'ok', output: 'x', error: null }, false);
+    await clock.advance(10_000);
+    await runs.resume(first!.run.id);
+    expect(await runs.claim('skill-default', rules, taker)).toMatchObject({ isOver: false, run: { id: first!.run.id, state: 'running' } });
+    await close();
+  });
+
+  it('M60 what was asked of a run while it ran counts when it begins to wait: to end, or that its answer is there', async () => {
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
+    const rules = { slots: 2, preemptionMs: 0 };
+    const taker = { holder: 'x', leaseMs: 60_000 };
+    const states: string[] = [];
+    for (const [number, ask] of [
+      [1, runs.cancel.bind(runs)],
+      [2, runs.resume.bind(runs)],
+    ] as const) {
+      await runs.arrive(newRun(number), rules);
+      const claimed = await runs.claim('skill-default', rules, taker);
+      await ask(claimed!.run.id);
+      await runs.giveBack(claimed!.run, 'waiting');
+      states.push((await runs.byId(claimed!.run.id))!.state);
+    }
+    expect(states).toEqual(['cancelled', 'queued']);
+    await close();
+  });
+
+  it('M60 C4 a clock that is set back by an hour keeps no lost run for an hour', async () => {
+    const clock = fakeClock();
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), { now: () => clock.now() - behind });
+    let behind = 0;
+    const rules = { slots: 1, preemptionMs: 0 };
+    const taker = { holder: 'x', leaseMs: 2_000 };
+    await runs.arrive(newRun(1), rules);
+    await runs.claim('skill-default', rules, taker);
+    behind = 3_600_000;
+    expect(await runs.claim('skill-default', rules, taker)).toBeNull();
+    await clock.advance(2_000);
+    expect(await runs.claim('skill-default', rules, taker)).toMatchObject({ run: { id: newRun(1).id, attempt: 2 } });
     await close();
   });
 

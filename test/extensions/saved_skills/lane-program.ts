@@ -39,7 +39,7 @@ await close();
 async function work(lane: string): Promise<void> {
   for (;;) {
     const claimed = await runs.claim(lane, rules, taker);
-    if (claimed?.kind === 'begin') held.set(claimed.run.id, claimed.run);
+    if (claimed !== null && !claimed.isOver) held.set(claimed.run.id, claimed.run);
     await give();
     if (claimed !== null) continue;
     if (!arriving && !(await runs.busyLanes()).includes(lane)) return;

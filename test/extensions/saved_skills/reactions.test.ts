@@ -53,6 +53,27 @@ describe('reactions', () => {
     expect(shown).toEqual(all);
   });
 
+  it('M85 a run that waited for a person shows and counts nothing again', async () => {
+    const pay = { calls: [{ name: 'pay', input: {} }] };
+    const kernel = await savedKernel([invoke('buy'), pay, { text: 'asked' }, { text: 'bought' }], { files: FILES });
+    await saveAs(kernel, 'ada', 'buy', {
+      system_prompt: 'You buy.',
+      tools: ['asks/pay'],
+      state_react_emoji: { __start__: 'sun', pay: 'coin' },
+    });
+    await kernel.pith.run('buy', FROM_PAGER);
+    const [open] = await kernel.pith.kernel.approvals.list();
+    await kernel.pith.kernel.approvals.answer(open!.id, { answer: 'once', by: 'ada' });
+    const runs = async () => (await kernel.as('ada', 'runs list')).json as unknown as readonly { readonly id: string }[];
+    await expect.poll(runs).toMatchObject([{ state: 'ok', tool_calls: 1 }]);
+    const { json } = await kernel.as('ada', `runs show ${(await runs())[0]!.id}`);
+    expect(json).toMatchObject({ history: [{ what: expect.stringContaining('pay') }] });
+    expect(shown).toEqual([
+      ['m1', 'sun'],
+      ['m1', 'coin'],
+    ]);
+  });
+
   it('M85 M86 a failed run has the emoji of errors, and the default emoji is that of the start alone', async () => {
     const failing = { error: { code: 'model_failed', message: 'no answer' } };
     const kernel = await savedKernel(

@@ -1,4 +1,6 @@
+import { fakeClock, type ScriptedReply } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { passing } from '../../waiting.ts';
 import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
 
 const GREET = {
@@ -77,7 +79,25 @@ describe('a saved skill', () => {
     expect(kernel.model.requests.map(({ system }) => /STYLE (\w+)/.exec(system ?? '')?.[1])).toEqual(['then', 'now', 'now']);
   });
 
-  it('M30 ends at its iterations with the last text, at its tool calls with one final turn, at its time', async () => {
+  it('M30 ends at its time, in which its final turn is, too', async () => {
+    const clock = fakeClock();
+    const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
+    const after = (seconds: number, step: ScriptedReply) => async () => {
+      await clock.sleep(seconds * 1000);
+      return step;
+    };
+    const kernel = await savedKernel([after(100, { text: 'late' }), list, after(50, list), after(50, { text: 'late' })], { clock });
+    await saveAs(kernel, 'ada', 'slow', { system_prompt: 'x' });
+    await saveAs(kernel, 'ada', 'calls', { system_prompt: 'x', tools: ['list_saved_skills'], max_tool_calls: 1 });
+    for (const name of ['slow', 'calls']) {
+      const { id } = (await kernel.as('ada', `run ${name} --background`)).json as { readonly id: string };
+      const run = async () => (await kernel.as('ada', `runs show ${id}`)).json as { readonly state: string; readonly started_at: number };
+      await passing(clock, async () => (await run()).state === 'timeout');
+      expect(clock.now() - (await run()).started_at).toBeLessThan(75_000);
+    }
+  });
+
+  it('M30 ends at its iterations with the last text, and at its tool calls with one final turn', async () => {
     const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
     const kernel = await savedKernel([{ ...list, text: 'so far' }, list, list, { text: 'with what I have' }]);
     await saveAs(kernel, 'ada', 'loop', { system_prompt: 'x', tools: ['list_saved_skills'], max_iterations: 1 });

@@ -6,14 +6,14 @@ import { RunStore, type NewRun } from '../../../sandbox/extensions/saved_skills/
 import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/saved_skills/store/index.ts';
 
 /** The runs in a file, as one process has them. */
-export async function openRuns(file: string) {
+export async function openRuns(file: string, clock: { now(): number } = systemClock) {
   const store = openStore(file, systemClock);
   const database = createDatabase(store, 'saved_skills');
   let reads = 0;
   const counted = { ...database, all: (...query: Parameters<typeof database.all>) => ((reads += 1), database.all(...query)) };
   const queries = new Queries<Tables>(counted);
   await migrate(queries, 'saved_skills', MIGRATIONS);
-  return { runs: new RunStore(queries, systemClock), reads: () => reads, store, close: () => store.close() };
+  return { runs: new RunStore(queries, clock), reads: () => reads, store, close: () => store.close() };
 }
 
 /** The id of the run that is the `number`th in time. */

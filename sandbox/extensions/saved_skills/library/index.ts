@@ -1,6 +1,6 @@
 /** Saved skills as people and programs use them: who may do what, what is checked before it is stored, what ships. */
 export { seedBuiltins } from './builtins.ts';
-export { Library, NO_ORIGIN, ownerOf, type Asked } from './library.ts';
+export { Library, ownerOf, type Asked } from './library.ts';
 export type { LibraryPorts } from './ports.ts';
 export { pinnedSkills, specOf, toolNameOf } from './saving.ts';
 export { readSkillFile } from './skill-file.ts';

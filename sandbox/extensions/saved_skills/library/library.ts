@@ -15,7 +15,7 @@ import {
   type SkillFile,
   type Verb,
 } from '../domain/index.ts';
-import { DEFAULT_LANE, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
+import { DEFAULT_LANE, NO_ORIGIN, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { parsedSkill } from './parsed-skill.ts';
@@ -33,8 +33,6 @@ export interface Asked {
   /** The same id gives the same run. */
   readonly id?: string;
 }
-
-export const NO_ORIGIN: RunOrigin = { channelId: null, threadId: null, message: null };
 
 /** A version as a run takes it. */
 export type RunnableVersion = SkillVersion & {

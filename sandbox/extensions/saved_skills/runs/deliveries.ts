@@ -1,4 +1,4 @@
-import { messageOf, PithError, type ChannelProvider, type ExtensionContext, type Logger, type Remote } from 'pith';
+import { codeOf, messageOf, PithError, type ChannelProvider, type ExtensionContext, type Logger, type Remote } from 'pith';
 import type { SavedSkill } from '../domain/index.ts';
 import { channelFor } from './channels.ts';
 import type { RunStore } from './run-store.ts';
@@ -19,6 +19,8 @@ export interface DeliveryPorts {
 const TAKEN_MS = 60_000;
 const MOST_ATTEMPTS = 8;
 const SUMMARY = 280;
+/** Codes of failures that another attempt would meet again. */
+const FINAL: ReadonlySet<string> = new Set(['channel_unknown', 'run_damaged']);
 
 /** Milliseconds before the next attempt: 5 s, 20 s, 80 s, … at most 6 h. */
 function pauseAfter(attempts: number): number {
@@ -43,12 +45,18 @@ async function deliver(ports: DeliveryPorts, run: Run): Promise<void> {
   const taken = await runs.takeDelivery(run, TAKEN_MS);
   if (taken === null) return;
   try {
+    if (run.isDamaged) throw new PithError('run_damaged', run.error?.message ?? 'the record of the run cannot be read');
     const target = await targetOf(run);
-    if (target !== null) for (const part of partsOf(run, target, summaryTarget)) await send(ports, run, part);
+    const parts = target === null ? [] : partsOf(run, target, summaryTarget);
+    for (const [at, part] of parts.entries()) {
+      if (at < run.partsDelivered) continue;
+      await send(ports, run, { ...part, key: at === 0 ? run.id : `${run.id}/${at}` });
+      await runs.partsDelivered(taken, at + 1);
+    }
     await runs.delivered(taken);
   } catch (error) {
     const { attempt: attempts } = taken;
-    const isLast = attempts >= MOST_ATTEMPTS || (error instanceof PithError && error.code === 'channel_unknown');
+    const isLast = attempts >= MOST_ATTEMPTS || FINAL.has(codeOf(error, ''));
     const cure = error instanceof PithError ? error.cure : undefined;
     const reason = cure === undefined ? messageOf(error) : `${messageOf(error)}; ${cure}`;
     logger.warn('the result of a run was not delivered', { run: run.id, reason, attempts });
@@ -88,14 +96,19 @@ export function partsOf(run: Run, { kind, target }: SavedSkill['output_target'],
   }
 }
 
-async function send({ channels, events }: DeliveryPorts, run: Run, { text: result, target, threadId }: Part): Promise<void> {
+/** `key` is that of one message: a channel that has delivered it delivers it no second time. */
+async function send(
+  { channels, events }: DeliveryPorts,
+  run: Run,
+  { key, text: result, target, threadId }: Part & { readonly key: string },
+): Promise<void> {
   const text = `${run.skill}: ${result}`;
   if (target === '') {
     // Kept on disk until somebody opens a channel.
     const notice = { v: 1, text, kind: 'run', target: null, threadId, userId: run.actsAs } as const;
-    await events.publish('notify', notice, { key: `saved_skills/${run.id}` });
+    await events.publish('notify', notice, { key: `saved_skills/${key}` });
     return;
   }
   const channel = channelFor(target, await channels());
-  await channel.deliver({ key: run.id, text, kind: 'run', ...(threadId === null ? {} : { threadId }) }, target);
+  await channel.deliver({ key, text, kind: 'run', ...(threadId === null ? {} : { threadId }) }, target);
 }

@@ -18,9 +18,8 @@ export async function queueDue({ skills, runs, clock, logger, runOf, laneRules }
   const now = clock.now();
   for (const found of await skills.due(now)) {
     const { skill } = found;
-    const next = skill.schedule === null ? null : nextTime(skill.schedule, skill.time_zone, now);
-    const change = { next_run_at: next, last_scheduled_run_at: now };
     try {
+      const change = { next_run_at: nextOf(skill, now, logger), last_scheduled_run_at: now };
       const run = await runOf(skill).catch((error: unknown) => messageOf(error));
       if (typeof run === 'string') {
         logger.warn('a scheduled run could not be queued', { skill: skill.name, reason: run });
@@ -29,5 +28,16 @@ export async function queueDue({ skills, runs, clock, logger, runOf, laneRules }
     } catch (error) {
       if (codeOf(error, '') !== 'write_conflict') throw error; // another process was faster
     }
+  }
+}
+
+/** null: it has no more. A time zone that this system does not know ends one timetable, and no other. */
+function nextOf({ name, schedule, time_zone }: SavedSkill, now: number, logger: SchedulePorts['logger']): number | null {
+  if (schedule === null) return null;
+  try {
+    return nextTime(schedule, time_zone, now);
+  } catch (error) {
+    logger.warn('a timetable cannot be read, and ends', { skill: name, reason: messageOf(error) });
+    return null;
   }
 }

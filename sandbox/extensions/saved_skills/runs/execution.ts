@@ -14,7 +14,7 @@ import { boundsOf, type Bounds, type BoundsSettings, type SavedSkill } from '../
 import type { SkillStore, SkillVersion } from '../store/index.ts';
 import { firstMessage } from './first-message.ts';
 import { Reactions } from './reactions.ts';
-import type { LetGo, RunEnd, RunStore } from './run-store.ts';
+import type { LetGo, RunEnd, RunStore, Step } from './run-store.ts';
 import { threadOf, type Run } from './run.ts';
 
 export interface ExecutionPorts {
@@ -49,14 +49,12 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
  * ends, and the run waits for another. Never rejects; what was not written stays as it was, and the lease runs out.
  */
 export async function execute(ports: ExecutionPorts, run: Run, stop: AbortSignal, gone: AbortSignal): Promise<void> {
-  const version = await ports.skills.version(run.skillId, run.versionId);
-  const stored = await ports.skills.byId(run.skillId).catch(() => null);
-  if (version === null || stored === null) {
-    const error = { code: 'version_unknown', message: `the saved skill '${run.skill}' is gone, or its version ${run.version}` };
-    await ports.runs.finish(run, { state: 'error', output: null, error }, false);
+  const text = await textOf(ports, run);
+  if ('code' in text) {
+    await ports.runs.finish(run, { state: 'error', output: null, error: text }, false);
     return;
   }
-  const attempt = new Attempt(ports, run, { skill: stored.skill, version });
+  const attempt = new Attempt(ports, run, text);
   const end = await attempt.work(AbortSignal.any([stop, gone]));
   const why = gone.aborted && gone.reason instanceof MustLetGo ? gone.reason.why : null;
   if (why === 'lost') return; // whoever has it says how it ends
@@ -71,22 +69,41 @@ export async function execute(ports: ExecutionPorts, run: Run, stop: AbortSignal
   await attempt.finish(result);
 }
 
+interface RunText {
+  readonly skill: SavedSkill;
+  readonly version: SkillVersion;
+}
+
+/** What it runs, or why it cannot: no attempt after this one could either. */
+async function textOf({ skills }: ExecutionPorts, run: Run): Promise<RunText | NonNullable<Run['error']>> {
+  if (run.isDamaged && run.error !== null) return run.error;
+  try {
+    const version = await skills.version(run.skillId, run.versionId);
+    const stored = await skills.byId(run.skillId);
+    if (version !== null && stored !== null) return { skill: stored.skill, version };
+  } catch (error) {
+    if (codeOf(error, '') !== 'skill_damaged') throw error;
+    return { code: 'skill_damaged', message: messageOf(error) };
+  }
+  return { code: 'version_unknown', message: `the saved skill '${run.skill}' is gone, or its version ${run.version}` };
+}
+
 class Attempt {
   readonly #reactions: Reactions;
   readonly #bounds: Promise<Bounds>;
   #noted = 0;
-  #calls: number;
+  /** Of calls, by this attempt and those before: the call that waited for an answer is made again. */
+  readonly #calls = new Set<string>();
   /** Of turns that have ended. */
   #usedBefore = { inputTokens: 0, outputTokens: 0 };
 
   constructor(
     private readonly ports: ExecutionPorts,
     private readonly run: Run,
-    private readonly text: { readonly skill: SavedSkill; readonly version: SkillVersion },
+    private readonly text: RunText,
   ) {
     const { skill, version } = text;
     this.#reactions = new Reactions(run, version.snapshot, ports);
-    this.#calls = run.toolCalls;
     this.#bounds = (async () => {
       const byAdmin = version.authoredBy !== null && (await ports.isAdmin(version.authoredBy));
       return boundsOf({ ...version.snapshot, extended_bounds: skill.extended_bounds, source: skill.source }, byAdmin, ports.bounds);
@@ -96,27 +113,54 @@ class Attempt {
   async work(signal: AbortSignal): Promise<RunEnd> {
     const { skill, version } = this.text;
     const { snapshot } = version;
+    const { clock } = this.ports;
     try {
       const bounds = await this.#bounds;
+      const ends = clock.now() + bounds.max_runtime_seconds * 1000;
+      await this.#readCalls();
       const extensions = await this.ports.extensionVersions(snapshot.tools);
       await this.ports.runs.progress(this.run, { extensions: JSON.stringify(extensions) });
-      const spec = { ...this.ports.specOf(skill, version, this.run.pinned), limits: limitsOf(bounds) };
+      const limits = limitsOf(bounds);
+      const spec = { ...this.ports.specOf(skill, version, this.run.pinned), limits };
       const names = snapshot.input_schema.map(({ name }) => name);
       const input = await firstMessage(snapshot.initial_message, this.run.inputs, names);
       this.#reactions.show({ at: 'start' });
       const end = await this.#turn(spec, { input, key: this.run.id }, signal);
-      if (limitOf(end) !== 'max_tool_calls') return outcomeOf(end);
+      const limit = this.#limitOf(end, bounds);
+      if (limit !== 'max_tool_calls') return outcomeOf(end, limit);
       const last = `tool_budget_exhausted: all ${bounds.max_tool_calls} tool calls are made. Answer with what you have.`;
       const policy: TurnPolicy = { allowTools: [] };
-      const final = await this.#turn(spec, { input: last, key: `${this.run.id}/final`, policy }, signal);
-      return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text });
+      const left = { ...limits, time_budget_ms: Math.max(1, ends - clock.now()) };
+      const final = await this.#turn({ ...spec, limits: left }, { input: last, key: `${this.run.id}/final`, policy }, signal);
+      return outcomeOf({ ...final, text: final.text === '' ? end.text : final.text }, this.#limitOf(final, bounds));
     } catch (error) {
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
   }
 
+  /** What earlier attempts did is neither counted nor shown again. */
+  async #readCalls(): Promise<void> {
+    if (this.run.attempt === 1) return;
+    for (const { call, what } of await this.ports.runs.steps(this.run.id)) {
+      if (call === null) continue;
+      this.#calls.add(call);
+      this.#reactions.wasShown({ at: 'tool', tool: what.split(' ', 1)[0] ?? '' });
+    }
+    this.#reactions.wasShown({ at: 'start' });
+  }
+
+  /** Which limit ended a turn. One that had ended before this attempt does not say: then what the run has used does. */
+  #limitOf({ reason, error }: Pick<End, 'reason' | 'error'>, { max_iterations, max_tool_calls }: Bounds): Limit | null {
+    if (reason !== 'limit') return null;
+    const said = LIMITS.find((name) => error?.message.startsWith(`stopped at ${name} `));
+    if (said !== undefined) return said;
+    if (this.#calls.size >= max_tool_calls) return 'max_tool_calls';
+    return this.run.steps >= max_iterations ? 'max_turns' : 'time_budget_ms';
+  }
+
   async finish(end: RunEnd): Promise<void> {
     const { run, ports, text } = this;
+    if (end.state === 'waiting' || end.state === 'queued') return ports.runs.giveBack(run, end.state);
     const delivers = (end.state === 'ok' || end.state === 'max_iterations') && ports.delivers(run, text.version);
     const written = await ports.runs.finish(run, end, delivers);
     if (!written) return;
@@ -147,13 +191,14 @@ class Attempt {
         return event;
       }
       if (event.type === 'tool-call') {
-        this.#calls += 1;
+        if (this.#calls.has(event.id)) continue;
+        this.#calls.add(event.id);
         this.#reactions.show({ at: 'tool', tool: event.name });
-        await this.#progress({}, null, `${event.name} ${JSON.stringify(event.input)}`);
+        await this.#progress({}, null, { what: `${event.name} ${JSON.stringify(event.input)}`, call: event.id });
       } else if (event.type === 'tool-result' && !event.ok) {
         const { code = 'failed', message = '' } = event.error ?? {};
         if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
-        await this.#progress({}, null, `${event.name} ${code}: ${message}`);
+        await this.#progress({}, null, { what: `${event.name} ${code}: ${message}`, call: null });
       } else if (event.type === 'step-end') {
         await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, event.usage));
       }
@@ -164,11 +209,11 @@ class Attempt {
   async #progress(
     progress: { readonly steps?: number },
     usage: { readonly inputTokens: number; readonly outputTokens: number } | null,
-    what: string | null = null,
+    did: Omit<Step, 'number'> | null = null,
   ): Promise<void> {
     const used = usage === null ? {} : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
-    const step = what === null ? null : { number: (this.#noted += 1), what };
-    await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls }, step);
+    const step = did === null ? null : { ...did, number: (this.#noted += 1) };
+    await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls.size }, step);
   }
 }
 
@@ -176,11 +221,11 @@ function limitsOf({ max_iterations, max_tool_calls, max_runtime_seconds }: Bound
   return { max_turns: max_iterations, max_tool_calls, max_tokens: 10_000_000, time_budget_ms: max_runtime_seconds * 1000 };
 }
 
-function limitOf({ reason, error }: Pick<End, 'reason' | 'error'>): string | null {
-  return reason === 'limit' ? (/^stopped at ([a-z_]+)/.exec(error?.message ?? '')?.[1] ?? 'unknown') : null;
-}
+/** Those of its agent, as its turns name them. */
+const LIMITS = ['max_turns', 'max_tool_calls', 'max_tokens', 'time_budget_ms'] as const;
+type Limit = (typeof LIMITS)[number];
 
-function outcomeOf(end: End): RunEnd {
+function outcomeOf(end: End, limit: Limit | null): RunEnd {
   const { reason, text, error = null } = end;
   switch (reason) {
     case 'done':
@@ -192,7 +237,6 @@ function outcomeOf(end: End): RunEnd {
     case 'error':
       return { state: 'error', output: text === '' ? null : text, error };
     case 'limit': {
-      const limit = limitOf(end);
       const state =
         limit === 'max_turns' ? 'max_iterations' : limit === 'time_budget_ms' ? 'timeout' : limit === 'max_tool_calls' ? 'ok' : 'error';
       return { state, output: text, error: state === 'ok' ? null : error };

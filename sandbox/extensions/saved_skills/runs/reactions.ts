@@ -24,6 +24,12 @@ export class Reactions {
       .catch((error: unknown) => this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
   }
 
+  /** By an earlier attempt. */
+  wasShown(state: EmojiState): void {
+    const emoji = emojiOf(this.skill, state);
+    if (emoji !== null) this.#shown.add(emoji);
+  }
+
   async #send(channelId: string, message: string, emoji: string): Promise<void> {
     const channel = (await this.ports.channels()).find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
     await channel?.react?.(message, emoji);

@@ -1,7 +1,7 @@
-import { codeOf, messageOf } from 'pith';
+import { codeOf } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
 import type { RunRow, Tables } from '../store/index.ts';
-import { nextClaim, victimOf, type Claim, type Holding, type Lane, type Waiting } from './lanes.ts';
+import { nextClaim, victimOf, type Holding, type Lane, type Waiting } from './lanes.ts';
 import { runOf, type Run, type RunState } from './run.ts';
 
 const RUNS = 'saved_skills__runs';
@@ -65,6 +65,13 @@ export interface RunEnd {
 /** How far it has come. */
 export type Progress = Partial<Pick<RunRow, 'steps' | 'tool_calls' | 'input_tokens' | 'output_tokens' | 'status_line' | 'extensions'>>;
 
+/** The `number`th thing that an attempt does. */
+export interface Step {
+  readonly number: number;
+  readonly what: string;
+  readonly call: string | null;
+}
+
 export type LetGo = 'lost' | 'cancelled' | 'preempted';
 
 /** What is done with a lane at one of its turns, after a write that `failed`; null: there was none. */
@@ -104,8 +111,8 @@ export class RunStore {
     return rows.map(runOf);
   }
 
-  async steps(id: string): Promise<readonly { readonly at: number; readonly what: string }[]> {
-    return this.queries.all((db) => db.selectFrom(STEPS).select(['at', 'what']).where('run_id', '=', id).orderBy('number'));
+  async steps(id: string): Promise<readonly { readonly at: number; readonly what: string; readonly call: string | null }[]> {
+    return this.queries.all((db) => db.selectFrom(STEPS).select(['at', 'what', 'call']).where('run_id', '=', id).orderBy('number'));
   }
 
   /** Lanes in which something waits or runs. */
@@ -164,27 +171,31 @@ export class RunStore {
     return taken === 1 ? this.byId(run.id) : null;
   }
 
-  /** Takes the next run of a lane, or ends one that had to give its slot away. null: there is nothing to do. */
-  async claim(
-    lane: string,
-    rules: LaneRules,
-    { holder, leaseMs }: Taker,
-  ): Promise<{ readonly kind: Claim['kind']; readonly run: Run } | null> {
+  /** Takes the next run of a lane, or ends one: it had to give its slot away, or its record is damaged. null: there is nothing to do. */
+  async claim(lane: string, rules: LaneRules, { holder, leaseMs }: Taker): Promise<{ readonly isOver: boolean; readonly run: Run } | null> {
     return this.#underLock(lane, async (turn) => {
       const now = this.clock.now();
-      const claim = nextClaim(await this.#laneOf(lane, rules.slots), now);
+      const found = await this.#laneOf(lane, rules.slots);
+      if (found.holding.some(({ leaseUntil }) => leaseUntil > now + 2 * leaseMs)) await this.#shortenLeases(now + leaseMs);
+      const claim = nextClaim(found, now);
       const before = claim === null ? null : await this.byId(claim.run.id);
       if (claim === null || before === null) return { writes: null, value: null };
       const { kind } = claim;
       const startedAt = before.startedAt ?? now;
       const attempt = before.attempt + 1;
-      const set =
+      const end: RunEnd | null =
         kind === 'end preempted'
-          ? { ...ended({ state: 'preempted', output: null, error: PREEMPTED }, now), attempt }
-          : { state: 'running' as const, attempt, holder, lease_until: now + leaseMs, takes_over: null, started_at: startedAt };
+          ? { state: 'preempted', output: null, error: PREEMPTED }
+          : before.isDamaged
+            ? { state: 'error', output: null, error: before.error }
+            : null;
+      const set =
+        end === null
+          ? { state: 'running' as const, attempt, holder, lease_until: now + leaseMs, takes_over: null, started_at: startedAt }
+          : { ...ended(end, now), attempt };
       const served = kind === 'begin' && before.startedAt === null ? { lane, user_id: before.userId, turn: turn + 1 } : null;
       return {
-        value: { kind, run: { ...before, state: set.state, attempt, startedAt } },
+        value: { isOver: end !== null, run: { ...before, state: set.state, attempt, startedAt } },
         writes: (db) => [
           exactly(
             1,
@@ -227,8 +238,8 @@ export class RunStore {
     );
   }
 
-  /** Writes how far it has come, and the step `what`, the `number`th of this attempt. False: somebody else has it by now, and nothing was written. */
-  async progress(held: Held, progress: Progress, step: { readonly number: number; readonly what: string } | null = null): Promise<boolean> {
+  /** Writes how far it has come, and a step. False: somebody else has it by now, and nothing was written. */
+  async progress(held: Held, progress: Progress, step: Step | null = null): Promise<boolean> {
     const now = this.clock.now();
     const [changed] = await this.queries.write((db) => [
       this.#ofAttempt(db, held)
@@ -239,7 +250,7 @@ export class RunStore {
         : [
             db
               .insertInto(STEPS)
-              .columns(['run_id', 'number', 'at', 'what'])
+              .columns(['run_id', 'number', 'at', 'what', 'call'])
               .expression((on) =>
                 on
                   .selectFrom(RUNS)
@@ -248,6 +259,7 @@ export class RunStore {
                     each.val(held.attempt * MOST_STEPS + step.number).as('number'),
                     each.val(now).as('at'),
                     each.val(step.what.slice(0, 500)).as('what'),
+                    each.val(step.call).as('call'),
                   ])
                   .where('id', '=', held.id)
                   .where('attempt', '=', held.attempt)
@@ -258,21 +270,35 @@ export class RunStore {
     return changed === 1;
   }
 
-  /** Ends a run; `waiting` and `queued` give its slot back without ending it. False: somebody else has it by now, and nothing was written. */
+  /** Ends a run. False: somebody else has it by now, and nothing was written. */
   async finish(held: Held, end: RunEnd, delivers: boolean): Promise<boolean> {
     const now = this.clock.now();
-    const isOver = end.state !== 'waiting' && end.state !== 'queued';
-    const set = isOver
-      ? { ...ended(end, now), delivery: delivers ? 'waiting' : 'none', deliver_at: delivers ? now : null }
-      : { state: end.state, holder: null, lease_until: null };
+    const set = { ...ended(end, now), delivery: delivers ? 'waiting' : 'none', deliver_at: delivers ? now : null };
     const [changed] = await this.queries.write((db) => [this.#ofAttempt(db, held).set(set).where('state', '=', 'running')]);
     return changed === 1;
   }
 
-  /** Its question was answered: it waits for a slot again. */
+  /** Gives its slot back without ending it: it waits for a person, or for another process. What it was asked meanwhile counts. */
+  async giveBack(held: Held, state: 'waiting' | 'queued'): Promise<void> {
+    const back = { holder: null, lease_until: null, preempted_at: null, answered: 0 };
+    const cancelled = ended({ state: 'cancelled', output: null, error: null }, this.clock.now());
+    await this.queries.write((db) => {
+      const running = () => this.#ofAttempt(db, held).where('state', '=', 'running');
+      return [
+        running().set(cancelled).where('cancel_asked', '=', 1),
+        running()
+          .set({ ...back, state: 'queued' })
+          .where('answered', '=', 1),
+        running().set({ ...back, state }),
+      ];
+    });
+  }
+
+  /** A question of it was answered: it waits for a slot again. One that runs finds that when it begins to wait. */
   async resume(id: string): Promise<boolean> {
-    const [changed] = await this.queries.write((db) => [
+    const [changed = 0] = await this.queries.write((db) => [
       db.updateTable(RUNS).set({ state: 'queued' }).where('id', '=', id).where('state', '=', 'waiting'),
+      db.updateTable(RUNS).set({ answered: 1 }).where('id', '=', id).where('state', '=', 'running'),
     ]);
     return changed === 1;
   }
@@ -307,22 +333,13 @@ export class RunStore {
     ]);
   }
 
-  /** Runs whose result is to be delivered now, oldest first. One that cannot be read is not tried again. */
+  /** Runs whose result is to be delivered now, oldest first. */
   async deliverable(): Promise<readonly Run[]> {
     const now = this.clock.now();
     const rows = await this.queries.all((db) =>
       db.selectFrom(RUNS).selectAll().where('delivery', '=', 'waiting').where('deliver_at', '<=', now).orderBy('id').limit(50),
     );
-    const runs: Run[] = [];
-    for (const row of rows) {
-      try {
-        runs.push(runOf(row));
-      } catch (error) {
-        const reason = `the record of the run cannot be read: ${messageOf(error)}`;
-        await this.notDelivered({ id: row.id, attempt: row.delivery_attempts }, reason, null);
-      }
-    }
-    return runs;
+    return rows.map(runOf);
   }
 
   /** Takes a delivery for `forMs`: of several processes one delivers. null: another does. */
@@ -337,6 +354,11 @@ export class RunStore {
     return changed === 1 ? delivery : null;
   }
 
+  /** Its first `count` parts have arrived. Changes nothing once another process has taken the delivery. */
+  async partsDelivered(delivery: Delivery, count: number): Promise<void> {
+    await this.queries.write((db) => [this.#ofDelivery(db, delivery).set({ parts_delivered: count })]);
+  }
+
   /** Changes nothing once another process has taken the delivery. */
   async delivered(delivery: Delivery): Promise<void> {
     await this.queries.write((db) => [
@@ -348,6 +370,13 @@ export class RunStore {
   async notDelivered(delivery: Delivery, error: string, retryInMs: number | null): Promise<void> {
     const next = retryInMs === null ? { delivery: 'failed', deliver_at: null } : { deliver_at: this.clock.now() + retryInMs };
     await this.queries.write((db) => [this.#ofDelivery(db, delivery).set({ ...next, delivery_error: error.slice(0, 2000) })]);
+  }
+
+  /** The clock was set back: no lease lasts longer than one that is taken now. Whoever has it renews it meanwhile. */
+  async #shortenLeases(until: number): Promise<void> {
+    await this.queries.write((db) => [
+      db.updateTable(RUNS).set({ lease_until: until }).where('state', '=', 'running').where('lease_until', '>', until),
+    ]);
   }
 
   async #laneOf(lane: string, slots: number): Promise<Lane> {
@@ -482,6 +511,7 @@ const EMPTY = {
   takes_over: null,
   preempted_at: null,
   cancel_asked: 0,
+  answered: 0,
   steps: 0,
   tool_calls: 0,
   input_tokens: 0,
@@ -495,4 +525,5 @@ const EMPTY = {
   delivery_attempts: 0,
   deliver_at: null,
   delivery_error: null,
+  parts_delivered: 0,
 } as const;

@@ -1,3 +1,5 @@
+import { once } from '@pith/promises';
+import { messageOf, z } from 'pith';
 import type { Inputs } from '../domain/index.ts';
 import type { RunRow } from '../store/index.ts';
 
@@ -14,6 +16,8 @@ export interface RunOrigin {
   /** What a channel calls the message that asked for it: reactions go there. */
   readonly message: string | null;
 }
+
+export const NO_ORIGIN: RunOrigin = { channelId: null, threadId: null, message: null };
 
 export interface Run {
   readonly id: string;
@@ -50,6 +54,9 @@ export interface Run {
   readonly delivery: 'none' | 'waiting' | 'delivered' | 'failed';
   readonly deliveryAttempts: number;
   readonly deliveryError: string | null;
+  readonly partsDelivered: number;
+  /** Its record cannot be read: it never runs, and `error` says why. */
+  readonly isDamaged: boolean;
 }
 
 const ENDED: ReadonlySet<RunState> = new Set<RunState>(['ok', 'max_iterations', 'timeout', 'error', 'cancelled', 'preempted']);
@@ -68,7 +75,9 @@ export function runOfThread(threadId: string): string | null {
   return /^runs\/([0-9A-Z]{26})(?:\/|$)/.exec(threadId)?.[1] ?? null;
 }
 
+/** Never throws: one damaged record keeps no other run from its slot. */
 export function runOf(row: RunRow): Run {
+  const { inputs, origin, extensions, damage } = readOf(row);
   return {
     id: row.id,
     skillId: row.skill_id,
@@ -79,8 +88,8 @@ export function runOf(row: RunRow): Run {
     userId: row.user_id,
     actsAs: row.acts_as,
     cause: row.cause as RunCause,
-    inputs: JSON.parse(row.inputs) as Inputs,
-    origin: JSON.parse(row.origin) as RunOrigin,
+    inputs,
+    origin,
     parentId: row.parent_id,
     depth: row.depth,
     lane: row.lane,
@@ -96,10 +105,32 @@ export function runOf(row: RunRow): Run {
     usage: { inputTokens: row.input_tokens, outputTokens: row.output_tokens },
     statusLine: row.status_line,
     output: row.output,
-    error: row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
-    extensions: row.extensions === null ? {} : (JSON.parse(row.extensions) as Readonly<Record<string, string>>),
+    error: damage ?? (row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' }),
+    extensions,
     delivery: row.delivery as Run['delivery'],
     deliveryAttempts: row.delivery_attempts,
     deliveryError: row.delivery_error,
+    partsDelivered: row.parts_delivered,
+    isDamaged: damage !== null,
   };
+}
+
+const recordSchema = once(() => {
+  const name = z.string().nullable();
+  return z.object({
+    inputs: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    origin: z.object({ channelId: name, threadId: name, message: name }),
+    extensions: z.record(z.string(), z.string()),
+  });
+});
+
+function readOf(row: RunRow): Pick<Run, 'inputs' | 'origin' | 'extensions'> & { readonly damage: Run['error'] } {
+  try {
+    const { inputs, origin, extensions } = row;
+    const record = { inputs: JSON.parse(inputs), origin: JSON.parse(origin), extensions: JSON.parse(extensions ?? '{}') };
+    return { ...recordSchema().parse(record), damage: null };
+  } catch (error) {
+    const damage = { code: 'run_damaged', message: `the record of the run cannot be read: ${messageOf(error)}` };
+    return { inputs: {}, origin: NO_ORIGIN, extensions: {}, damage };
+  }
 }

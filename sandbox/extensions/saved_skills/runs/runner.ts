@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { messageOf } from 'pith';
+import { messageOf, PithError } from 'pith';
 import { execute, MustLetGo, type ExecutionPorts } from './execution.ts';
 import type { LaneRules, NewRun } from './run-store.ts';
 import { hasEnded, type Run } from './run.ts';
@@ -16,7 +16,7 @@ export interface RunnerPorts extends ExecutionPorts {
 }
 
 const LEASE_MS = 2_000;
-/** Between two looks: leases are renewed, and what other processes queued is seen. */
+/** Between two looks, in which what other processes queued is seen, and between two renewals of leases. */
 const POLL_MS = 500;
 /** Before anything was saved here. */
 const IDLE_MS = 2_000;
@@ -44,7 +44,13 @@ export class Runner {
   /** Until `signal` aborts; then what runs is given back. */
   async serve(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.ports;
-    signal.addEventListener('abort', () => this.#resume(), { once: true });
+    const stop = (): void => {
+      this.#stop.abort();
+      this.#resume();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const renewing = this.#renewing(signal);
     for (let failures = 0; !signal.aborted;) {
       let isUsed = false;
       try {
@@ -59,8 +65,7 @@ export class Runner {
       }
       await this.#pause(isUsed ? POLL_MS : IDLE_MS, signal);
     }
-    this.#stop.abort();
-    await Promise.all([this.#delivering, ...[...this.#work.values()].map(({ ended }) => ended)]);
+    await Promise.all([renewing, this.#delivering, ...[...this.#work.values()].map(({ ended }) => ended)]);
   }
 
   /** Something waits in this process: look at once. */
@@ -80,6 +85,7 @@ export class Runner {
     for (;;) {
       const begun = await this.ports.runs.beginInside(run, { holder: this.#holder, leaseMs: LEASE_MS });
       if (begun !== null) await this.#endInside(this.#begin(begun), signal);
+      if (this.#stop.signal.aborted) throw new PithError('stopped', `Pith ended before the run ${run.id} did`, { retryable: true });
       const found = await this.ports.runs.byId(run.id);
       if (begun !== null || found === null || hasEnded(found)) return found;
       await this.ports.clock.sleep(POLL_MS, signal); // the process that had both is gone, and this lease is not over yet
@@ -88,6 +94,7 @@ export class Runner {
 
   async #endInside({ run, gone, ended }: Work, signal: AbortSignal): Promise<void> {
     const cancel = (): void => {
+      if (this.#stop.signal.aborted) return; // it is given back like the run above, for another process
       const above = run.parentId === null ? undefined : this.#work.get(run.parentId);
       const why: unknown = above?.gone.signal.reason;
       gone.abort(why instanceof MustLetGo && why.why === 'lost' ? why : new MustLetGo('cancelled'));
@@ -99,7 +106,6 @@ export class Runner {
 
   async #look(): Promise<void> {
     await this.ports.ready();
-    await this.#renew();
     await this.ports.queueDue();
     this.#deliver();
     for (const lane of await this.ports.runs.busyLanes()) await this.#claim(lane);
@@ -118,6 +124,14 @@ export class Runner {
       .finally(() => (this.#delivering = null));
   }
 
+  /** Beside all else: what is to be done in a look may be much, and a lease is short. */
+  async #renewing(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#renew().catch(() => undefined); // the database cannot be used: a look says so
+      await this.ports.clock.sleep(POLL_MS, signal).catch(() => undefined); // it is to stop
+    }
+  }
+
   async #renew(): Promise<void> {
     const held = [...this.#work.values()].map(({ run }) => run);
     for (const [id, why] of await this.ports.runs.renew(held, LEASE_MS)) this.#work.get(id)?.gone.abort(new MustLetGo(why));
@@ -129,7 +143,7 @@ export class Runner {
       if (this.#stop.signal.aborted) return;
       const claimed = await this.ports.runs.claim(lane, rules, { holder: this.#holder, leaseMs: LEASE_MS });
       if (claimed === null) return;
-      if (claimed.kind === 'end preempted') this.#work.get(claimed.run.id)?.gone.abort(new MustLetGo('lost'));
+      if (claimed.isOver) this.#work.get(claimed.run.id)?.gone.abort(new MustLetGo('lost'));
       else this.#begin(claimed.run);
     }
   }

@@ -35,7 +35,7 @@ export function columnsOf(skill: Partial<SavedSkill>): Partial<Omit<SkillRow, 'r
   return Object.fromEntries(columns);
 }
 
-/** Throws `database_failed` for a row that something else has changed. */
+/** Throws `skill_damaged` for a row that something else has changed. */
 export function skillOf(row: SkillRow): SavedSkill {
   try {
     const own = Object.entries(row).filter(([key]) => key !== 'revision');
@@ -45,7 +45,7 @@ export function skillOf(row: SkillRow): SavedSkill {
     });
     return savedSkillSchema().parse(Object.fromEntries(fields));
   } catch (error) {
-    throw new PithError('database_failed', `the row of the saved skill '${String(row.name)}' is damaged`, {
+    throw new PithError('skill_damaged', `the row of the saved skill '${String(row.name)}' is damaged`, {
       where: String(row.id),
       cause: error,
       cure: `delete it and save it again: pith saved delete ${String(row.name)}`,

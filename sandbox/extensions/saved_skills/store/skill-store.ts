@@ -186,17 +186,26 @@ function versionRow({ id, skillId, number, version, snapshot, digests, authoredB
   };
 }
 
+/** Throws `skill_damaged` for a row that something else has changed. */
 function versionOf(row: VersionRow): SkillVersion {
-  return {
-    id: row.id,
-    skillId: row.skill_id,
-    number: row.number,
-    version: row.version,
-    snapshot: JSON.parse(row.snapshot) as Snapshot,
-    digests: JSON.parse(row.digests) as Readonly<Record<string, string>>,
-    authoredBy: row.authored_by,
-    createdAt: row.created_at,
-  };
+  try {
+    return {
+      id: row.id,
+      skillId: row.skill_id,
+      number: row.number,
+      version: row.version,
+      snapshot: JSON.parse(row.snapshot) as Snapshot,
+      digests: JSON.parse(row.digests) as Readonly<Record<string, string>>,
+      authoredBy: row.authored_by,
+      createdAt: row.created_at,
+    };
+  } catch (error) {
+    throw new PithError('skill_damaged', `the row of version ${row.version} of a saved skill is damaged`, {
+      where: row.skill_id,
+      cause: error,
+      cure: 'save the skill again, which makes another version',
+    });
+  }
 }
 
 function nameTaken(name: string): PithError {

@@ -66,6 +66,8 @@ export interface RunRow {
   /** When it was asked to end for a more urgent one. */
   readonly preempted_at: Moment | null;
   readonly cancel_asked: Flag;
+  /** A question of it was answered since it has its slot: it does not wait for that any more. */
+  readonly answered: Flag;
   readonly steps: number;
   readonly tool_calls: number;
   readonly input_tokens: number;
@@ -81,6 +83,8 @@ export interface RunRow {
   readonly delivery_attempts: number;
   readonly deliver_at: Moment | null;
   readonly delivery_error: Text | null;
+  /** How many parts of the result have arrived. */
+  readonly parts_delivered: number;
 }
 
 /** What a run did, oldest first: for people who look at it. */
@@ -89,6 +93,8 @@ export interface StepRow {
   readonly number: number;
   readonly at: Moment;
   readonly what: Text;
+  /** The id of the call that it is; null: it is what came of one, or was written before calls had ids here. */
+  readonly call: Text | null;
 }
 
 export interface LaneRow {
@@ -249,4 +255,9 @@ export const MIGRATIONS: readonly Migration[] = [
       .addPrimaryKeyConstraint('saved_skills__served_user', ['lane', 'user_id']),
   ],
   (db) => [db.schema.alterTable('saved_skills__runs').addColumn('pinned', 'integer', (column) => column.notNull().defaultTo(0))],
+  (db) => [
+    db.schema.alterTable('saved_skills__runs').addColumn('answered', 'integer', (column) => column.notNull().defaultTo(0)),
+    db.schema.alterTable('saved_skills__runs').addColumn('parts_delivered', 'integer', (column) => column.notNull().defaultTo(0)),
+    db.schema.alterTable('saved_skills__steps').addColumn('call', 'text'),
+  ],
 ];
