@@ -339,12 +339,14 @@ export function settingsFromEnvironment(env: Readonly<Record<string, string | un
   return { values, names, diagnostics };
 }
 
-/** Variables that are no settings: the command line reads them. */
+/** Variables that are no settings: the command line reads them, and they are secrets of what ships. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'PITH_SANDBOX',
   'PITH_TRUST',
   'PITH_LOG',
   'PITH_USER',
+  'PITH_MASTER_KEY',
+  'PITH_MASTER_KEY_OLD',
   'PITH_SUPERVISED',
   'PITH_SERVE_HEALTHY_MS',
   'PITH_SERVE_SILENCE_MS',

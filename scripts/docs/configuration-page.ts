@@ -79,6 +79,7 @@ ${Object.entries(ENVIRONMENT_SETTINGS)
 | \`PITH_SKILLS_<KEY>\` | \`skills.<key>\`, as JSON or plain text |
 | \`PITH_SANDBOX\` | the sandbox, where \`--sandbox\` does not |
 | \`PITH_USER\` | who gives commands and messages: the owner of [saved skills](saved-skills.md); default \`local\` |
+| \`PITH_MASTER_KEY\`, \`PITH_MASTER_KEY_OLD\` | the key that [seals what saved skills keep](encryption.md), and the former one; \`pith secrets set\` keeps them better |
 | \`PITH_TRUST\` | \`1\`: the sandbox is trusted for this process, as with \`--trust\`; see [Open what others made](trust.md) |
 | \`NO_COLOR\` | no colours |
 

@@ -58,6 +58,7 @@ describe('use.md 2: Pith as a package', () => {
       'dist/contract.js',
       'sandbox/extensions/offline/manifest.yaml',
       'sandbox/skills/code-review/SKILL.md',
+      'sandbox/saved_skills/review-changes/skill.yml',
       'sandbox/extensions/skill_search/vectors/english.bin',
       'sandbox/extensions/skill_search/vectors/LICENSE',
     ])

@@ -137,9 +137,10 @@ export function createBoundSkills({ extensions, providers, secrets }: SkillHost)
         if (kept !== undefined && code === 'skill_not_found') return { name, content: kept, note: staleNote(name, 'it was removed') };
         return { name, content: null, note: refusal(code, name, error) };
       }
-      // The provider itself is in trouble: that never silences an agent.
+      // The provider itself is in trouble: that never silences an agent, unless it works by one version and by nothing else.
       const why = messageOf(error);
       if (kept !== undefined) return { name, content: kept, note: staleNote(name, `it cannot be read now (${why})`) };
+      if (skillIdIn(name) !== name) return { name, content: null, note: refusal(code, name, error) };
       return { name, content: null, note: { severity: 'warning', code, message: `skill '${name}' is left out: ${why}` } };
     }
   }

@@ -51,6 +51,7 @@ describe('settings', () => {
         PITH_SANDBOX: '/x',
         OTHER: '1',
         PITH_ZZZ: '1',
+        PITH_MASTER_KEY: 'x',
       },
     });
     expect(diagnostics).toEqual([]);

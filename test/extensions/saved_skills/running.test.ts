@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock, type ModelRequest, type ScriptedReply } from 'pith/testing';
+import { fakeClock, scriptedModel, type ModelRequest, type ScriptedReply } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
+import { kernelOf } from '../../places.ts';
 import { passed } from '../../waiting.ts';
 import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
 
@@ -32,6 +33,32 @@ describe('runs that run others', () => {
     const { text } = await kernel.pith.run('use it', { agent: 'helper', userId: 'ada' });
     expect(text).toBe('told');
     expect((await kernel.as('ada', 'runs list --limit 1')).json).toMatchObject([{ cause: 'tool', state: 'ok', output: 'again' }]);
+  });
+
+  it('M56 is executed by the process of a chat of one message, in which no service runs', async () => {
+    const files = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
+    const model = scriptedModel([]);
+    const pith = await kernelOf({ model, files });
+    await pith.kernel.start('used');
+    model.add(
+      {
+        calls: ['review-changes', 'daily-brief'].map((skill) => ({
+          name: 'skill_invoke',
+          input: { skill, inputs: skill === 'daily-brief' ? {} : { file: 'a.ts' } },
+        })),
+      },
+      byPrompt({ '': 'done' }),
+      byPrompt({ '': 'done' }),
+      { text: 'both are done' },
+    );
+    const { text, results } = await pith.run('run them', { agent: 'helper', userId: 'ada' });
+    expect(results.map(({ ok, output }) => [ok, output])).toEqual([
+      [true, 'done'],
+      [true, 'done'],
+    ]);
+    expect(text).toBe('both are done');
+    model.add(invoke('daily-brief'), { text: 'once more' }, { text: 'heard' });
+    expect((await pith.run('again', { agent: 'helper', userId: 'ada' })).text).toBe('heard');
   });
 
   it('M56 M57 M58 side by side only where it was granted, looked at with each call; results in order, one failure alone', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { treeDigest } from '@pith/skill-files';
@@ -157,6 +157,15 @@ export const list = [defineTool({ name: 'lint', description: 'd', input: z.objec
       expect(JSON.stringify(results[0])).toContain(`DATA ${mark}`);
       expect(results[1]).toMatchObject({ name: 'lint', ok: true, output: mark });
     }
+  });
+
+  it('P8 fails its agent where the kept versions cannot be read: it never works without', async () => {
+    const { pith, model } = await skillKernel({ ...files('1.0.0', 'old'), ...agent('pinned', 'uses_skills: [review@1.0.0]') });
+    rmSync(path.join(pith.sandbox, 'data/extensions/skill_registry/versions'), { recursive: true, force: true });
+    mkdirSync(path.join(pith.sandbox, 'data/extensions/skill_registry'), { recursive: true });
+    symlinkSync(pith.sandbox, path.join(pith.sandbox, 'data/extensions/skill_registry/versions'));
+    expect((await pith.run('go', { agent: 'pinned' })).reason).toBe('error');
+    expect(model.requests).toEqual([]);
   });
 
   it('P8 is the only one of its skill that an agent has', async () => {

@@ -199,6 +199,8 @@ class Attempt {
         const { code = 'failed', message = '' } = event.error ?? {};
         if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
         await this.#progress({}, null, { what: `${event.name} ${code}: ${message}`, call: null });
+      } else if (event.type === 'notice') {
+        await this.#progress({}, null, { what: event.message, call: null });
       } else if (event.type === 'step-end') {
         await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, event.usage));
       }

@@ -4,7 +4,7 @@ import type { Inputs } from '../domain/index.ts';
 /** What a run is told first: the skill's own message with the inputs in it, else the inputs themselves. */
 export async function firstMessage(template: string, inputs: Inputs, names: readonly string[]): Promise<string> {
   if (template !== '') {
-    const values = Object.fromEntries(names.map((name) => [name, String(inputs[name] ?? '')]));
+    const values = Object.fromEntries(names.map((name) => [name, Object.hasOwn(inputs, name) ? String(inputs[name]) : '']));
     return renderTemplate(template, values, []);
   }
   const given = Object.entries(inputs);

@@ -23,6 +23,13 @@ const IDLE_MS = 2_000;
 /** Between two looks while the database cannot be used. */
 const MOST_PAUSE_MS = 30_000;
 
+/** Serves while somebody waits. */
+interface Visit {
+  guests: number;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
 interface Work {
   readonly run: Run;
   readonly gone: AbortController;
@@ -33,7 +40,9 @@ interface Work {
 export class Runner {
   readonly #holder = `${process.pid}-${randomBytes(6).toString('hex')}`;
   readonly #work = new Map<string, Work>();
-  readonly #stop = new AbortController();
+  #stop = new AbortController();
+  #isServing = false;
+  #visit: Visit | null = null;
   #delivering: Promise<void> | null = null;
   #isDeliveryFailing = false;
   #woken = false;
@@ -41,11 +50,45 @@ export class Runner {
 
   constructor(private readonly ports: RunnerPorts) {}
 
-  /** Until `signal` aborts; then what runs is given back. */
+  /** The service. */
   async serve(signal: AbortSignal): Promise<void> {
+    this.#isServing = true;
+    try {
+      await this.#serve(signal);
+    } finally {
+      this.#isServing = false;
+    }
+  }
+
+  /** Work that waits for a run: a process in which no service runs, such as a chat of one message, serves meanwhile. */
+  async serving<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isServing) return work();
+    const visit = (this.#visit ??= this.#open());
+    visit.guests += 1;
+    try {
+      return await work();
+    } finally {
+      visit.guests -= 1;
+      if (visit.guests === 0) {
+        if (this.#visit === visit) this.#visit = null;
+        visit.stop.abort();
+        await visit.ended;
+      }
+    }
+  }
+
+  #open(): Visit {
+    const stop = new AbortController();
+    return { guests: 0, stop, ended: this.#serve(stop.signal) };
+  }
+
+  /** Until `signal` aborts; then what runs is given back. */
+  async #serve(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.ports;
+    const own = new AbortController();
+    this.#stop = own;
     const stop = (): void => {
-      this.#stop.abort();
+      own.abort();
       this.#resume();
     };
     signal.addEventListener('abort', stop, { once: true });

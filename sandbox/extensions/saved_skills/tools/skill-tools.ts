@@ -121,7 +121,7 @@ async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invo
     if (parent !== null) return resultOf(await compose(ports, { parent, skill, given, id }, person.userId, signal));
     const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
     const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
-    return resultOf(await ended(ports, queued, signal));
+    return resultOf(await ports.runner.serving(() => ended(ports, queued, signal)));
   } catch (error) {
     if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
     throw error;
