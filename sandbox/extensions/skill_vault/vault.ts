@@ -17,6 +17,8 @@ const KEYS = 'skill_vault__keys';
 const SWITCHES = 'skill_vault__switches';
 const COUNTS = 'skill_vault__counts';
 
+type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
+
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
 const ROTATED_AT_ONCE = 50;
@@ -37,7 +39,14 @@ export class Vault {
   async read(skillId: string, kind: Kind, name: string): Promise<Uint8Array | null> {
     await this.#prepare();
     const row = await this.#row(skillId, kind, name);
-    return row === null ? null : this.#open(row);
+    if (row === null) return null;
+    try {
+      return await this.#open(row);
+    } catch (error) {
+      const now = await this.#row(skillId, kind, name); // a rotation may have sealed it by another key since
+      if (now !== null && isSame(now, row)) throw error;
+      return now === null ? null : this.#open(now);
+    }
   }
 
   /** Names, sorted. */
@@ -58,8 +67,8 @@ export class Vault {
   ): Promise<void> {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
+      const written = (await this.#count(skillId)) + 1; // first: whoever changes what is read below raises it
       const version = isOn || (await this.#isOn(skillId)) ? await this.#newestKey(skillId) : 0;
-      const written = (await this.#count(skillId)) + 1;
       const row = {
         skill_id: skillId,
         kind,
@@ -92,9 +101,9 @@ export class Vault {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
       const master = this.#required();
+      const written = (await this.#count(skillId)) + 1; // first, as in `write`
       const history = await this.#history(skillId);
       if ((history.at(-1)?.is_on === 1) === isOn) return;
-      const written = (await this.#count(skillId)) + 1;
       const number = history.length + 1;
       const proof = proofOf(master, [history.at(-1)?.proof ?? '', skillId, number, written, Number(isOn)]);
       await this.#queries.write((db) => [
@@ -111,7 +120,7 @@ export class Vault {
   async rotate(skillId: string): Promise<number> {
     await this.#prepare();
     this.#required();
-    const version = await this.#nextKey(skillId);
+    const version = await this.#untilNobodyIsFaster(() => this.#nextKey(skillId));
     let count = 0;
     for (;;) {
       const rows = await this.#queries.all((db) =>
@@ -190,13 +199,23 @@ export class Vault {
   }
 
   #sealed(place: Place, content: Uint8Array, key: Uint8Array | null): string {
-    return Buffer.from(key === null ? content : seal(key, place, content)).toString('base64');
+    if (place.version === 0) return Buffer.from(content).toString('base64');
+    if (key !== null) return Buffer.from(seal(key, place, content)).toString('base64');
+    throw new PithError('write_conflict', `the key ${place.version} of a saved skill was replaced meanwhile`, { cure: 'write again' });
   }
 
+  /** False: somebody else was faster. */
   async #resealed(row: DataRow, version: number): Promise<boolean> {
     const { skill_id: skillId, kind, name } = row;
-    const plain = await this.#open(row);
-    const content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
+    let content: string;
+    try {
+      const plain = await this.#open(row);
+      content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
+    } catch (error) {
+      const now = await this.#row(skillId, kind, name);
+      if (now !== null && isSame(now, row)) throw error;
+      return false;
+    }
     const [changed] = await this.#queries.write((db) => [
       db
         .updateTable(DATA)
@@ -229,16 +248,20 @@ export class Vault {
 
   async #newestKey(skillId: string): Promise<number> {
     const newest = await this.#lastKey(skillId);
-    return newest === 0 ? this.#addKey(skillId, 1) : newest;
+    if (newest === 0) await this.#queries.write((db) => [this.#keyAdded(db, skillId, 1)]);
+    return newest || 1;
   }
 
-  /** The key that rows are to have: a new one, or the one that a rotation which was cut off had made. */
+  /** The key that rows are to have: a new one, or the one that a rotation which was cut off had made. A write beside it that saw another one looks again. */
   async #nextKey(skillId: string): Promise<number> {
+    const written = (await this.#count(skillId)) + 1;
     const newest = await this.#lastKey(skillId);
     const left = await this.#queries.first((db) =>
       db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('version', '>', 0).where('version', '<', newest),
     );
-    return left === null ? this.#addKey(skillId, newest + 1) : newest;
+    if (left !== null) return newest;
+    await this.#queries.write((db) => [...this.#counted(db, skillId, written), this.#keyAdded(db, skillId, newest + 1)]);
+    return newest + 1;
   }
 
   async #lastKey(skillId: string): Promise<number> {
@@ -251,15 +274,13 @@ export class Vault {
     return Number(row?.version ?? 0);
   }
 
-  async #addKey(skillId: string, version: number): Promise<number> {
+  /** Nothing where there is one of that number. */
+  #keyAdded(db: Builder, skillId: string, version: number): Write {
     const sealed = Buffer.from(seal(this.#required(), keyPlace(skillId, version), newKey())).toString('base64');
-    await this.#queries.write((db) => [
-      db
-        .insertInto(KEYS)
-        .values({ skill_id: skillId, version, sealed })
-        .onConflict((conflict) => conflict.doNothing()),
-    ]);
-    return version;
+    return db
+      .insertInto(KEYS)
+      .values({ skill_id: skillId, version, sealed })
+      .onConflict((conflict) => conflict.doNothing());
   }
 
   async #isOn(skillId: string): Promise<boolean> {
@@ -286,7 +307,7 @@ export class Vault {
     return row?.written ?? 0;
   }
 
-  #counted(db: Parameters<Parameters<Queries<Tables>['write']>[0]>[0], skillId: string, written: number): readonly Write[] {
+  #counted(db: Builder, skillId: string, written: number): readonly Write[] {
     if (written === 1)
       return [
         exactly(
@@ -309,7 +330,7 @@ export class Vault {
     ];
   }
 
-  #row(skillId: string, kind: Kind, name: string): Promise<DataRow | null> {
+  #row(skillId: string, kind: string, name: string): Promise<DataRow | null> {
     return this.#queries.first((db) =>
       db.selectFrom(DATA).selectAll().where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
     );
@@ -340,6 +361,10 @@ export class Vault {
 
 function keyPlace(skillId: string, version: number): Place {
   return { skillId, kind: 'key', name: '', version };
+}
+
+function isSame(one: DataRow, other: DataRow): boolean {
+  return one.version === other.version && one.written === other.written && one.content === other.content;
 }
 
 function isOnAt(history: readonly SwitchRow[], written: number): boolean {

@@ -4,8 +4,11 @@ import { decrypt } from '../../../sandbox/extensions/skill_vault/sealing.ts';
 import { Vault } from '../../../sandbox/extensions/skill_vault/vault.ts';
 import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 import { openStore, createDatabase } from '../../../core/store/index.ts';
+import type { ExtensionContext } from 'pith';
 import { systemClock } from '@pith/promises';
 import { folderWith } from '../../places.ts';
+
+type Database = ExtensionContext['database'];
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 const KEY = randomBytes(32).toString('base64');
@@ -19,6 +22,20 @@ function opened(keys: { current?: string | null; former?: string | null } = {}) 
   const vault = new Vault(database, { current: () => bytes(held.current), former: () => bytes(held.former) });
   return { vault, database, held };
 }
+
+/** That database, where `between` happens just before its query of that number. */
+function interrupted(database: Database, number: number, between: () => Promise<unknown>): Database {
+  let count = 0;
+  const all: Database['all'] = async (sql, ...values) => {
+    if (++count === number) await between();
+    return database.all(sql, ...values);
+  };
+  return { ...database, all };
+}
+
+const keys = { current: () => Buffer.from(KEY, 'base64'), former: () => null };
+/** More queries than any call makes of a small vault. */
+const QUERIES = Array.from({ length: 12 }, (_, index) => index + 1);
 
 const plain = { skillId: 's1', isOn: false };
 const text = (value: Uint8Array | null) => (value === null ? null : Buffer.from(value).toString());
@@ -121,7 +138,7 @@ describe('the vault', () => {
         all: database.all,
         write: (statements) => ((writes += 1) > 40 ? Promise.reject(new Error('killed')) : database.write(statements)),
       },
-      { current: () => Buffer.from(KEY, 'base64'), former: () => null },
+      keys,
     );
     await expect(cut.rotate('s1')).rejects.toThrow('killed');
     for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
@@ -130,6 +147,65 @@ describe('the vault', () => {
     expect(versions.map(({ version }) => Number(version))).toEqual([2]);
     expect((await database.all('SELECT version FROM skill_vault__keys')).map(({ version }) => Number(version))).toEqual([2]);
     for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
+  });
+
+  it.each(QUERIES)('M80 M82 a write beside a rotation is sealed and read, wherever they meet: before query %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rotate('s1')),
+      keys,
+    );
+    await beside.write(plain, 'value', 'a', Buffer.from('canary'));
+    expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
+    const rows = await database.all('SELECT version, content FROM skill_vault__data');
+    expect(rows.map(({ version }) => Number(version) > 0)).toEqual([true, true]);
+    expect(rows.map(({ content }) => Buffer.from(String(content), 'base64').toString()).join()).not.toContain('canary');
+  });
+
+  it.each(QUERIES)('M77 M81 a write beside switching on is read, wherever they meet: before query %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.switchTo('s1', true)),
+      keys,
+    );
+    await beside.write(plain, 'value', 'a', Buffer.from('canary'));
+    expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
+  });
+
+  it.each(QUERIES)('M77 two who switch on at once both do, wherever they meet: before query %i', async (number) => {
+    const { vault, database } = opened();
+    const beside = new Vault(
+      interrupted(database, number, () => vault.switchTo('s1', true)),
+      keys,
+    );
+    await beside.switchTo('s1', true);
+    expect(await database.all('SELECT number, is_on FROM skill_vault__switches')).toEqual([{ number: 1, is_on: 1 }]);
+  });
+
+  it.each(QUERIES)('M82 a value is read beside a rotation, wherever they meet: before query %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rotate('s1')),
+      keys,
+    );
+    expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
+  });
+
+  it.each(QUERIES)('M82 two rotations at once leave every value readable, wherever they meet: before query %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    for (const name of ['x', 'y']) await vault.write(plain, 'value', name, Buffer.from(name));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rotate('s1')),
+      keys,
+    );
+    await beside.rotate('s1');
+    for (const name of ['x', 'y']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
   });
 
   it('M82 a new master key opens all once the keys are sealed anew; the former one is not needed then', async () => {
