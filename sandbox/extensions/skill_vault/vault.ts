@@ -1,5 +1,6 @@
 import { codeOf, PithError } from 'pith';
 import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
+import { oncePromised } from '@pith/promises';
 import { decryptFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
 import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.ts';
 
@@ -19,20 +20,23 @@ const COUNTS = 'skill_vault__counts';
 
 type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
 
+type PlainRow = Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written' | 'proof'>;
+
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
-const ROTATED_AT_ONCE = 50;
+const ROWS_AT_ONCE = 50;
 
 /** What runs of a skill keep: plain, or sealed by a key of the skill that the master key seals. Each row is read by what it says of itself, whatever is switched on now. */
 export class Vault {
   readonly #queries: Queries<Tables>;
-  #ready: Promise<void> | undefined;
+  readonly #prepare: () => Promise<void>;
 
   constructor(
     database: SqlDatabase,
     private readonly master: MasterKeys,
   ) {
     this.#queries = new Queries(database);
+    this.#prepare = oncePromised(() => migrate(this.#queries, 'skill_vault', MIGRATIONS));
   }
 
   /** null: there is none. Rejects `key_unavailable` and `decrypt_failed`. */
@@ -58,7 +62,7 @@ export class Vault {
     return rows.map(({ name }) => name);
   }
 
-  /** Rejects `key_unavailable` where it must be sealed and there is no master key. `isOn`: the skill itself says that it must. */
+  /** Rejects `key_unavailable` where encryption is or was on and there is no master key. `isOn`: the skill itself says that it is on. */
   async write(
     { skillId, isOn }: { readonly skillId: string; readonly isOn: boolean },
     kind: Kind,
@@ -66,9 +70,12 @@ export class Vault {
     content: Uint8Array,
   ): Promise<void> {
     await this.#prepare();
+    if (isOn && (await this.#history(skillId)).length === 0) await this.switchTo(skillId, true);
     await this.#untilNobodyIsFaster(async () => {
       const written = (await this.#count(skillId)) + 1; // first: whoever changes what is read below raises it
-      const version = isOn || (await this.#isOn(skillId)) ? await this.#newestKey(skillId) : 0;
+      const history = await this.#history(skillId);
+      const version = isOn || isOnNow(history) ? await this.#newestKey(skillId) : 0;
+      const wasPlain = version === 0 && history.length > 0;
       const row = {
         skill_id: skillId,
         kind,
@@ -76,13 +83,15 @@ export class Vault {
         version,
         written,
         content: this.#sealed({ skillId, kind, name, version }, content, await this.#keyOf(skillId, version)),
+        proof: wasPlain ? proofOf(this.#required(), plainParts({ skill_id: skillId, kind, name, written })) : '',
       };
+      const { content: kept, proof } = row;
       await this.#queries.write((db) => [
         ...this.#counted(db, skillId, written),
         db
           .insertInto(DATA)
           .values(row)
-          .onConflict((conflict) => conflict.columns(['skill_id', 'kind', 'name']).doUpdateSet({ version, written, content: row.content })),
+          .onConflict((conflict) => conflict.columns(['skill_id', 'kind', 'name']).doUpdateSet({ version, written, content: kept, proof })),
       ]);
     });
   }
@@ -100,16 +109,13 @@ export class Vault {
   async switchTo(skillId: string, isOn: boolean): Promise<void> {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
-      const master = this.#required();
+      this.#required();
       const written = (await this.#count(skillId)) + 1; // first, as in `write`
       const history = await this.#history(skillId);
-      if ((history.at(-1)?.is_on === 1) === isOn) return;
-      const number = history.length + 1;
-      const proof = proofOf(master, [history.at(-1)?.proof ?? '', skillId, number, written, Number(isOn)]);
-      await this.#queries.write((db) => [
-        ...this.#counted(db, skillId, written),
-        db.insertInto(SWITCHES).values({ skill_id: skillId, number, written, is_on: Number(isOn), proof }),
-      ]);
+      if (isOnNow(history) === isOn) return;
+      if (history.length === 0) await this.#provePlain(skillId, () => true);
+      const row = { skill_id: skillId, number: history.length + 1, written, is_on: Number(isOn), proof: '' };
+      await this.#queries.write((db) => [...this.#counted(db, skillId, written), ...this.#proven(db, [...history, row])]);
     });
   }
 
@@ -120,6 +126,7 @@ export class Vault {
   async rotate(skillId: string): Promise<number> {
     await this.#prepare();
     this.#required();
+    if ((await this.#lastKey(skillId)) === 0) return 0;
     const version = await this.#untilNobodyIsFaster(() => this.#nextKey(skillId));
     let count = 0;
     for (;;) {
@@ -130,7 +137,7 @@ export class Vault {
           .where('skill_id', '=', skillId)
           .where('version', '>', 0)
           .where('version', '<', version)
-          .limit(ROTATED_AT_ONCE),
+          .limit(ROWS_AT_ONCE),
       );
       if (rows.length === 0) break;
       for (const row of rows) count += (await this.#resealed(row, version)) ? 1 : 0;
@@ -162,35 +169,60 @@ export class Vault {
       count += 1;
     }
     const skills = await this.#queries.all((db) => db.selectFrom(SWITCHES).select('skill_id').distinct());
-    for (const { skill_id: skillId } of skills) await this.#proveAgain(skillId, master);
+    for (const { skill_id: skillId } of skills) await this.#untilNobodyIsFaster(() => this.#proveAgain(skillId));
     return count;
   }
 
-  /** The switch history, proven by the master key that is set now. */
-  async #proveAgain(skillId: string, master: Uint8Array): Promise<void> {
+  /** What the former master key proves, by the one that is set now. */
+  async #proveAgain(skillId: string): Promise<void> {
+    const written = (await this.#count(skillId)) + 1; // first, as in `write`
     const history = await this.#history(skillId);
+    await this.#provePlain(skillId, (row) => this.#isProven(plainParts(row), row.proof));
+    await this.#queries.write((db) => [...this.#counted(db, skillId, written), ...this.#proven(db, history)]);
+  }
+
+  /** All of a history, proven by the master key that is set now. */
+  #proven(db: Builder, history: readonly SwitchRow[]): readonly Write[] {
+    const master = this.#required();
     let before = '';
-    const proven = history.map((row, place) => (before = proofOf(master, [before, skillId, place + 1, row.written, row.is_on])));
-    await this.#queries.write((db) =>
-      history.map((row, place) =>
-        exactly(
-          1,
-          db
-            .updateTable(SWITCHES)
-            .set({ proof: proven[place] as string })
-            .where('skill_id', '=', skillId)
-            .where('number', '=', row.number)
-            .where('proof', '=', row.proof),
-        ),
-      ),
+    return history.map((row, place) => {
+      const proof = proofOf(master, switchParts(row, before, place === history.length - 1));
+      before = proof;
+      return db
+        .insertInto(SWITCHES)
+        .values({ ...row, proof })
+        .onConflict((conflict) => conflict.columns(['skill_id', 'number']).doUpdateSet({ proof }));
+    });
+  }
+
+  /** Proves that these rows of a skill were written as plain ones, and when. */
+  async #provePlain(skillId: string, areThese: (row: PlainRow) => boolean): Promise<void> {
+    const master = this.#required();
+    const all = await this.#queries.all((db) =>
+      db.selectFrom(DATA).select(['skill_id', 'kind', 'name', 'written', 'proof']).where('skill_id', '=', skillId).where('version', '=', 0),
     );
+    const rows = all.filter(areThese);
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+      await this.#queries.write((db) =>
+        rows.slice(from, from + ROWS_AT_ONCE).map((row) =>
+          db
+            .updateTable(DATA)
+            .set({ proof: proofOf(master, plainParts(row)) })
+            .where('skill_id', '=', skillId)
+            .where('kind', '=', row.kind)
+            .where('name', '=', row.name)
+            .where('version', '=', 0)
+            .where('written', '=', row.written),
+        ),
+      );
   }
 
   async #open(row: DataRow): Promise<Uint8Array> {
-    const { skill_id: skillId, kind, name, version, written } = row;
+    const { skill_id: skillId, kind, name, version } = row;
     const content = Buffer.from(row.content, 'base64');
     if (version === 0) {
-      if (this.master.current() !== null && isOnAt(await this.#history(skillId), written)) throw decryptFailed({ kind, name }); // it was sealed when it was written
+      const needsProof = this.master.current() !== null && (await this.#history(skillId)).length > 0;
+      if (needsProof && !this.#isProven(plainParts(row), row.proof)) throw decryptFailed({ kind, name }); // it was sealed when it was written
       return content;
     }
     const key = await this.#keyOf(skillId, version);
@@ -283,23 +315,25 @@ export class Vault {
       .onConflict((conflict) => conflict.doNothing());
   }
 
-  async #isOn(skillId: string): Promise<boolean> {
-    return (await this.#history(skillId)).at(-1)?.is_on === 1;
+  /** Oldest first. Rejects `decrypt_failed` where somebody without the master key changed or cut it, `key_unavailable` where there is one and no master key. */
+  async #history(skillId: string): Promise<readonly SwitchRow[]> {
+    const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made where there is a history
+    const rows = await this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
+    if (rows.length === 0 && !isSealed) return rows;
+    this.#required();
+    const isWhole = rows.every((row, place) => {
+      const parts = switchParts(row, rows[place - 1]?.proof ?? '', place === rows.length - 1);
+      return row.number === place + 1 && this.#isProven(parts, row.proof);
+    });
+    if (isWhole && rows.length > 0) return rows;
+    throw new PithError('decrypt_failed', 'the record of when encryption was on was changed, or a part of it is missing', {
+      cure: 'restore the database from a backup',
+    });
   }
 
-  /** Oldest first. Rejects `decrypt_failed` where it was changed by somebody without the master key. */
-  async #history(skillId: string): Promise<readonly SwitchRow[]> {
-    const rows = await this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
-    const master = this.master.current();
-    const former = this.master.former();
-    let before = '';
-    for (const [place, row] of rows.entries()) {
-      const parts = [before, skillId, place + 1, row.written, row.is_on];
-      const isProven = row.number === place + 1 && [master, former].some((key) => key !== null && proofOf(key, parts) === row.proof);
-      if (master !== null && !isProven) throw decryptFailed({ kind: 'switch', name: String(row.number) });
-      before = row.proof;
-    }
-    return rows;
+  /** By the master key, or the former one. */
+  #isProven(parts: readonly (string | number)[], proof: string): boolean {
+    return [this.master.current(), this.master.former()].some((key) => key !== null && proofOf(key, parts) === proof);
   }
 
   async #count(skillId: string): Promise<number> {
@@ -339,7 +373,7 @@ export class Vault {
   #required(): Uint8Array {
     const key = this.master.current();
     if (key !== null) return key;
-    throw new PithError('key_unavailable', 'what this skill keeps is encrypted, and PITH_MASTER_KEY is not set', {
+    throw new PithError('key_unavailable', 'what this skill keeps is or was encrypted, and PITH_MASTER_KEY is not set', {
       cure: 'set it in the environment, or: pith secrets set PITH_MASTER_KEY',
     });
   }
@@ -353,10 +387,6 @@ export class Vault {
       }
     }
   }
-
-  async #prepare(): Promise<void> {
-    await (this.#ready ??= migrate(this.#queries, 'skill_vault', MIGRATIONS));
-  }
 }
 
 function keyPlace(skillId: string, version: number): Place {
@@ -364,11 +394,20 @@ function keyPlace(skillId: string, version: number): Place {
 }
 
 function isSame(one: DataRow, other: DataRow): boolean {
-  return one.version === other.version && one.written === other.written && one.content === other.content;
+  return one.version === other.version && one.written === other.written && one.proof === other.proof && one.content === other.content;
 }
 
-function isOnAt(history: readonly SwitchRow[], written: number): boolean {
-  return history.findLast((row) => row.written <= written)?.is_on === 1;
+function isOnNow(history: readonly SwitchRow[]): boolean {
+  return history.at(-1)?.is_on === 1;
+}
+
+/** What the proof of a switch covers. Only the newest says that it is: without it the history is cut. */
+function switchParts({ skill_id, number, written, is_on }: SwitchRow, before: string, isNewest: boolean) {
+  return [before, skill_id, number, written, is_on, Number(isNewest)];
+}
+
+function plainParts({ skill_id, kind, name, written }: Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written'>) {
+  return ['plain', skill_id, kind, name, written];
 }
 
 function opens(act: () => unknown): boolean {
