@@ -1,4 +1,4 @@
-import { codeOf, PithError } from 'pith';
+import { codeOf, messageOf, PithError } from 'pith';
 import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
 import { oncePromised } from '@pith/promises';
 import { decryptFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
@@ -18,6 +18,8 @@ const KEYS = 'skill_vault__keys';
 const SWITCHES = 'skill_vault__switches';
 const COUNTS = 'skill_vault__counts';
 
+export const SET_KEY = 'set it in the environment, or: pith secrets set PITH_MASTER_KEY';
+
 type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
 
 type PlainRow = Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written' | 'proof'>;
@@ -32,7 +34,7 @@ export class Vault {
   readonly #prepare: () => Promise<void>;
 
   constructor(
-    database: SqlDatabase,
+    private readonly database: SqlDatabase,
     private readonly master: MasterKeys,
   ) {
     this.#queries = new Queries(database);
@@ -171,6 +173,18 @@ export class Vault {
     const skills = await this.#queries.all((db) => db.selectFrom(SWITCHES).select('skill_id').distinct());
     for (const { skill_id: skillId } of skills) await this.#untilNobodyIsFaster(() => this.#proveAgain(skillId));
     return count;
+  }
+
+  /** Why what is sealed cannot be opened; null: nothing is sealed, or there is a master key. Makes no table, and loads nothing. */
+  async whyLocked(): Promise<string | null> {
+    const tables = await this.database.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", DATA);
+    if (tables.length === 0) return null;
+    if ((await this.database.all(`SELECT 1 FROM ${DATA} WHERE version > 0 LIMIT 1`)).length === 0) return null;
+    try {
+      return this.master.current() === null ? 'PITH_MASTER_KEY is not set' : null;
+    } catch (error) {
+      return messageOf(error);
+    }
   }
 
   /** What the former master key proves, by the one that is set now. */
@@ -374,7 +388,7 @@ export class Vault {
     const key = this.master.current();
     if (key !== null) return key;
     throw new PithError('key_unavailable', 'what this skill keeps is or was encrypted, and PITH_MASTER_KEY is not set', {
-      cure: 'set it in the environment, or: pith secrets set PITH_MASTER_KEY',
+      cure: SET_KEY,
     });
   }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { decrypt } from '../../../sandbox/extensions/skill_vault/sealing.ts';
 import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/skill_vault/tables.ts';
@@ -9,6 +10,7 @@ import type { ExtensionContext } from 'pith';
 import { migrate, Queries } from '@pith/database-queries';
 import { systemClock } from '@pith/promises';
 import { folderWith } from '../../places.ts';
+import { until } from '../../waiting.ts';
 
 type Database = ExtensionContext['database'];
 
@@ -361,6 +363,28 @@ describe('the vault', () => {
     await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x' });
     expect(await kernel.as('ada', 'saved encrypt memo on --yes')).toMatchObject({ error: 'key_unavailable' });
     expect((await kernel.as('ada', 'saved show memo')).json).toMatchObject({ encryption_enabled: false });
+  });
+
+  it('M80 the start and doctor warn of sealed data without its key; where nothing was kept, they make no table', async () => {
+    const kernel = await savedKernel();
+    const warnings = async () => {
+      const { notes } = await kernel.pith.kernel.doctor();
+      return notes.filter(({ code }) => code === 'key_unavailable').map(({ severity, message }) => `${severity}: ${message}`);
+    };
+    const store = openStore(`${kernel.pith.sandbox}/data/pith.db`, systemClock);
+    const database = createDatabase(store, 'skill_vault');
+    expect(await warnings()).toEqual([]);
+    expect(await database.all("SELECT name FROM sqlite_master WHERE name LIKE 'skill_vault__%'")).toEqual([]);
+    const vault = new Vault(database, keys);
+    await vault.write(plain, 'value', 'open', Buffer.from('plain'));
+    expect(await warnings()).toEqual([]);
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'closed', Buffer.from('secret'));
+    const text = 'saved skills cannot read or write what they keep encrypted: PITH_MASTER_KEY is not set';
+    expect(await warnings()).toEqual([`warning: ${text}`]);
+    await kernel.restart();
+    await until(async () => (await readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8')).includes(text));
+    expect((await kernel.pith.kernel.problems()).map(({ message }) => message)).toContain(text);
   });
 
   it('M77 M91 runs keep data by tools, and switching says what it means', async () => {
