@@ -7,7 +7,7 @@ import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.
 export type Kind = 'value' | 'file';
 
 export interface MasterKeys {
-  /** Throws `key_unavailable` for one that is no key; null: none is set. */
+  /** null: none is set. Throws `key_unavailable` when what is set is not a key. */
   readonly current: () => Uint8Array | null;
   /** The former one, until all keys are sealed by the new one. */
   readonly former: () => Uint8Array | null;
