@@ -44,8 +44,8 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
         io.json({ ok: true, count });
         io.print(
           typeof skill === 'string'
-            ? `${count} rows have the new key`
-            : `${count} keys are sealed by the new master key; PITH_MASTER_KEY_OLD is not needed any more`,
+            ? `${count} ${count === 1 ? 'row is' : 'rows are'} encrypted with the new key`
+            : `${count} ${count === 1 ? 'key is' : 'keys are'} encrypted with the new master key; PITH_MASTER_KEY_OLD is no longer needed`,
         );
       },
     },

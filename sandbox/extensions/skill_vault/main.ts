@@ -1,12 +1,12 @@
-import type { Command, CommandProvider, ExtensionContext, Tool, ToolProvider } from 'pith';
+import type { Command, CommandProvider, Diagnostic, ExtensionContext, ServiceProvider, Tool, ToolProvider } from 'pith';
 import { SavedSkills } from 'pith/saved_skills';
 import { vaultCommands } from './commands.ts';
 import { masterKeyOf } from './sealing.ts';
 import { vaultTools } from './tools.ts';
-import { Vault } from './vault.ts';
+import { SET_KEY, Vault } from './vault.ts';
 
 /** What saved skills keep between runs. */
-export default class SkillVault implements ToolProvider, CommandProvider {
+export default class SkillVault implements ToolProvider, CommandProvider, ServiceProvider {
   readonly #vault: Vault;
 
   constructor(private readonly context: ExtensionContext) {
@@ -20,5 +20,17 @@ export default class SkillVault implements ToolProvider, CommandProvider {
 
   getCommands(): readonly Command[] {
     return vaultCommands(this.#vault, () => this.context.use(SavedSkills));
+  }
+
+  async findings(): Promise<readonly Diagnostic[]> {
+    const why = await this.#vault.whyLocked();
+    if (why === null) return [];
+    const message = `saved skills cannot read or write what they keep encrypted: ${why}`;
+    return [{ severity: 'warning', code: 'key_unavailable', message, cure: SET_KEY }];
+  }
+
+  /** Warns at the start: else a missing key shows in the middle of a run. */
+  async runBackground(): Promise<void> {
+    for (const { message, cure } of await this.findings()) this.context.logger.warn(`${message}; ${cure}`);
   }
 }

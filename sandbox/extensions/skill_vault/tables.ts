@@ -8,10 +8,12 @@ export interface DataRow {
   readonly name: string;
   /** 0: `content` is plain, in base64; else the number of the data key by which it is sealed. */
   readonly version: number;
-  /** When it was written, in the skill's own count: says whether encryption was on then. */
+  /** When it was written, in the skill's own count. */
   readonly written: number;
   /** Base64. */
   readonly content: string;
+  /** Of a plain row of a skill that was ever encrypted: that it was written as such, by the master key. Else empty. */
+  readonly proof: string;
 }
 
 /** A data key of one skill, sealed by the master key. */
@@ -29,7 +31,7 @@ export interface SwitchRow {
   readonly written: number;
   /** 0 or 1. */
   readonly is_on: number;
-  /** By the master key, over this line and the proof of the one before. */
+  /** By the master key, over this line, the proof of the one before, and whether it is the newest. */
   readonly proof: string;
 }
 
@@ -76,4 +78,5 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('skill_id', 'text', (column) => column.primaryKey())
       .addColumn('written', 'bigint', (column) => column.notNull()),
   ],
+  (db) => [db.schema.alterTable('skill_vault__data').addColumn('proof', 'text', (column) => column.notNull().defaultTo(''))],
 ];

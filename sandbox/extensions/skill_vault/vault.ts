@@ -1,12 +1,13 @@
-import { codeOf, PithError } from 'pith';
+import { codeOf, messageOf, PithError } from 'pith';
 import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
+import { oncePromised } from '@pith/promises';
 import { decryptFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
 import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.ts';
 
 export type Kind = 'value' | 'file';
 
 export interface MasterKeys {
-  /** Throws `key_unavailable` for one that is no key; null: none is set. */
+  /** null: none is set. Throws `key_unavailable` when what is set is not a key. */
   readonly current: () => Uint8Array | null;
   /** The former one, until all keys are sealed by the new one. */
   readonly former: () => Uint8Array | null;
@@ -17,27 +18,41 @@ const KEYS = 'skill_vault__keys';
 const SWITCHES = 'skill_vault__switches';
 const COUNTS = 'skill_vault__counts';
 
+export const SET_KEY = 'set it in the environment, or: pith secrets set PITH_MASTER_KEY';
+
+type Builder = Parameters<Parameters<Queries<Tables>['write']>[0]>[0];
+
+type PlainRow = Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written' | 'proof'>;
+
 /** Others cannot be faster so often: something else is wrong then. */
 const MOST_ATTEMPTS = 100;
-const ROTATED_AT_ONCE = 50;
+const ROWS_AT_ONCE = 50;
 
 /** What runs of a skill keep: plain, or sealed by a key of the skill that the master key seals. Each row is read by what it says of itself, whatever is switched on now. */
 export class Vault {
   readonly #queries: Queries<Tables>;
-  #ready: Promise<void> | undefined;
+  readonly #prepare: () => Promise<void>;
 
   constructor(
-    database: SqlDatabase,
+    private readonly database: SqlDatabase,
     private readonly master: MasterKeys,
   ) {
     this.#queries = new Queries(database);
+    this.#prepare = oncePromised(() => migrate(this.#queries, 'skill_vault', MIGRATIONS));
   }
 
   /** null: there is none. Rejects `key_unavailable` and `decrypt_failed`. */
   async read(skillId: string, kind: Kind, name: string): Promise<Uint8Array | null> {
     await this.#prepare();
     const row = await this.#row(skillId, kind, name);
-    return row === null ? null : this.#open(row);
+    if (row === null) return null;
+    try {
+      return await this.#open(row);
+    } catch (error) {
+      const now = await this.#row(skillId, kind, name); // a rotation may have sealed it by another key since
+      if (now !== null && isSame(now, row)) throw error;
+      return now === null ? null : this.#open(now);
+    }
   }
 
   /** Names, sorted. */
@@ -49,7 +64,7 @@ export class Vault {
     return rows.map(({ name }) => name);
   }
 
-  /** Rejects `key_unavailable` where it must be sealed and there is no master key. `isOn`: the skill itself says that it must. */
+  /** Rejects `key_unavailable` where encryption is or was on and there is no master key. `isOn`: the skill itself says that it is on. */
   async write(
     { skillId, isOn }: { readonly skillId: string; readonly isOn: boolean },
     kind: Kind,
@@ -57,9 +72,12 @@ export class Vault {
     content: Uint8Array,
   ): Promise<void> {
     await this.#prepare();
+    if (isOn && (await this.#history(skillId)).length === 0) await this.switchTo(skillId, true);
     await this.#untilNobodyIsFaster(async () => {
-      const version = isOn || (await this.#isOn(skillId)) ? await this.#newestKey(skillId) : 0;
-      const written = (await this.#count(skillId)) + 1;
+      const written = (await this.#count(skillId)) + 1; // first: whoever changes what is read below raises it
+      const history = await this.#history(skillId);
+      const version = isOn || isOnNow(history) ? await this.#newestKey(skillId) : 0;
+      const wasPlain = version === 0 && history.length > 0;
       const row = {
         skill_id: skillId,
         kind,
@@ -67,13 +85,15 @@ export class Vault {
         version,
         written,
         content: this.#sealed({ skillId, kind, name, version }, content, await this.#keyOf(skillId, version)),
+        proof: wasPlain ? proofOf(this.#required(), plainParts({ skill_id: skillId, kind, name, written })) : '',
       };
+      const { content: kept, proof } = row;
       await this.#queries.write((db) => [
         ...this.#counted(db, skillId, written),
         db
           .insertInto(DATA)
           .values(row)
-          .onConflict((conflict) => conflict.columns(['skill_id', 'kind', 'name']).doUpdateSet({ version, written, content: row.content })),
+          .onConflict((conflict) => conflict.columns(['skill_id', 'kind', 'name']).doUpdateSet({ version, written, content: kept, proof })),
       ]);
     });
   }
@@ -91,16 +111,13 @@ export class Vault {
   async switchTo(skillId: string, isOn: boolean): Promise<void> {
     await this.#prepare();
     await this.#untilNobodyIsFaster(async () => {
-      const master = this.#required();
+      this.#required();
+      const written = (await this.#count(skillId)) + 1; // first, as in `write`
       const history = await this.#history(skillId);
-      if ((history.at(-1)?.is_on === 1) === isOn) return;
-      const written = (await this.#count(skillId)) + 1;
-      const number = history.length + 1;
-      const proof = proofOf(master, [history.at(-1)?.proof ?? '', skillId, number, written, Number(isOn)]);
-      await this.#queries.write((db) => [
-        ...this.#counted(db, skillId, written),
-        db.insertInto(SWITCHES).values({ skill_id: skillId, number, written, is_on: Number(isOn), proof }),
-      ]);
+      if (isOnNow(history) === isOn) return;
+      if (history.length === 0) await this.#provePlain(skillId, () => true);
+      const row = { skill_id: skillId, number: history.length + 1, written, is_on: Number(isOn), proof: '' };
+      await this.#queries.write((db) => [...this.#counted(db, skillId, written), ...this.#proven(db, [...history, row])]);
     });
   }
 
@@ -111,7 +128,8 @@ export class Vault {
   async rotate(skillId: string): Promise<number> {
     await this.#prepare();
     this.#required();
-    const version = await this.#nextKey(skillId);
+    if ((await this.#lastKey(skillId)) === 0) return 0;
+    const version = await this.#untilNobodyIsFaster(() => this.#nextKey(skillId));
     let count = 0;
     for (;;) {
       const rows = await this.#queries.all((db) =>
@@ -121,7 +139,7 @@ export class Vault {
           .where('skill_id', '=', skillId)
           .where('version', '>', 0)
           .where('version', '<', version)
-          .limit(ROTATED_AT_ONCE),
+          .limit(ROWS_AT_ONCE),
       );
       if (rows.length === 0) break;
       for (const row of rows) count += (await this.#resealed(row, version)) ? 1 : 0;
@@ -153,35 +171,72 @@ export class Vault {
       count += 1;
     }
     const skills = await this.#queries.all((db) => db.selectFrom(SWITCHES).select('skill_id').distinct());
-    for (const { skill_id: skillId } of skills) await this.#proveAgain(skillId, master);
+    for (const { skill_id: skillId } of skills) await this.#untilNobodyIsFaster(() => this.#proveAgain(skillId));
     return count;
   }
 
-  /** The switch history, proven by the master key that is set now. */
-  async #proveAgain(skillId: string, master: Uint8Array): Promise<void> {
+  /** Why what is sealed cannot be opened; null: nothing is sealed, or there is a master key. Makes no table, and loads nothing. */
+  async whyLocked(): Promise<string | null> {
+    const tables = await this.database.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", DATA);
+    if (tables.length === 0) return null;
+    if ((await this.database.all(`SELECT 1 FROM ${DATA} WHERE version > 0 LIMIT 1`)).length === 0) return null;
+    try {
+      return this.master.current() === null ? 'PITH_MASTER_KEY is not set' : null;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  /** What the former master key proves, by the one that is set now. */
+  async #proveAgain(skillId: string): Promise<void> {
+    const written = (await this.#count(skillId)) + 1; // first, as in `write`
     const history = await this.#history(skillId);
+    await this.#provePlain(skillId, (row) => this.#isProven(plainParts(row), row.proof));
+    await this.#queries.write((db) => [...this.#counted(db, skillId, written), ...this.#proven(db, history)]);
+  }
+
+  /** All of a history, proven by the master key that is set now. */
+  #proven(db: Builder, history: readonly SwitchRow[]): readonly Write[] {
+    const master = this.#required();
     let before = '';
-    const proven = history.map((row, place) => (before = proofOf(master, [before, skillId, place + 1, row.written, row.is_on])));
-    await this.#queries.write((db) =>
-      history.map((row, place) =>
-        exactly(
-          1,
-          db
-            .updateTable(SWITCHES)
-            .set({ proof: proven[place] as string })
-            .where('skill_id', '=', skillId)
-            .where('number', '=', row.number)
-            .where('proof', '=', row.proof),
-        ),
-      ),
+    return history.map((row, place) => {
+      const proof = proofOf(master, switchParts(row, before, place === history.length - 1));
+      before = proof;
+      return db
+        .insertInto(SWITCHES)
+        .values({ ...row, proof })
+        .onConflict((conflict) => conflict.columns(['skill_id', 'number']).doUpdateSet({ proof }));
+    });
+  }
+
+  /** Proves that these rows of a skill were written as plain ones, and when. */
+  async #provePlain(skillId: string, areThese: (row: PlainRow) => boolean): Promise<void> {
+    const master = this.#required();
+    const all = await this.#queries.all((db) =>
+      db.selectFrom(DATA).select(['skill_id', 'kind', 'name', 'written', 'proof']).where('skill_id', '=', skillId).where('version', '=', 0),
     );
+    const rows = all.filter(areThese);
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+      await this.#queries.write((db) =>
+        rows.slice(from, from + ROWS_AT_ONCE).map((row) =>
+          db
+            .updateTable(DATA)
+            .set({ proof: proofOf(master, plainParts(row)) })
+            .where('skill_id', '=', skillId)
+            .where('kind', '=', row.kind)
+            .where('name', '=', row.name)
+            .where('version', '=', 0)
+            .where('written', '=', row.written),
+        ),
+      );
   }
 
   async #open(row: DataRow): Promise<Uint8Array> {
-    const { skill_id: skillId, kind, name, version, written } = row;
+    const { skill_id: skillId, kind, name, version } = row;
     const content = Buffer.from(row.content, 'base64');
     if (version === 0) {
-      if (this.master.current() !== null && isOnAt(await this.#history(skillId), written)) throw decryptFailed({ kind, name }); // it was sealed when it was written
+      const needsProof = this.master.current() !== null && (await this.#history(skillId)).length > 0;
+      if (needsProof && !this.#isProven(plainParts(row), row.proof)) throw decryptFailed({ kind, name }); // it was sealed when it was written
       return content;
     }
     const key = await this.#keyOf(skillId, version);
@@ -190,13 +245,23 @@ export class Vault {
   }
 
   #sealed(place: Place, content: Uint8Array, key: Uint8Array | null): string {
-    return Buffer.from(key === null ? content : seal(key, place, content)).toString('base64');
+    if (place.version === 0) return Buffer.from(content).toString('base64');
+    if (key !== null) return Buffer.from(seal(key, place, content)).toString('base64');
+    throw new PithError('write_conflict', `the key ${place.version} of a saved skill was replaced meanwhile`, { cure: 'write again' });
   }
 
+  /** False: somebody else was faster. */
   async #resealed(row: DataRow, version: number): Promise<boolean> {
     const { skill_id: skillId, kind, name } = row;
-    const plain = await this.#open(row);
-    const content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
+    let content: string;
+    try {
+      const plain = await this.#open(row);
+      content = this.#sealed({ skillId, kind, name, version }, plain, await this.#keyOf(skillId, version));
+    } catch (error) {
+      const now = await this.#row(skillId, kind, name);
+      if (now !== null && isSame(now, row)) throw error;
+      return false;
+    }
     const [changed] = await this.#queries.write((db) => [
       db
         .updateTable(DATA)
@@ -229,16 +294,20 @@ export class Vault {
 
   async #newestKey(skillId: string): Promise<number> {
     const newest = await this.#lastKey(skillId);
-    return newest === 0 ? this.#addKey(skillId, 1) : newest;
+    if (newest === 0) await this.#queries.write((db) => [this.#keyAdded(db, skillId, 1)]);
+    return newest || 1;
   }
 
-  /** The key that rows are to have: a new one, or the one that a rotation which was cut off had made. */
+  /** The key that rows are to have: a new one, or the one that a rotation which was cut off had made. A write beside it that saw another one looks again. */
   async #nextKey(skillId: string): Promise<number> {
+    const written = (await this.#count(skillId)) + 1;
     const newest = await this.#lastKey(skillId);
     const left = await this.#queries.first((db) =>
       db.selectFrom(DATA).select('name').where('skill_id', '=', skillId).where('version', '>', 0).where('version', '<', newest),
     );
-    return left === null ? this.#addKey(skillId, newest + 1) : newest;
+    if (left !== null) return newest;
+    await this.#queries.write((db) => [...this.#counted(db, skillId, written), this.#keyAdded(db, skillId, newest + 1)]);
+    return newest + 1;
   }
 
   async #lastKey(skillId: string): Promise<number> {
@@ -251,34 +320,34 @@ export class Vault {
     return Number(row?.version ?? 0);
   }
 
-  async #addKey(skillId: string, version: number): Promise<number> {
+  /** Nothing where there is one of that number. */
+  #keyAdded(db: Builder, skillId: string, version: number): Write {
     const sealed = Buffer.from(seal(this.#required(), keyPlace(skillId, version), newKey())).toString('base64');
-    await this.#queries.write((db) => [
-      db
-        .insertInto(KEYS)
-        .values({ skill_id: skillId, version, sealed })
-        .onConflict((conflict) => conflict.doNothing()),
-    ]);
-    return version;
+    return db
+      .insertInto(KEYS)
+      .values({ skill_id: skillId, version, sealed })
+      .onConflict((conflict) => conflict.doNothing());
   }
 
-  async #isOn(skillId: string): Promise<boolean> {
-    return (await this.#history(skillId)).at(-1)?.is_on === 1;
-  }
-
-  /** Oldest first. Rejects `decrypt_failed` where it was changed by somebody without the master key. */
+  /** Oldest first. Rejects `decrypt_failed` where somebody without the master key changed or cut it, `key_unavailable` where there is one and no master key. */
   async #history(skillId: string): Promise<readonly SwitchRow[]> {
+    const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made where there is a history
     const rows = await this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
-    const master = this.master.current();
-    const former = this.master.former();
-    let before = '';
-    for (const [place, row] of rows.entries()) {
-      const parts = [before, skillId, place + 1, row.written, row.is_on];
-      const isProven = row.number === place + 1 && [master, former].some((key) => key !== null && proofOf(key, parts) === row.proof);
-      if (master !== null && !isProven) throw decryptFailed({ kind: 'switch', name: String(row.number) });
-      before = row.proof;
-    }
-    return rows;
+    if (rows.length === 0 && !isSealed) return rows;
+    this.#required();
+    const isWhole = rows.every((row, place) => {
+      const parts = switchParts(row, rows[place - 1]?.proof ?? '', place === rows.length - 1);
+      return row.number === place + 1 && this.#isProven(parts, row.proof);
+    });
+    if (isWhole && rows.length > 0) return rows;
+    throw new PithError('decrypt_failed', 'the record of when encryption was on was changed, or a part of it is missing', {
+      cure: 'restore the database from a backup',
+    });
+  }
+
+  /** By the master key, or the former one. */
+  #isProven(parts: readonly (string | number)[], proof: string): boolean {
+    return [this.master.current(), this.master.former()].some((key) => key !== null && proofOf(key, parts) === proof);
   }
 
   async #count(skillId: string): Promise<number> {
@@ -286,7 +355,7 @@ export class Vault {
     return row?.written ?? 0;
   }
 
-  #counted(db: Parameters<Parameters<Queries<Tables>['write']>[0]>[0], skillId: string, written: number): readonly Write[] {
+  #counted(db: Builder, skillId: string, written: number): readonly Write[] {
     if (written === 1)
       return [
         exactly(
@@ -309,7 +378,7 @@ export class Vault {
     ];
   }
 
-  #row(skillId: string, kind: Kind, name: string): Promise<DataRow | null> {
+  #row(skillId: string, kind: string, name: string): Promise<DataRow | null> {
     return this.#queries.first((db) =>
       db.selectFrom(DATA).selectAll().where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
     );
@@ -318,8 +387,8 @@ export class Vault {
   #required(): Uint8Array {
     const key = this.master.current();
     if (key !== null) return key;
-    throw new PithError('key_unavailable', 'what this skill keeps is encrypted, and PITH_MASTER_KEY is not set', {
-      cure: 'set it in the environment, or: pith secrets set PITH_MASTER_KEY',
+    throw new PithError('key_unavailable', 'what this skill keeps is or was encrypted, and PITH_MASTER_KEY is not set', {
+      cure: SET_KEY,
     });
   }
 
@@ -332,18 +401,27 @@ export class Vault {
       }
     }
   }
-
-  async #prepare(): Promise<void> {
-    await (this.#ready ??= migrate(this.#queries, 'skill_vault', MIGRATIONS));
-  }
 }
 
 function keyPlace(skillId: string, version: number): Place {
   return { skillId, kind: 'key', name: '', version };
 }
 
-function isOnAt(history: readonly SwitchRow[], written: number): boolean {
-  return history.findLast((row) => row.written <= written)?.is_on === 1;
+function isSame(one: DataRow, other: DataRow): boolean {
+  return one.version === other.version && one.written === other.written && one.proof === other.proof && one.content === other.content;
+}
+
+function isOnNow(history: readonly SwitchRow[]): boolean {
+  return history.at(-1)?.is_on === 1;
+}
+
+/** What the proof of a switch covers. Only the newest says that it is: without it the history is cut. */
+function switchParts({ skill_id, number, written, is_on }: SwitchRow, before: string, isNewest: boolean) {
+  return [before, skill_id, number, written, is_on, Number(isNewest)];
+}
+
+function plainParts({ skill_id, kind, name, written }: Pick<DataRow, 'skill_id' | 'kind' | 'name' | 'written'>) {
+  return ['plain', skill_id, kind, name, written];
 }
 
 function opens(act: () => unknown): boolean {

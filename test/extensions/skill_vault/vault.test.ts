@@ -1,11 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { decrypt } from '../../../sandbox/extensions/skill_vault/sealing.ts';
+import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/skill_vault/tables.ts';
 import { Vault } from '../../../sandbox/extensions/skill_vault/vault.ts';
 import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 import { openStore, createDatabase } from '../../../core/store/index.ts';
+import type { ExtensionContext } from 'pith';
+import { migrate, Queries } from '@pith/database-queries';
 import { systemClock } from '@pith/promises';
 import { folderWith } from '../../places.ts';
+import { until } from '../../waiting.ts';
+
+type Database = ExtensionContext['database'];
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 const KEY = randomBytes(32).toString('base64');
@@ -15,12 +22,51 @@ function opened(keys: { current?: string | null; former?: string | null } = {}) 
   const store = openStore(`${folderWith()}/pith.db`, systemClock);
   const database = createDatabase(store, 'skill_vault');
   const bytes = (text: string | null | undefined) => (text ? Buffer.from(text, 'base64') : null);
-  const held = { current: KEY as string | null, former: null as string | null, ...keys };
-  const vault = new Vault(database, { current: () => bytes(held.current), former: () => bytes(held.former) });
-  return { vault, database, held };
+  const kept = { current: KEY as string | null, former: null as string | null, ...keys };
+  const vault = new Vault(database, { current: () => bytes(kept.current), former: () => bytes(kept.former) });
+  return { vault, database, kept };
 }
 
+/** That database, where `between` happens just before its query or write of that number. */
+function interrupted(database: Database, number: number, between: () => Promise<unknown>): Database {
+  let count = 0;
+  const turn = async () => {
+    if (++count === number) await between();
+  };
+  return {
+    ...database,
+    all: async (...query) => {
+      await turn();
+      return database.all(...query);
+    },
+    write: async (statements) => {
+      await turn();
+      return database.write(statements);
+    },
+  };
+}
+
+const keys = { current: () => Buffer.from(KEY, 'base64'), former: () => null };
+/** More queries and writes than any call makes of a small vault, until it is done or the other has been noticed. */
+const QUERIES = Array.from({ length: 12 }, (_, index) => index + 1);
+
 const plain = { skillId: 's1', isOn: false };
+/** A vault whose skill had `y` and a file `x2` while it was plain, then `x` sealed, `z` plain again, and is encrypted now. */
+async function mixed() {
+  const made = opened();
+  const { vault } = made;
+  const keep = (kind: 'value' | 'file', name: string) => vault.write(plain, kind, name, Buffer.from(name));
+  await keep('value', 'y');
+  await keep('file', 'x2');
+  await vault.switchTo('s1', true);
+  await keep('value', 'x');
+  await vault.switchTo('s1', false);
+  await keep('value', 'z');
+  await vault.switchTo('s1', true);
+  for (const name of ['x', 'y', 'z']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+  return made;
+}
+
 const text = (value: Uint8Array | null) => (value === null ? null : Buffer.from(value).toString());
 
 describe('the vault', () => {
@@ -69,18 +115,18 @@ describe('the vault', () => {
   });
 
   it('M80 without the master key nothing sealed is read or written, and nothing is written plain instead', async () => {
-    const { vault, held } = opened();
+    const { vault, kept } = opened();
     await vault.write(plain, 'value', 'open', Buffer.from('plain'));
     await vault.switchTo('s1', true);
     await vault.write(plain, 'value', 'closed', Buffer.from('secret'));
-    held.current = null;
+    kept.current = null;
     expect(text(await vault.read('s1', 'value', 'open'))).toBe('plain');
     await expect(vault.read('s1', 'value', 'closed')).rejects.toMatchObject({ code: 'key_unavailable' });
     await expect(vault.write(plain, 'value', 'new', Buffer.from('x'))).rejects.toMatchObject({ code: 'key_unavailable' });
     expect(await vault.names('s1', 'value')).toEqual(['closed', 'open']);
   });
 
-  it('M81 flipped, cut, moved and downgraded rows are refused, and so is a changed history', async () => {
+  it('M81 flipped, cut, moved and downgraded rows are refused', async () => {
     const { vault, database } = opened();
     await vault.switchTo('s1', true);
     await vault.write(plain, 'value', 'a', Buffer.from('one'));
@@ -105,8 +151,93 @@ describe('the vault', () => {
     await refused();
     await set("content = ?, version = 0 WHERE name = 'a'", Buffer.from('forged').toString('base64'));
     await refused();
-    await database.write([{ sql: 'UPDATE skill_vault__switches SET is_on = 0' }]);
-    await refused();
+  });
+
+  const FORGED = `version = 0, content = '${Buffer.from('forged').toString('base64')}'`;
+  it.each([
+    ['with its number', `UPDATE skill_vault__data SET ${FORGED} WHERE name = 'x'`],
+    ['with an earlier number', `UPDATE skill_vault__data SET ${FORGED}, written = 1 WHERE name = 'x'`],
+    [
+      'with number and proof of another',
+      `UPDATE skill_vault__data SET ${FORGED}, (written, proof) = (SELECT written, proof FROM skill_vault__data WHERE name = 'y') WHERE name = 'x'`,
+    ],
+    [
+      'with the row of another',
+      "DELETE FROM skill_vault__data WHERE name = 'x'",
+      "UPDATE skill_vault__data SET name = 'x' WHERE name = 'y'",
+    ],
+    [
+      'with the row of another kind',
+      "DELETE FROM skill_vault__data WHERE name = 'x'",
+      "UPDATE skill_vault__data SET name = 'x', kind = 'value' WHERE name = 'x2'",
+    ],
+  ])('M81 a sealed value put back as plain is refused: %s', async (_how, ...statements) => {
+    const { vault, database } = await mixed();
+    await database.write(statements.map((sql) => ({ sql })));
+    await expect(vault.read('s1', 'value', 'x')).rejects.toMatchObject({ code: 'decrypt_failed' });
+  });
+
+  it.each([
+    ['all of it', 'DELETE FROM skill_vault__switches'],
+    ['its end', 'DELETE FROM skill_vault__switches WHERE number = 3'],
+    ['its beginning', 'DELETE FROM skill_vault__switches WHERE number = 1'],
+    ['its beginning, counted again', 'DELETE FROM skill_vault__switches WHERE number < 3', 'UPDATE skill_vault__switches SET number = 1'],
+    ['what it switched to', 'UPDATE skill_vault__switches SET is_on = 0 WHERE number = 3'],
+    ['when it switched', 'UPDATE skill_vault__switches SET written = 99 WHERE number = 3'],
+    ['its skill', "UPDATE skill_vault__switches SET skill_id = 's2'"],
+  ])('M81 with a changed history nothing plain is read or written: %s', async (_part, ...statements) => {
+    const { vault, database } = await mixed();
+    await database.write(statements.map((sql) => ({ sql })));
+    await database.write([{ sql: `UPDATE skill_vault__data SET ${FORGED} WHERE name = 'x'` }]);
+    await expect(vault.read('s1', 'value', 'x')).rejects.toMatchObject({ code: 'decrypt_failed' });
+    await expect(vault.write(plain, 'value', 'new', Buffer.from('canary'))).rejects.toMatchObject({ code: 'decrypt_failed' });
+    expect(await vault.names('s1', 'value')).toEqual(['x', 'y', 'z']);
+  });
+
+  it('M77 M78 what was plain before its skill was ever encrypted is read for ever, however much it is and whenever it was kept', async () => {
+    const { database, vault } = opened();
+    const queries = new Queries<Tables>(database);
+    await migrate(queries, 'skill_vault', MIGRATIONS.slice(0, 1));
+    const old = ['s1', 'value', 'old', 0, 1, Buffer.from('old').toString('base64')];
+    await database.write([
+      { sql: 'INSERT INTO skill_vault__data VALUES (?, ?, ?, ?, ?, ?)', values: old },
+      { sql: "INSERT INTO skill_vault__counts VALUES ('s1', 1)" },
+    ]);
+    const names = ['old', ...Array.from({ length: 120 }, (_, number) => `n${number}`)];
+    for (const name of names.slice(1)) await vault.write(plain, 'value', name, Buffer.from(name));
+    expect(await vault.rotate('s1')).toBe(0);
+    const contents = () => database.all('SELECT name, version, content FROM skill_vault__data ORDER BY name');
+    const before = await contents();
+    await vault.switchTo('s1', true);
+    for (const name of names) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+    expect(await contents()).toEqual(before);
+  });
+
+  it('M80 once a skill was encrypted nothing is written without the master key, also while that is off; plain rows are read', async () => {
+    const { vault, kept } = await mixed();
+    await vault.switchTo('s1', false);
+    kept.current = null;
+    for (const name of ['y', 'z']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+    await expect(vault.write(plain, 'value', 'new', Buffer.from('x'))).rejects.toMatchObject({ code: 'key_unavailable' });
+  });
+
+  it('M80 what the skill itself says is sealed, also where nothing was switched', async () => {
+    const { vault, database } = opened();
+    await vault.write(plain, 'value', 'before', Buffer.from('before'));
+    await vault.write({ skillId: 's1', isOn: true }, 'value', 'a', Buffer.from('canary'));
+    for (const [name, value] of Object.entries({ before: 'before', a: 'canary' }))
+      expect(text(await vault.read('s1', 'value', name))).toBe(value);
+    expect(await database.all("SELECT version FROM skill_vault__data WHERE name = 'a'")).toEqual([{ version: 1 }]);
+  });
+
+  it('M78 what could not be prepared, as on a full disk, is prepared when it is next needed', async () => {
+    const { database } = opened();
+    let isFull = true;
+    const write: Database['write'] = (statements) => (isFull ? Promise.reject(new Error('disk full')) : database.write(statements));
+    const vault = new Vault({ ...database, write }, keys);
+    await expect(vault.read('s1', 'value', 'x')).rejects.toThrow('disk full');
+    isFull = false;
+    expect(await vault.read('s1', 'value', 'x')).toBeNull();
   });
 
   it('M82 rotation seals every row by a new key; cut off anywhere it goes on, and what is old is read meanwhile', async () => {
@@ -121,7 +252,7 @@ describe('the vault', () => {
         all: database.all,
         write: (statements) => ((writes += 1) > 40 ? Promise.reject(new Error('killed')) : database.write(statements)),
       },
-      { current: () => Buffer.from(KEY, 'base64'), former: () => null },
+      keys,
     );
     await expect(cut.rotate('s1')).rejects.toThrow('killed');
     for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
@@ -132,16 +263,99 @@ describe('the vault', () => {
     for (const number of [0, 60, 119]) expect(text(await vault.read('s1', 'value', `n${number}`))).toBe(`v${number}`);
   });
 
-  it('M82 a new master key opens all once the keys are sealed anew; the former one is not needed then', async () => {
-    const { vault, held } = opened();
+  it.each(QUERIES)('M80 M82 a write beside a rotation is sealed and read, wherever they meet: before its step %i', async (number) => {
+    const { vault, database } = opened();
     await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rotate('s1')),
+      keys,
+    );
+    await beside.write(plain, 'value', 'a', Buffer.from('canary'));
+    expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
+    const rows = await database.all('SELECT version, content FROM skill_vault__data');
+    expect(rows.map(({ version }) => Number(version) > 0)).toEqual([true, true]);
+    expect(rows.map(({ content }) => Buffer.from(String(content), 'base64').toString()).join()).not.toContain('canary');
+  });
+
+  it.each(QUERIES)('M77 M81 a write beside switching on is read, wherever they meet: before its step %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.switchTo('s1', true)),
+      keys,
+    );
+    await beside.write(plain, 'value', 'a', Buffer.from('canary'));
+    expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
+  });
+
+  it.each(QUERIES)('M77 two who switch on at once both do, wherever they meet: before its step %i', async (number) => {
+    const { vault, database } = opened();
+    const beside = new Vault(
+      interrupted(database, number, () => vault.switchTo('s1', true)),
+      keys,
+    );
+    await beside.switchTo('s1', true);
+    expect(await database.all('SELECT number, is_on FROM skill_vault__switches')).toEqual([{ number: 1, is_on: 1 }]);
+  });
+
+  it.each(QUERIES)('M77 M78 a plain value is read beside switching on, wherever they meet: before its step %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.switchTo('s1', true)),
+      keys,
+    );
+    expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
+  });
+
+  it.each(QUERIES)('M82 a switch beside a new master key leaves all readable, wherever they meet: before its step %i', async (number) => {
+    const { vault, database, kept } = await mixed();
+    kept.former = kept.current;
+    kept.current = randomBytes(32).toString('base64');
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rewrap()),
+      { current: () => Buffer.from(kept.current as string, 'base64'), former: () => keys.current() },
+    );
+    await beside.switchTo('s1', false);
+    await vault.rewrap();
+    kept.former = null;
+    for (const name of ['x', 'y', 'z']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+  });
+
+  it.each(QUERIES)('M82 a value is read beside a rotation, wherever they meet: before its step %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'x', Buffer.from('0'));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rotate('s1')),
+      keys,
+    );
+    expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
+  });
+
+  it.each(QUERIES)('M82 two rotations at once leave every value readable, wherever they meet: before its step %i', async (number) => {
+    const { vault, database } = opened();
+    await vault.switchTo('s1', true);
+    for (const name of ['x', 'y']) await vault.write(plain, 'value', name, Buffer.from(name));
+    const beside = new Vault(
+      interrupted(database, number, () => vault.rotate('s1')),
+      keys,
+    );
+    await beside.rotate('s1');
+    for (const name of ['x', 'y']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
+  });
+
+  it('M82 a new master key opens all once the keys are sealed again; the former one is not needed then', async () => {
+    const { vault, kept } = await mixed();
     await vault.write(plain, 'value', 'a', Buffer.from('one'));
-    held.former = held.current;
-    held.current = randomBytes(32).toString('base64');
+    kept.former = kept.current;
+    kept.current = randomBytes(32).toString('base64');
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('one');
     expect(await vault.rewrap()).toBe(1);
-    held.former = null;
+    kept.former = null;
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('one');
+    for (const name of ['x', 'y', 'z']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
   });
 
   it('M80 encryption that cannot be switched on is not noted as on', async () => {
@@ -149,6 +363,28 @@ describe('the vault', () => {
     await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x' });
     expect(await kernel.as('ada', 'saved encrypt memo on --yes')).toMatchObject({ error: 'key_unavailable' });
     expect((await kernel.as('ada', 'saved show memo')).json).toMatchObject({ encryption_enabled: false });
+  });
+
+  it('M80 the start and doctor warn of sealed data without its key; where nothing was kept, they make no table', async () => {
+    const kernel = await savedKernel();
+    const warnings = async () => {
+      const { notes } = await kernel.pith.kernel.doctor();
+      return notes.filter(({ code }) => code === 'key_unavailable').map(({ severity, message }) => `${severity}: ${message}`);
+    };
+    const store = openStore(`${kernel.pith.sandbox}/data/pith.db`, systemClock);
+    const database = createDatabase(store, 'skill_vault');
+    expect(await warnings()).toEqual([]);
+    expect(await database.all("SELECT name FROM sqlite_master WHERE name LIKE 'skill_vault__%'")).toEqual([]);
+    const vault = new Vault(database, keys);
+    await vault.write(plain, 'value', 'open', Buffer.from('plain'));
+    expect(await warnings()).toEqual([]);
+    await vault.switchTo('s1', true);
+    await vault.write(plain, 'value', 'closed', Buffer.from('secret'));
+    const text = 'saved skills cannot read or write what they keep encrypted: PITH_MASTER_KEY is not set';
+    expect(await warnings()).toEqual([`warning: ${text}`]);
+    await kernel.restart();
+    await until(async () => (await readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8')).includes(text));
+    expect((await kernel.pith.kernel.problems()).map(({ message }) => message)).toContain(text);
   });
 
   it('M77 M91 runs keep data by tools, and switching says what it means', async () => {
