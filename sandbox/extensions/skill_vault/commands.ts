@@ -4,8 +4,8 @@ import type { Vault } from './vault.ts';
 
 const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
 const ON =
-  'From now on what runs keep is encrypted. Do not keep PITH_MASTER_KEY beside backups: with both, everything is readable; without the key, nothing is.';
-const OFF = 'From now on what runs keep is plain. What is encrypted stays so, and still needs PITH_MASTER_KEY.';
+  'What its runs keep will be encrypted from now on. Do not keep PITH_MASTER_KEY beside backups: with both, everything is readable; without the key, nothing is.';
+const OFF = 'What its runs keep will be plain from now on. What is encrypted stays so, and still needs PITH_MASTER_KEY.';
 
 /** `pith saved encrypt`, `pith saved rotate-key` */
 export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): readonly Command[] {
@@ -19,11 +19,13 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
         if (state !== 'on' && state !== 'off')
           throw new PithError('usage', `'${String(state)}' is neither on nor off`, { cure: 'write on or off' });
         const isOn = state === 'on';
+        const id = await skills().idOf(String(skill), io.userId);
+        if (isOn) vault.requireKey();
         if (!(await agrees(isOn ? ON : OFF, options['yes'] === true, io))) {
           io.print('Nothing was changed');
           return 1;
         }
-        await vault.switchTo(await skills().idOf(String(skill), io.userId), isOn); // first: it needs the master key
+        await vault.switchTo(id, isOn); // first: it needs the master key
         await skills().changeEncryption(String(skill), io.userId, isOn);
         io.json({ ok: true, skill: String(skill), encrypted: isOn });
         io.print(`${String(skill)}: encryption is ${state}`);
@@ -45,7 +47,9 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
         io.print(
           typeof skill === 'string'
             ? `${count} ${count === 1 ? 'row is' : 'rows are'} encrypted with the new key`
-            : `${count} ${count === 1 ? 'key is' : 'keys are'} encrypted with the new master key; PITH_MASTER_KEY_OLD is no longer needed`,
+            : count === 0
+              ? 'All keys were encrypted with PITH_MASTER_KEY already'
+              : `${count} ${count === 1 ? 'key is' : 'keys are'} encrypted with the new master key; PITH_MASTER_KEY_OLD is no longer needed`,
         );
       },
     },
@@ -60,6 +64,6 @@ async function agrees(warning: string, yes: boolean, io: CommandIO): Promise<boo
   }
   const answer = await io.ask(`${warning} Go on?`, { choices: ['yes', 'no'] });
   if (answer === null && !io.interactive && io.session === undefined)
-    throw new PithError('usage', `nobody can be asked here. ${warning}`, { cure: 'add --yes' });
+    throw new PithError('usage', `you must agree to this, and cannot be asked here: ${warning}`, { cure: 'if you agree, add --yes' });
   return answer === 'yes';
 }

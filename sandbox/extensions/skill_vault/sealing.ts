@@ -4,6 +4,8 @@ import { PithError } from 'pith';
 const NONCE = 12;
 const TAG = 16;
 const KEY = 32;
+/** The kind of a skill's key, which the master key opens. */
+export const KEY_KIND = 'key';
 
 /** What a sealed value belongs to: it opens nowhere else. */
 export interface Place {
@@ -40,7 +42,17 @@ export function decrypt(key: Uint8Array, additionalData: Uint8Array, sealed: Uin
   return Buffer.concat([plain, decipher.final()]);
 }
 
+/** Of what only the master key opens or proves. */
+export function keyFailed(cause?: unknown): PithError {
+  const why = 'PITH_MASTER_KEY is not the key that it was encrypted with, or the record of its keys was changed';
+  return new PithError('decrypt_failed', `what this skill keeps cannot be decrypted: ${why}`, {
+    cause,
+    cure: 'set the right key, or the former one as PITH_MASTER_KEY_OLD; if it is the right one, restore the database from a backup',
+  });
+}
+
 export function decryptFailed({ kind, name }: Pick<Place, 'kind' | 'name'>, cause?: unknown): PithError {
+  if (kind === KEY_KIND) return keyFailed(cause);
   return new PithError('decrypt_failed', `the ${kind} '${name}' cannot be decrypted: it was changed, moved or cut`, {
     cause,
     cure: 'restore it from a backup, or delete it',

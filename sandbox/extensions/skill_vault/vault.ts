@@ -1,7 +1,7 @@
 import { codeOf, messageOf, PithError } from 'pith';
 import { exactly, migrate, Queries, type SqlDatabase, type Write } from '@pith/database-queries';
 import { oncePromised } from '@pith/promises';
-import { decryptFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
+import { decryptFailed, KEY_KIND, keyFailed, newKey, proofOf, seal, unseal, type Place } from './sealing.ts';
 import { MIGRATIONS, type DataRow, type SwitchRow, type Tables } from './tables.ts';
 
 export type Kind = 'value' | 'file';
@@ -105,6 +105,11 @@ export class Vault {
       db.deleteFrom(DATA).where('skill_id', '=', skillId).where('kind', '=', kind).where('name', '=', name),
     ]);
     return removed === 1;
+  }
+
+  /** Throws `key_unavailable` where nothing can be encrypted. */
+  requireKey(): void {
+    this.#required();
   }
 
   /** What is written from now on is sealed, or plain. Rows stay as they are. */
@@ -340,9 +345,7 @@ export class Vault {
       return row.number === place + 1 && this.#isProven(parts, row.proof);
     });
     if (isWhole && rows.length > 0) return rows;
-    throw new PithError('decrypt_failed', 'the record of when encryption was on was changed, or a part of it is missing', {
-      cure: 'restore the database from a backup',
-    });
+    throw keyFailed();
   }
 
   /** By the master key, or the former one. */
@@ -404,7 +407,7 @@ export class Vault {
 }
 
 function keyPlace(skillId: string, version: number): Place {
-  return { skillId, kind: 'key', name: '', version };
+  return { skillId, kind: KEY_KIND, name: '', version };
 }
 
 function isSame(one: DataRow, other: DataRow): boolean {
