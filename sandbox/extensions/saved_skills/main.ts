@@ -26,7 +26,17 @@ import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
 import { referenceOf, type SavedSkill } from './domain/index.ts';
-import { Library, NO_ORIGIN, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
+import {
+  exposedTools,
+  Library,
+  NO_ORIGIN,
+  ownerOf,
+  pinnedSkills,
+  seedBuiltins,
+  specOf,
+  toolNameOf,
+  type LibraryPorts,
+} from './library/index.ts';
 import {
   channelsOf,
   DEFAULT_LANE,
@@ -160,7 +170,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     if (!(await this.#hasTables())) return [];
     const person = await this.#library.person(userId);
     const visible = new Set((await this.#library.list(person)).map(({ id }) => id));
-    const exposed = (await this.#skills.exposed()).filter(
+    const exposed = (await this.#exposed()).tools.filter(
       (skill) => visible.has(skill.id) && (skill.chatbot_channel_filter === '' || skill.chatbot_channel_filter === channelId),
     );
     return exposed.map((skill) => ({ tool: toolNameOf(skill) }));
@@ -207,7 +217,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       message: `the saved skill '${name}' never runs: its row in the database is damaged`,
       cure: 'save it again under another name',
     }));
-    return [...this.#problems, ...damaged];
+    const unnamed = (await this.#exposed()).unnamed.map((skill): Diagnostic => ({
+      severity: 'warning',
+      code: 'name_taken',
+      message: `the saved skill '${referenceOf(skill)}' is no tool: the name '${toolNameOf(skill)}' is that of another`,
+      cure: `give it another: pith saved expose ${referenceOf(skill)} on --as NAME`,
+    }));
+    return [...this.#problems, ...damaged, ...unnamed];
   }
 
   runBackground(signal: AbortSignal): Promise<void> {
@@ -290,8 +306,12 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       maxComposed: config.max_composed,
       maxDepth: config.max_depth,
     };
-    const exposed = (await this.#hasTables()) ? await this.#skills.exposed() : [];
-    return [...skillTools(ports), ...exposed.map((skill) => exposedTool(ports, skill))];
+    const { tools } = await this.#exposed();
+    return [...skillTools(ports), ...tools.map((skill) => exposedTool(ports, skill))];
+  }
+
+  async #exposed(): Promise<ReturnType<typeof exposedTools>> {
+    return exposedTools((await this.#hasTables()) ? await this.#skills.exposed() : []);
   }
 
   async #targetOf({ skillId, versionId }: Run): Promise<SavedSkill['output_target'] | null> {

@@ -1,10 +1,19 @@
 import { PithError, type AgentSpec } from 'pith';
 import { checkTemplate } from '@pith/guarded-templates';
-import { cleanTags, inputSchemaProblems, limitProblems, nextTime, referenceOf, type Person, type SavedSkill } from '../domain/index.ts';
+import {
+  cleanTags,
+  inputSchemaProblems,
+  limitProblems,
+  maySee,
+  nextTime,
+  referenceOf,
+  type Person,
+  type SavedSkill,
+} from '../domain/index.ts';
 import { channelFor, kindOf } from '../runs/index.ts';
 import type { SkillVersion } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
-import { namedTools, notForAuthor, notForSharing } from './tool-names.ts';
+import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
@@ -34,7 +43,7 @@ export async function checked(ports: LibraryPorts, { before, after, by }: Saving
     });
   const tools = isBuiltin ? after.tools : await checkedTools(ports, after, by);
   await checkMessage(after);
-  await checkExposure(ports, after);
+  await checkExposure(ports, after, by);
   if (!isBuiltin) await checkTarget(ports, before, after);
   const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
   await checkAgent(ports, saved);
@@ -83,12 +92,16 @@ async function checkMessage({ initial_message: text, input_schema }: SavedSkill)
     throw new PithError(problem.code, `initial_message: ${problem.message}`, { cure: problem.cure ?? 'use the names of inputs' });
 }
 
-async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSkill): Promise<void> {
+async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSkill, by: Person): Promise<void> {
   if (!skill.expose_as_chatbot_tool) return;
   const name = toolNameOf(skill);
   const taken = (await skills.exposed()).find((other) => other.id !== skill.id && toolNameOf(other) === name);
-  if (taken !== undefined)
-    throw new PithError('name_taken', `the tool name '${name}' is that of '${referenceOf(taken)}'`, { cure: 'set chatbot_tool_name' });
+  if (taken !== undefined || isOwnTool(name)) {
+    const whose = taken !== undefined && maySee(taken, by) ? `that of '${referenceOf(taken)}'` : 'taken';
+    throw new PithError('name_taken', `the tool name '${name}' is ${whose}`, {
+      cure: 'choose another: --as NAME, or chatbot_tool_name in a file',
+    });
+  }
   const filter = skill.chatbot_channel_filter;
   if (filter === '') return;
   const known = new Set(['cli', ...(await channels()).flatMap(({ kinds }) => kinds)]);
@@ -110,11 +123,6 @@ async function checkTarget(
     throw new PithError('target_invalid', 'output_target: the target is no address, or has a user or password in it', {
       cure: 'write it as https://host/path',
     });
-}
-
-/** By which agents call an exposed skill. */
-export function toolNameOf({ chatbot_tool_name, name }: Pick<SavedSkill, 'chatbot_tool_name' | 'name'>): string {
-  return chatbot_tool_name === '' ? name : chatbot_tool_name;
 }
 
 async function checkAgent({ agents }: LibraryPorts, skill: SavedSkill): Promise<void> {
