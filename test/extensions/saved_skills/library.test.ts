@@ -206,6 +206,74 @@ describe('saving', () => {
   });
 });
 
+describe('what is switched off', () => {
+  const settings = (more: string) => ({ 'pith.yaml': `admins: [admin]\nextensions: { ${more} }\n` });
+
+  it('M15 M71 nobody is refused to stop, hide or govern a skill whose tool is gone; its text is checked when it is edited', async () => {
+    const safe = main(
+      'guarded',
+      `getTools() { return [defineTool({ name: 'gone', description: 'd', input: z.object({}), effect: 'read', execute: () => 1 })]; }`,
+    );
+    const kernel = await savedKernel([], { files: { ...manifest('guarded', { provides: ['tool'] }), ...safe } });
+    await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['gone'] });
+    await kernel.as('ada', 'saved webhook enable a');
+    await kernel.as('ada', ['saved', 'schedule', 'a', '0 9 * * *']);
+    await kernel.as('ada', 'saved share a public');
+    await kernel.as('admin', 'saved pin ada/a');
+    await kernel.as('admin', 'saved grant-extended ada/a');
+    await kernel.pith.write('pith.yaml', settings('guarded: { enabled: false }')['pith.yaml']);
+    await kernel.restart();
+    for (const line of ['schedule a off', 'webhook regenerate a', 'webhook disable a', 'share a private'])
+      expect([line, (await kernel.as('ada', `saved ${line}`)).error]).toEqual([line, null]);
+    for (const line of ['unpin ada/a', 'retire ada/a --by x', 'revoke-extended ada/a'])
+      expect([line, (await kernel.as('admin', `saved ${line}`)).error]).toEqual([line, null]);
+    expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({
+      schedule: null,
+      webhook_enabled: false,
+      visibility: 'private',
+      pinned_version_id: null,
+      deprecated_by_agent_id: 'x',
+    });
+    expect(await editAs(kernel, 'ada', 'a', { system_prompt: 'Other.' })).toMatchObject({ error: 'tool_unknown' });
+    expect(await kernel.as('ada', 'saved share a public')).toMatchObject({ error: 'tool_unknown' });
+  });
+
+  it('M28 M29 after extended limits were taken back the owner switches off what there is, and is refused to save the same limits', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    await kernel.as('admin', 'saved grant-extended ada/a');
+    await editAs(kernel, 'ada', 'a', { max_iterations: 40 });
+    await kernel.as('ada', 'saved webhook enable a');
+    await kernel.as('ada', ['saved', 'schedule', 'a', '0 9 * * *']);
+    await kernel.as('ada', 'saved expose a on');
+    await kernel.as('admin', 'saved set-priority ada/a 9');
+    await kernel.as('admin', 'saved revoke-extended ada/a');
+    for (const line of ['schedule a off', 'webhook disable a', 'expose a off'])
+      expect([line, (await kernel.as('ada', `saved ${line}`)).error]).toEqual([line, null]);
+    expect(await editAs(kernel, 'ada', 'a', { max_iterations: 41 })).toMatchObject({ error: 'limit_exceeded' });
+    expect((await editAs(kernel, 'ada', 'a', { max_iterations: 12, tags: ['x'] })).error).toBeNull();
+    expect(await kernel.as('ada', 'saved set-priority a 8')).toMatchObject({ error: 'priority_out_of_range' });
+  });
+
+  it('M59 a lane that the settings lost is no reason to refuse a priority', async () => {
+    const kernel = await savedKernel([], { files: settings('saved_skills: { lanes: { fast: { slots: 1 } } }') });
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    await kernel.as('admin', 'saved set-lane ada/a fast');
+    await kernel.pith.write('pith.yaml', 'admins: [admin]\n');
+    await kernel.restart();
+    expect((await kernel.as('ada', 'saved set-priority a 1')).json).toMatchObject({ default_priority: 1, execution_lane: 'fast' });
+  });
+
+  it("M15 M17 an author gives no other text to a skill that has an administrator's tools", async () => {
+    const kernel = await savedKernel([], { files: GUARDED });
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    expect((await editAs(kernel, 'admin', 'ada/a', { tools: ['for_admins'] })).error).toBeNull();
+    expect(await editAs(kernel, 'ada', 'a', { system_prompt: 'Other.' })).toMatchObject({ error: 'tool_not_allowed' });
+    expect((await kernel.as('ada', 'saved share a public')).error).toBe('tool_not_allowed');
+    expect((await kernel.as('ada', ['saved', 'schedule', 'a', '@daily'])).error).toBeNull();
+  });
+});
+
 describe('what ships', () => {
   const file = (version: string, prompt: string) => `name: mine\nversion: ${version}\nsystem_prompt: ${prompt}\n`;
 

@@ -73,6 +73,7 @@ async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
     before: null,
     after: parsedSkill({ visibility: 'public', ...file, ...kept }),
     by: PITH,
+    makesVersion: true,
   });
   await ports.skills.insert(skill, await versionOf(ports, skill, 1));
 }
@@ -83,7 +84,7 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
   const governed = Object.fromEntries(GOVERNANCE_FIELDS.map((field) => [field, skill[field]]));
   const { owner_id, source, created_at, authored_by } = skill;
   const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
-  const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH });
+  const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
   const newest = await ports.skills.newest(skill.id);
   const { id: _, ...change } = after;
   await ports.skills.update(stored, change, await versionOf(ports, after, (newest?.number ?? 0) + 1));

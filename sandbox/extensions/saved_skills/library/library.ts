@@ -102,7 +102,7 @@ export class Library {
       updated_at: now,
       authored_by: person.userId,
     });
-    const skill = await checked(this.ports, { before: null, after: draft, by: person });
+    const skill = await checked(this.ports, { before: null, after: draft, by: person, makesVersion: true });
     await this.ports.skills.insert(skill, await this.#versionOf(skill, 1));
     return skill;
   }
@@ -266,7 +266,7 @@ export class Library {
       ...(isNew && skill.source === 'manual' ? { authored_by: person.userId } : {}),
       updated_at: this.ports.clock.now(),
     });
-    const saved = await checked(this.ports, { before: skill, after, by: person });
+    const saved = await checked(this.ports, { before: skill, after, by: person, makesVersion: isNew });
     const version = isNew ? await this.#versionOf(saved, (newest?.number ?? 0) + 1) : null;
     return this.ports.skills.update(found, differences(skill, saved), version);
   }

@@ -7,6 +7,7 @@ import {
   maySee,
   nextTime,
   referenceOf,
+  type Field,
   type Person,
   type SavedSkill,
 } from '../domain/index.ts';
@@ -17,37 +18,50 @@ import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from '
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
+/** What an exposed skill is called, and where. */
+const EXPOSURE = ['expose_as_chatbot_tool', 'chatbot_tool_name', 'chatbot_channel_filter', 'name'] as const;
 
 export interface Saving {
   /** As it is; null: it is new. */
   readonly before: SavedSkill | null;
   readonly after: SavedSkill;
   readonly by: Person;
+  /** It is saved with a new version: what a run is made of is checked as a whole, for `by` is its author. */
+  readonly makesVersion: boolean;
 }
 
-/** The skill as it may be saved: names of tools whole, tags clean, the next time of its schedule known. Throws why it may not, and nothing is written. */
-export async function checked(ports: LibraryPorts, { before, after, by }: Saving): Promise<SavedSkill> {
+/**
+ * The skill as it may be saved: names of tools whole, tags clean, the next time of its schedule known. Throws why it may not, and nothing is
+ * written. Of what is no part of a version only changes are checked: who stops or hides a skill is not refused for what was there before.
+ */
+export async function checked(ports: LibraryPorts, { before, after, by, makesVersion }: Saving): Promise<SavedSkill> {
   const isBuiltin = after.source === 'builtin';
+  const isChanged = (...keys: readonly Field[]) => before === null || keys.some((key) => before[key] !== after[key]);
   if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
+  if (makesVersion) checkInputsAndLimits(ports, after, by);
+  if (isChanged('default_priority')) checkPriority(after.default_priority, by, ports.priorityMax);
+  if (isChanged('execution_lane') && after.execution_lane !== '' && ports.lane(after.execution_lane) === null)
+    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
+      cure: 'name one of extensions.saved_skills.lanes',
+    });
+  const isShown = after.visibility !== 'private' && isChanged('visibility');
+  const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(ports, after, by) : after.tools;
+  if (makesVersion) await checkMessage(after);
+  if (isChanged(...EXPOSURE)) await checkExposure(ports, after, by);
+  if (!isBuiltin) await checkTarget(ports, before, after);
+  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
+  if (makesVersion) await checkAgent(ports, saved);
+  return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
+}
+
+function checkInputsAndLimits({ bounds }: LibraryPorts, after: SavedSkill, by: Person): void {
   const problems = inputSchemaProblems(after.input_schema);
   if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
-  const beyond = limitProblems(after, by.isAdmin, ports.bounds);
+  const beyond = limitProblems(after, by.isAdmin, bounds);
   if (beyond.length > 0)
     throw new PithError('limit_exceeded', beyond.join('; '), {
       cure: 'ask for less, or let an administrator grant more: pith saved grant-extended',
     });
-  checkPriority(after.default_priority, by, ports.priorityMax);
-  if (after.execution_lane !== '' && ports.lane(after.execution_lane) === null)
-    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
-      cure: 'name one of extensions.saved_skills.lanes',
-    });
-  const tools = isBuiltin ? after.tools : await checkedTools(ports, after, by);
-  await checkMessage(after);
-  await checkExposure(ports, after, by);
-  if (!isBuiltin) await checkTarget(ports, before, after);
-  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
-  await checkAgent(ports, saved);
-  return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
 }
 
 function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
@@ -181,7 +195,12 @@ export function specOf(
 
 function nextRunOf(before: SavedSkill | null, { schedule, time_zone, next_run_at }: SavedSkill, now: number): number | null {
   if (schedule === null) return null;
-  const isSame = before !== null && before.schedule === schedule && before.time_zone === time_zone && next_run_at !== null;
-  const next = nextTime(schedule, time_zone, now);
-  return isSame ? next_run_at : next;
+  const isSame = before !== null && before.schedule === schedule && before.time_zone === time_zone;
+  if (isSame && next_run_at !== null) return next_run_at;
+  try {
+    return nextTime(schedule, time_zone, now);
+  } catch (error) {
+    if (isSame) return null; // it has been there before: who changes something else is not refused for it
+    throw error;
+  }
 }
