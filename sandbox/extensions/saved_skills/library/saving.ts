@@ -7,6 +7,7 @@ import {
   maySee,
   nextTime,
   referenceOf,
+  type Bounds,
   type Field,
   type Person,
   type SavedSkill,
@@ -139,8 +140,8 @@ async function checkTarget(
     });
 }
 
-async function checkAgent({ agents }: LibraryPorts, skill: SavedSkill): Promise<void> {
-  const problem = (await agents.check(specOf(skill, skill.uses_skills))).find(({ severity }) => severity === 'error');
+async function checkAgent({ agents, bounds }: LibraryPorts, skill: SavedSkill): Promise<void> {
+  const problem = (await agents.check(specOf(skill, skill.uses_skills, bounds.defaults))).find(({ severity }) => severity === 'error');
   if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
 }
 
@@ -172,6 +173,7 @@ export function pinnedSkills(skill: string, { version, snapshot, digests }: Pick
 export function specOf(
   skill: Pick<SavedSkill, 'name' | 'owner_id' | 'description' | 'system_prompt' | 'tools' | 'model_tier'>,
   usesSkills: readonly string[],
+  { max_iterations, max_tool_calls, max_runtime_seconds }: Bounds,
 ): AgentSpec {
   const { description, system_prompt, tools, model_tier } = skill;
   const id = referenceOf(skill);
@@ -187,7 +189,7 @@ export function specOf(
     usesTools: tools,
     usesSkills,
     delegatesTo: [],
-    limits: { max_turns: 12, max_tool_calls: 30, max_tokens: 1_000_000, time_budget_ms: 60_000 },
+    limits: { max_turns: max_iterations, max_tool_calls, max_tokens: 1_000_000, time_budget_ms: max_runtime_seconds * 1000 },
     keys: { skills: { mode: 'none' } },
     origin: null,
   };
