@@ -57,7 +57,7 @@ export interface SavedSkills {
   startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
   /** What is to be delivered of a run to this target now; null: nothing is, whoever says so. */
   dueResult(runId: string, target: string): Promise<DueResult | null>;
-  /** The skill whose run works in this thread; null: none does. `encrypts`: what it keeps is encrypted. */
+  /** The skill whose run this process executes in this thread; null: none. `encrypts`: what it keeps is encrypted. */
   skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null>;
 }
 

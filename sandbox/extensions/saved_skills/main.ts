@@ -25,8 +25,8 @@ import { runCommands } from './commands/run-commands.ts';
 import { savedCommands } from './commands/saved-commands.ts';
 import { boundsIn, configSchema, type Config } from './config.ts';
 import { SavedSkills, type DueResult, type StartedBy, type WebhookChange, type WebhookSettings } from './contract.ts';
-import { referenceOf, type SavedSkill } from './domain/index.ts';
-import { Library, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
+import { inputJsonSchema, referenceOf, type Bounds, type SavedSkill } from './domain/index.ts';
+import { exposedTools, Library, ownerOf, pinnedSkills, seedBuiltins, specOf, toolNameOf, type LibraryPorts } from './library/index.ts';
 import {
   channelsOf,
   DEFAULT_LANE,
@@ -42,10 +42,12 @@ import {
   type LaneRules,
   type Run,
 } from './runs/index.ts';
-import { MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
+import { cureOf, MIGRATIONS, SkillStore, type SkillVersion, type Tables } from './store/index.ts';
 import { exposedTool, skillTools, type ToolPorts } from './tools/skill-tools.ts';
 
 const PREFIX = 'saved_skills';
+/** Between two looks for tools that other processes changed. */
+const LOOK_MS = 2_000;
 
 /** Saved skills: stored agent definitions that people and programs run, within limits. */
 export default class SavedSkillsExtension implements ToolProvider, ServiceProvider, CommandProvider, AgentProvider, SavedSkills {
@@ -63,6 +65,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   /** Of builtins. */
   #problems: readonly Diagnostic[] = [];
   #isUsed = false;
+  /** Tools and agents as they were published last; null: they were not yet. */
+  #offered: string | null = null;
+  #nextLook = 0;
 
   constructor(context: ExtensionContext<Config>) {
     this.#context = context;
@@ -75,20 +80,22 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       isAdmin: (userId: string) => context.use(Permissions).isAdmin(userId),
       tools: () => context.use(Permissions).tools(),
     };
+    const lanes = new Map(Object.entries(config.lanes));
     const lane = (name: string): LaneRules | null => {
-      const found = config.lanes[name];
+      const found = lanes.get(name);
       return found === undefined ? null : { slots: found.slots, preemptionMs: found.preemption_min_runtime_seconds * 1000 };
     };
     const bounds = boundsIn(config);
     const ready = oncePromised(async () => {
       await migrate(queries, PREFIX, MIGRATIONS);
       this.#isUsed = true;
-      this.#problems = await seedBuiltins(ports, this.#builtinFolders(), logger);
+      this.#problems = await seedBuiltins(ports, this.#builtinFolders());
     });
     const ports: LibraryPorts = {
       skills,
       runs,
       clock,
+      logger,
       agents,
       permissions,
       bounds,
@@ -122,7 +129,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       channels,
       laneRules,
       isAdmin: permissions.isAdmin,
-      specOf: (skill, version, isPinned) => this.#specOf(skill, version, isPinned),
+      specOf: (skill, version, isPinned) => this.#specOf(skill, { ...version, isPinned }, bounds.defaults), // a run has its own
       extensionVersions: async (tools) => {
         const known = await permissions.tools();
         const named = known.filter(({ extensionId, name }) => tools.includes(`${extensionId}/${name}`));
@@ -131,7 +138,8 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
       isUsed: () => this.#hasTables(),
       ready: () => ready(),
-      queueDue: () => {
+      queueDue: async () => {
+        await this.#publishChanges();
         const runOf = async (skill: SavedSkill) => {
           const version = await library.versionOfOwner(skill);
           const owner = ownerOf(skill);
@@ -156,15 +164,15 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     return this.#tools();
   }
 
-  /** Exposed skills, for those who may run them. */
-  async getTurnTools({ userId, channelId }: TurnInfo): Promise<readonly { readonly tool: string }[]> {
-    if (!(await this.#hasTables())) return [];
-    const person = await this.#library.person(userId);
-    const visible = new Set((await this.#library.list(person)).map(({ id }) => id));
-    const exposed = (await this.#skills.exposed()).filter(
-      (skill) => visible.has(skill.id) && (skill.chatbot_channel_filter === '' || skill.chatbot_channel_filter === channelId),
+  /** Exposed skills, for those who may run them, with the inputs of the version that they run. */
+  async getTurnTools({ userId, channelId }: TurnInfo) {
+    const exposed = (await this.#exposed()).tools.filter(
+      ({ chatbot_channel_filter: filter, deprecated_by_agent_id }) =>
+        deprecated_by_agent_id === null && (filter === '' || filter === channelId),
     );
-    return exposed.map((skill) => ({ tool: toolNameOf(skill) }));
+    if (exposed.length === 0) return [];
+    const runnable = await this.#library.runnable(exposed, await this.#library.person(userId));
+    return runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
   }
 
   getCommands(): readonly Command[] {
@@ -189,7 +197,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         const agent = { id, file: this.#context.directory };
         try {
           const version = await this.#library.versionFor(skill, everybody);
-          const spec = this.#specOf(skill, version, version.isPinned);
+          const spec = this.#specOf(skill, version, await this.#library.boundsOf(skill, version));
           return { ...agent, spec: { ...spec, id, name: referenceOf(skill) }, diagnostics: [] };
         } catch (error) {
           const problem = { severity: 'error', code: codeOf(error, 'skill_invalid'), message: messageOf(error) } as const;
@@ -202,13 +210,19 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   async findings(): Promise<readonly Diagnostic[]> {
     if (!(await this.#hasTables())) return [];
     await this.#library.ready();
-    const damaged = (await this.#skills.damaged()).map((name): Diagnostic => ({
+    const damaged = (await this.#skills.damaged()).map((reference): Diagnostic => ({
       severity: 'error',
       code: 'database_failed',
-      message: `the saved skill '${name}' never runs: its row in the database is damaged`,
-      cure: 'save it again under another name',
+      message: `the saved skill '${reference}' never runs: its row in the database is damaged`,
+      cure: cureOf(reference),
     }));
-    return [...this.#problems, ...damaged];
+    const unnamed = (await this.#exposed()).unnamed.map((skill): Diagnostic => ({
+      severity: 'warning',
+      code: 'name_taken',
+      message: `the saved skill '${referenceOf(skill)}' is no tool: the name '${toolNameOf(skill)}' is that of another`,
+      cure: `give it another: pith saved expose ${referenceOf(skill)} on --as NAME`,
+    }));
+    return [...this.#problems, ...damaged, ...unnamed];
   }
 
   runBackground(signal: AbortSignal): Promise<void> {
@@ -275,7 +289,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
 
   async skillOfThread(threadId: string): Promise<{ readonly skillId: string; readonly encrypts: boolean } | null> {
     const id = runOfThread(threadId);
-    const run = id === null ? null : await this.#runs.byId(id);
+    const run = id === null ? null : this.#runner.held(id); // the name of a thread alone proves nothing: anybody may choose it
     const found = run === null ? null : await this.#skills.byId(run.skillId);
     return found === null ? null : { skillId: found.skill.id, encrypts: found.skill.encryption_enabled };
   }
@@ -291,8 +305,13 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       maxComposed: config.max_composed,
       maxDepth: config.max_depth,
     };
-    const exposed = (await this.#hasTables()) ? await this.#skills.exposed() : [];
-    return [...skillTools(ports), ...exposed.map((skill) => exposedTool(ports, skill))];
+    this.#offered = (await this.#hasTables()) ? await this.#skills.offered() : ''; // before the rows: what changes between is seen later
+    const { tools } = await this.#exposed();
+    return [...skillTools(ports), ...tools.map((skill) => exposedTool(ports, skill))];
+  }
+
+  async #exposed(): Promise<ReturnType<typeof exposedTools>> {
+    return exposedTools((await this.#hasTables()) ? await this.#skills.exposed() : []);
   }
 
   async #targetOf({ skillId, versionId }: Run): Promise<SavedSkill['output_target'] | null> {
@@ -304,11 +323,21 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     for (const protocol of ['tool', 'agents']) events.publish('provider.changed', { extensionId: id, protocol });
   }
 
-  #specOf(skill: SavedSkill, version: SkillVersion, isPinned: boolean) {
+  /** Publishes what another process changed of tools and agents, now and then. */
+  async #publishChanges(): Promise<void> {
+    const now = this.#context.clock.now();
+    if (now < this.#nextLook) return;
+    this.#nextLook = now + LOOK_MS;
+    const before = this.#offered;
+    this.#offered = await this.#skills.offered();
+    if (before !== null && before !== this.#offered) this.#publishTools();
+  }
+
+  #specOf(skill: SavedSkill, version: SkillVersion & { readonly isPinned: boolean }, bounds: Bounds) {
     const { id } = this.#context;
     const { snapshot } = version;
-    const skills = isPinned ? pinnedSkills(referenceOf(skill), version) : snapshot.uses_skills;
-    const spec = specOf({ ...skill, ...snapshot, tools: [...snapshot.tools, `${id}/update_status`] }, skills);
+    const skills = version.isPinned ? pinnedSkills(referenceOf(skill), version) : snapshot.uses_skills;
+    const spec = specOf({ ...skill, ...snapshot, tools: [...snapshot.tools, `${id}/update_status`] }, skills, bounds);
     return this.#context.find(SkillProvider).length > 0 ? spec : { ...spec, keys: {} };
   }
 

@@ -257,7 +257,8 @@ describe('runs whose process ends or stalls', () => {
 
 describe('a run that is more urgent than those in a full lane', () => {
   const urgent = async (kernel: SavedKernel, name: string, preemptible: boolean) => {
-    await saveAs(kernel, 'ada', name, { ...PLAIN, preemptible });
+    await saveAs(kernel, 'ada', name, PLAIN);
+    if (preemptible) await kernel.as('ada', `saved set-priority ${name} 0 --preemptible on --yes`);
   };
 
   it('M65 M68 takes the slot of a preemptible one that is 30 s old, which ends preempted and is not tried again', async () => {

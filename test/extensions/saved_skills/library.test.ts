@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manifest, main } from '../../core/process/extension.ts';
+import { kernelOf } from '../../places.ts';
 import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
 
@@ -121,7 +124,8 @@ describe('saving', () => {
     expect(await kernel.as('ada', 'saved set-priority a 6')).toMatchObject({ error: 'priority_out_of_range' });
     expect((await kernel.as('ada', 'saved set-priority a -- -5')).json).toMatchObject({ default_priority: -5 });
     expect(await kernel.as('ada', 'saved set-lane a skill-default')).toMatchObject({ error: 'not_allowed' });
-    expect(await kernel.as('admin', 'saved set-lane ada/a fast')).toMatchObject({ error: 'lane_unknown' });
+    for (const lane of ['fast', 'constructor', '__proto__'])
+      expect(await kernel.as('admin', `saved set-lane ada/a ${lane}`)).toMatchObject({ error: 'lane_unknown' });
   });
 
   it('M52 M53 an exposed name is unique, a channel registered', async () => {
@@ -157,6 +161,58 @@ describe('saving', () => {
     expect(await kernel.as('ada', 'saved show inner')).toMatchObject({ error: 'not_found' });
   });
 
+  it('M14 nor one that another has as a tool, or names in its pinned text; its owner retires it, as the refusal says', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await kernel.as('ada', 'saved expose inner on --as plan');
+    await saveAs(kernel, 'ada', 'by-tool', { ...PLAIN, tools: ['saved_skills/plan'] });
+    expect(await kernel.as('ada', 'saved delete inner --yes')).toMatchObject({
+      error: 'in_use',
+      message: "'inner' is composed by ada/by-tool",
+    });
+    await kernel.as('ada', 'saved delete by-tool --yes');
+    await saveAs(kernel, 'ada', 'pinned', { system_prompt: 'Run inner.', tools: ['skill_invoke'] });
+    await kernel.as('admin', 'saved pin ada/pinned');
+    await editAs(kernel, 'ada', 'pinned', { system_prompt: 'Run nothing.' });
+    expect(await kernel.as('ada', 'saved delete inner --yes')).toMatchObject({ error: 'in_use' });
+    expect((await kernel.as('ada', 'saved retire inner --by pinned')).json).toMatchObject({ deprecated_by_agent_id: 'pinned' });
+    expect(await kernel.as('bob', 'saved retire ada/inner --clear')).toMatchObject({ error: 'not_found' });
+    await kernel.as('admin', 'saved unpin ada/pinned');
+    expect((await kernel.as('ada', 'saved delete inner --yes')).code).toBe(0);
+  });
+
+  it('M14 M23 a skill of somebody who cannot run it is no reason, and one that the owner may not see is not named', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'bob', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'secret-plan', { system_prompt: 'Run inner.', tools: ['skill_invoke'] });
+    await kernel.as('bob', 'saved share inner public');
+    await kernel.as('admin', 'saved pin bob/inner');
+    expect(await kernel.as('bob', 'saved delete inner --yes')).toMatchObject({
+      error: 'in_use',
+      message: "'inner' is composed by skills that you may not see",
+    });
+    await kernel.as('bob', 'saved share inner private');
+    expect((await kernel.as('bob', 'saved delete inner --yes')).code).toBe(0);
+  });
+
+  it('a skill whose row is damaged is deleted by its owner, as the finding says', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    rowsIn(path.join(kernel.pith.sandbox, 'data/pith.db'), "UPDATE saved_skills__skills SET tools = '{' WHERE name = 'a' RETURNING id");
+    expect(await kernel.as('ada', 'saved show a')).toMatchObject({ error: 'database_failed' });
+    const found = (await kernel.pith.kernel.problems()).find(({ code }) => code === 'database_failed');
+    expect(found?.cure).toBe('delete it and save it again: pith saved delete ada/a');
+    expect(await kernel.as('bob', 'saved delete ada/a --yes')).toMatchObject({ error: 'not_found' });
+    expect((await kernel.as('ada', 'saved delete ada/a --yes')).code).toBe(0);
+    expect((await saveAs(kernel, 'ada', 'a', PLAIN)).error).toBeNull();
+  });
+
+  it('the address of a webhook is not shown, however it is written', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'a', { ...PLAIN, output_target: { kind: 'channel', target: 'HTTPS://hooks.example.org/SECRET' } });
+    expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({ output_target: { target: 'https://hooks.example.org/…' } });
+  });
+
   it('M13 M22 a pending approval is stored and not looked at; tools that only an administrator may name run for whoever may run the skill', async () => {
     const kernel = await savedKernel([{ calls: [{ name: 'for_admins', input: {} }] }, { text: 'done' }], { files: GUARDED });
     await saveAs(kernel, 'admin', 'a', { ...PLAIN, tools: ['for_admins'], pending_approval: true, visibility: 'public' });
@@ -187,13 +243,24 @@ describe('saving', () => {
     expect(kernel.model.requests[0]?.system).toContain('First text.');
   });
 
-  it('M73 M91 a file switches neither encryption nor signatures: commands check and ask', async () => {
+  it('M73 M91 a file switches neither encryption nor preemption nor signatures: commands check and ask', async () => {
     const kernel = await savedKernel();
-    for (const key of ['encryption_enabled', 'webhook_signature_required', 'webhook_secret', 'pinned_version_id'])
+    for (const key of ['encryption_enabled', 'preemptible', 'webhook_signature_required', 'webhook_secret', 'pinned_version_id'])
       expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, [key]: false })).toMatchObject({
         error: 'skill_file_invalid',
         message: expect.stringContaining(`unknown key '${key}'`),
       });
+  });
+
+  it('M91 preemption is switched on with its warning by who was asked, or says --yes; off without a question', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    expect(await kernel.as('ada', 'saved set-priority a 0 --preemptible on')).toMatchObject({ error: 'usage' });
+    expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({ preemptible: false });
+    const said = await kernel.pith.command('saved set-priority a 0 --preemptible on --yes', { userId: 'ada' });
+    expect(said.text).toContain('leaves what it has done so far, and is not tried again');
+    expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({ preemptible: true });
+    expect((await kernel.as('ada', 'saved set-priority a 0 --preemptible off')).json).toMatchObject({ preemptible: false });
   });
 
   it('names each line of a file that is wrong', async () => {
@@ -203,6 +270,77 @@ describe('saving', () => {
     expect(error).toBe('skill_file_invalid');
     expect(message).toMatch(/line 2: unknown key 'max_itertions' \(did you mean 'max_iterations'/u);
     expect(message).toMatch(/line 3: 'max_runtime'/u);
+  });
+});
+
+describe('what is switched off', () => {
+  const settings = (more: string) => ({ 'pith.yaml': `admins: [admin]\nextensions: { ${more} }\n` });
+
+  it('M15 M71 nobody is refused to stop, hide or govern a skill whose tool is gone; its text is checked when it is edited', async () => {
+    const safe = main(
+      'guarded',
+      `getTools() { return [defineTool({ name: 'gone', description: 'd', input: z.object({}), effect: 'read', execute: () => 1 })]; }`,
+    );
+    const kernel = await savedKernel([], { files: { ...manifest('guarded', { provides: ['tool'] }), ...safe } });
+    await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['gone'] });
+    await kernel.as('ada', 'saved webhook enable a');
+    await kernel.as('ada', ['saved', 'schedule', 'a', '0 9 * * *']);
+    await kernel.as('ada', 'saved share a public');
+    await kernel.as('admin', 'saved pin ada/a');
+    await kernel.as('admin', 'saved grant-extended ada/a');
+    await kernel.pith.write('pith.yaml', settings('guarded: { enabled: false }')['pith.yaml']);
+    await kernel.restart();
+    for (const line of ['schedule a off', 'webhook regenerate a', 'webhook disable a', 'share a private'])
+      expect([line, (await kernel.as('ada', `saved ${line}`)).error]).toEqual([line, null]);
+    for (const line of ['unpin ada/a', 'retire ada/a --by x', 'revoke-extended ada/a'])
+      expect([line, (await kernel.as('admin', `saved ${line}`)).error]).toEqual([line, null]);
+    expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({
+      schedule: null,
+      webhook_enabled: false,
+      visibility: 'private',
+      pinned_version_id: null,
+      deprecated_by_agent_id: 'x',
+    });
+    expect(await editAs(kernel, 'ada', 'a', { system_prompt: 'Other.' })).toMatchObject({ error: 'tool_unknown' });
+    expect(await kernel.as('ada', 'saved share a public')).toMatchObject({ error: 'tool_unknown' });
+  });
+
+  it('M28 M29 after extended limits were taken back the owner switches off what there is, and is refused to save the same limits', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    await kernel.as('admin', 'saved grant-extended ada/a');
+    await editAs(kernel, 'ada', 'a', { max_iterations: 40 });
+    await kernel.as('ada', 'saved webhook enable a');
+    await kernel.as('ada', ['saved', 'schedule', 'a', '0 9 * * *']);
+    await kernel.as('ada', 'saved expose a on');
+    await kernel.as('admin', 'saved set-priority ada/a 9');
+    await kernel.as('admin', 'saved revoke-extended ada/a');
+    for (const line of ['schedule a off', 'webhook disable a', 'expose a off'])
+      expect([line, (await kernel.as('ada', `saved ${line}`)).error]).toEqual([line, null]);
+    expect(await editAs(kernel, 'ada', 'a', { max_iterations: 41 })).toMatchObject({ error: 'limit_exceeded' });
+    expect((await editAs(kernel, 'ada', 'a', { max_iterations: 12, tags: ['x'] })).error).toBeNull();
+    expect(await kernel.as('ada', 'saved set-priority a 8')).toMatchObject({ error: 'priority_out_of_range' });
+  });
+
+  it('M59 a lane that the settings lost is no reason to refuse a priority, and a run says that it is in the default one', async () => {
+    const kernel = await savedKernel([{ text: 'x' }], { files: settings('saved_skills: { lanes: { fast: { slots: 1 } } }') });
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    await kernel.as('admin', 'saved set-lane ada/a fast');
+    await kernel.pith.write('pith.yaml', 'admins: [admin]\n');
+    await kernel.restart();
+    expect((await kernel.as('ada', 'saved set-priority a 1')).json).toMatchObject({ default_priority: 1, execution_lane: 'fast' });
+    expect((await kernel.as('ada', 'run a')).json).toMatchObject({ state: 'ok', lane: 'skill-default' });
+    const log = await readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8');
+    expect(log).toMatch(/ada\/a[^\n]*fast[^\n]*waits in the default lane/u);
+  });
+
+  it("M15 M17 an author gives no other text to a skill that has an administrator's tools", async () => {
+    const kernel = await savedKernel([], { files: GUARDED });
+    await saveAs(kernel, 'ada', 'a', PLAIN);
+    expect((await editAs(kernel, 'admin', 'ada/a', { tools: ['for_admins'] })).error).toBeNull();
+    expect(await editAs(kernel, 'ada', 'a', { system_prompt: 'Other.' })).toMatchObject({ error: 'tool_not_allowed' });
+    expect((await kernel.as('ada', 'saved share a public')).error).toBe('tool_not_allowed');
+    expect((await kernel.as('ada', ['saved', 'schedule', 'a', '@daily'])).error).toBeNull();
   });
 });
 
@@ -221,6 +359,8 @@ describe('what ships', () => {
     });
     await kernel.as('admin', 'saved share mine private');
     await kernel.as('admin', 'saved set-priority mine 9');
+    await kernel.as('admin', 'saved expose mine on --as ours --channel cli');
+    await editAs(kernel, 'admin', 'mine', { tags: ['kept'], chatbot_tool_description: 'Ours' });
     const updated = (await kernel.as('admin', 'saved show mine')).json as { updated_at: number };
     await kernel.pith.restart();
     expect((await kernel.as('admin', 'saved show mine')).json).toMatchObject({ updated_at: updated.updated_at });
@@ -231,6 +371,11 @@ describe('what ships', () => {
       version: '1.1.0',
       visibility: 'private',
       default_priority: 9,
+      expose_as_chatbot_tool: true,
+      chatbot_tool_name: 'ours',
+      chatbot_tool_description: 'Ours',
+      chatbot_channel_filter: 'cli',
+      tags: ['kept'],
     });
     await kernel.pith.write('saved_skills/mine/skill.yml', file('1.0.5', 'Third.'));
     await kernel.pith.restart();
@@ -238,6 +383,14 @@ describe('what ships', () => {
     const notes = JSON.stringify(await kernel.pith.kernel.problems());
     expect(notes).toContain('version 1.0.5 is lower than 1.1.0');
     expect(notes).toContain('saved_skills/bad/skill.yml');
+  });
+
+  it('M6 two kernels that begin at once in a new sandbox store each skill once, and neither reports the other', async () => {
+    const one = await kernelOf();
+    const two = await kernelOf({ sandbox: one.sandbox });
+    await Promise.all([one, two].map((pith) => pith.command(['saved', 'list'], { userId: 'ada' })));
+    for (const pith of [one, two])
+      expect((await pith.kernel.problems()).filter(({ code }) => ['name_taken', 'write_conflict'].includes(code))).toEqual([]);
   });
 
   it('T1 a file of a sandbox runs nothing by itself: its schedule is not taken', async () => {

@@ -85,6 +85,34 @@ describe('runs that run others', () => {
     expect(sent).toMatch(/first.*not_found.*second/u);
   });
 
+  it('M63 M64 an agent says how urgent a run is, within what its user may', async () => {
+    const call = (priority: number) => ({ calls: [{ name: 'skill_invoke', input: { skill: 'inner', inputs: {}, priority } }] });
+    const kernel = await savedKernel([call(3), { text: 'in' }, { text: 'out' }, call(9), { text: 'in' }, { text: 'out' }], {
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' },
+    });
+    await saveAs(kernel, 'ada', 'inner', { ...PLAIN, default_priority: 1 });
+    for (const threadId of ['one', 'two']) await kernel.pith.run('go', { agent: 'helper', userId: 'ada', threadId });
+    const runs = (await kernel.as('ada', 'runs list')).json as readonly { priority: number }[];
+    expect(runs.map(({ priority }) => priority)).toEqual([5, 3]);
+  });
+
+  it('M23 a turn in a conversation with the name of a run is not that run: it reads nothing that the skill keeps, and runs nothing in it', async () => {
+    const set = { calls: [{ name: 'skill_data_set', input: { name: 'k', content: 'ADAS-SECRET' } }] };
+    const get = { calls: [{ name: 'skill_data_get', input: { name: 'k' } }] };
+    const kernel = await savedKernel([set, { text: 'kept' }, get, invoke('own'), { text: 'told' }, get, { text: 'known' }], {
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_vault, saved_skills] }\n' },
+    });
+    await saveAs(kernel, 'ada', 'memo', { ...PLAIN, tools: ['skill_data_set', 'skill_data_get'] });
+    await saveAs(kernel, 'eve', 'own', PLAIN);
+    const { id } = (await kernel.as('ada', 'run memo')).json as { id: string };
+    expect((await kernel.pith.run('tell me', { agent: 'helper', userId: 'eve', threadId: `runs/${id}` })).text).toBe('told');
+    const sent = JSON.stringify(kernel.model.requests.at(-1)?.messages);
+    expect(sent.match(/no_run/gu)).toHaveLength(2);
+    expect((await kernel.as('eve', 'runs list')).json).toEqual([]);
+    expect((await kernel.as('ada', 'run memo')).json).toMatchObject({ output: 'known' });
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).toContain('ADAS-SECRET');
+  });
+
   it('M58 are so deep at most', async () => {
     const kernel = await savedKernel([invoke('self'), invoke('self'), { text: 'too deep' }, { text: 'back' }], {
       files: { 'pith.yaml': 'admins: [admin]\nextensions: { saved_skills: { max_depth: 1 } }\n' },

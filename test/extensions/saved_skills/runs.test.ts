@@ -1,7 +1,9 @@
+import path from 'node:path';
 import { fakeClock, type ScriptedReply } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { passing } from '../../waiting.ts';
 import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+import { rowsIn } from './shared-store.ts';
 
 const GREET = {
   description: 'Greets',
@@ -58,6 +60,39 @@ describe('a saved skill', () => {
     });
     expect(await kernel.as('bob', 'run ada/greet')).toMatchObject({ error: 'not_pinned' });
     expect(await kernel.as('admin', ['saved', 'pin', 'ada/greet', '9.9.9'])).toMatchObject({ error: 'version_unknown' });
+    await saveAs(kernel, 'ada', 'other', { system_prompt: 'Other.' });
+    const [foreign] = (await kernel.as('ada', 'saved versions other')).json as readonly { id: string }[];
+    expect(await kernel.as('admin', ['saved', 'pin', 'ada/greet', foreign?.id ?? ''])).toMatchObject({ error: 'version_unknown' });
+  });
+
+  it('M10 a pinned version whose row is gone runs for nobody: no draft takes its place', async () => {
+    const kernel = await savedKernel([{ text: 'the draft' }]);
+    await saveAs(kernel, 'ada', 'greet', { system_prompt: 'First text.', visibility: 'public' });
+    await kernel.as('admin', 'saved pin ada/greet');
+    await editAs(kernel, 'ada', 'greet', { system_prompt: 'Second text.' });
+    rowsIn(
+      path.join(kernel.pith.sandbox, 'data/pith.db'),
+      "DELETE FROM saved_skills__versions WHERE version = '1.0.0' AND authored_by = 'ada' RETURNING id",
+    );
+    for (const user of ['bob', 'admin'])
+      expect(await kernel.as(user, 'run ada/greet')).toMatchObject({
+        error: 'version_unknown',
+        message: "'ada/greet' has lost the version that is pinned",
+      });
+    expect((await kernel.as('ada', 'run greet')).json).toMatchObject({ state: 'ok', version: '1.0.1' });
+  });
+
+  it("M23 runs list shows a user's newest runs, however many others have since", async () => {
+    const kernel = await savedKernel(Array.from({ length: 4 }, () => ({ text: 'x' })));
+    await saveAs(kernel, 'ada', 'a', { system_prompt: 'A.' });
+    await saveAs(kernel, 'bob', 'b', { system_prompt: 'B.' });
+    await kernel.as('bob', 'run b');
+    for (let count = 0; count < 3; count += 1) await kernel.as('ada', 'run a');
+    const skills = async (user: string) =>
+      ((await kernel.as(user, 'runs list --limit 2')).json as readonly { skill: string }[]).map(({ skill }) => skill);
+    expect(await skills('bob')).toEqual(['bob/b']);
+    expect(await skills('ada')).toEqual(['ada/a', 'ada/a']);
+    expect(await skills('admin')).toEqual(['ada/a', 'ada/a']);
   });
 
   it('M10 P8 others run the pinned version with the skills as they were then, also after a restart; the owner has the present ones', async () => {

@@ -6,12 +6,12 @@ export async function askSkill(io: CommandIO, before: SavedSkill | null): Promis
   io.print(before === null ? 'A skill needs instructions; the rest may stay empty.' : 'Enter keeps what there is.');
   const prompt = await io.ask(before === null ? 'Instructions (what it does, in a few sentences):' : 'Instructions:');
   if (prompt === null || (before === null && prompt.trim() === '')) return null;
-  const description = await io.ask('What people read of it, in one line:');
+  const description = await io.ask('What it does, in one line for people who choose it:');
   if (description === null) return null;
   const tools = await io.ask('Tools it may call, as extension/tool, separated by commas:');
   if (tools === null) return null;
   const inputs = await io.ask(
-    'Inputs, as name:type (string, int, float, bool, user, channel, url), separated by commas; ! behind one that must be given:',
+    'Inputs, as name:type (string, int, float, bool, user, channel, url), separated by commas; add ! to a required one, as in city:string!:',
   );
   if (inputs === null) return null;
   const listed = (text: string) =>

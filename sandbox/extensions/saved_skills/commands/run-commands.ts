@@ -50,10 +50,10 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         const person = await library.person(io.userId);
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
-        const all = await runs.list({ limit: Math.max(1, Number(options['limit'])), ...skillId, ...state });
-        const visible = all.filter((each) => person.isAdmin || each.userId === io.userId || each.actsAs === io.userId);
-        io.json(visible.map(runJson));
-        io.print(visible.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(visible, io));
+        const whose = person.isAdmin ? {} : { userId: io.userId };
+        const all = await runs.list({ limit: Math.max(1, Number(options['limit'])), ...skillId, ...state, ...whose });
+        io.json(all.map(runJson));
+        io.print(all.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(all, io));
       },
     },
     {

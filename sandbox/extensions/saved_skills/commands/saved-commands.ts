@@ -2,6 +2,7 @@ import { PithError, type Clock, type Command, type CommandInput, type CommandIO 
 import { localTime, renderTable, widthOf } from '@pith/command-line';
 import { nextTime, referenceOf, VISIBILITIES, type Person, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { readSkillFile, type Library } from '../library/index.ts';
+import { agrees } from './agrees.ts';
 import { askSkill } from './ask-skill.ts';
 import { skillJson, skillText, versionJson } from './view.ts';
 
@@ -144,13 +145,8 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async run(input, io) {
         const person = await library.person(io.userId);
         const reference = String(input.arguments['skill']);
-        const { skill } = await library.find(reference, person, 'delete');
-        const question = `Delete ${referenceOf(skill)} with all its versions?`;
-        if (input.options['yes'] !== true && (await io.ask(question, { choices: ['yes', 'no'] })) !== 'yes') {
-          if (!io.interactive && io.session === undefined)
-            throw new PithError('usage', 'nothing was deleted: nobody can be asked here', {
-              cure: `write: pith saved delete ${reference} --yes`,
-            });
+        const { skill } = await library.deletable(reference, person);
+        if (!(await agrees(`Delete ${referenceOf(skill)} with all its versions?`, input.options['yes'] === true, io))) {
           io.print('Nothing was deleted');
           return 1;
         }
@@ -167,7 +163,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async (reference, input, { io, person }) => {
         const version = input.arguments['version'];
         const pinned = await library.pin(reference, typeof version === 'string' ? version : null, person);
-        io.print(`Others run ${referenceOf(pinned)} as it was pinned now`);
+        io.print(`Others now run this version of ${referenceOf(pinned)}`);
         return pinned;
       },
     ),
@@ -265,7 +261,10 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       'Say how urgent runs of a saved skill are',
       {
         arguments: [{ name: 'priority', description: 'Higher is run first; 0 is usual', required: true }],
-        options: [{ name: 'preemptible', type: 'string', description: 'on: a more urgent run may end one of these; off' }],
+        options: [
+          { name: 'preemptible', type: 'string', description: 'on: a more urgent run may end one of these; off' },
+          { name: 'yes', type: 'boolean', description: 'Do not ask about --preemptible' },
+        ],
       },
       async (reference, input, { io, person }) => {
         const priority = Number(input.arguments['priority']);
@@ -277,8 +276,8 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const preemptible = wanted === undefined ? {} : { preemptible: onOrOff({ ...input, arguments: { state: String(wanted) } }) };
         if ('preemptible' in preemptible && preemptible.preemptible) {
           const warning = 'A run that is ended for another one leaves what it has done so far, and is not tried again.';
-          if (io.interactive && (await io.ask(`${warning} Allow that?`, { choices: ['yes', 'no'] })) !== 'yes') return null;
-          if (!io.interactive) io.error(`pith: ${warning}`);
+          io.error(`pith: ${warning}`);
+          if (!(await agrees('Allow that?', input.options['yes'] === true, io))) return null;
         }
         const saved = await library.govern(reference, person, 'edit', () => ({ default_priority: priority, ...preemptible }));
         io.print(
@@ -307,13 +306,13 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     ),
     grant(
       'saved revoke-parallel',
-      'Let a saved skill run others one after the other only (administrators)',
+      'Let a saved skill run others only one at a time (administrators)',
       { parallel_composition_allowed: false },
-      'it runs others one after the other only',
+      'it runs other skills one at a time',
     ),
     change(
       'saved retire',
-      'Hide a saved skill in favour of an agent, or bring it back (administrators)',
+      'Hide a saved skill in favour of an agent, or bring it back',
       {
         options: [
           { name: 'by', type: 'string', description: 'The agent or skill that takes its place' },
@@ -326,7 +325,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           throw new PithError('usage', 'say what takes its place, or that nothing does', {
             cure: 'write: pith saved retire NAME --by AGENT, or --clear',
           });
-        const saved = await library.govern(reference, person, 'pin', () => ({
+        const saved = await library.govern(reference, person, 'edit', () => ({
           deprecated_by_agent_id: typeof by === 'string' ? by : null,
         }));
         io.print(

@@ -2,7 +2,7 @@ import type { JsonValue } from 'pith';
 import { localTime } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
 import { referenceOf, usageOf, type SavedSkill } from '../domain/index.ts';
-import type { Run } from '../runs/index.ts';
+import { kindOf, type Run } from '../runs/index.ts';
 import type { SkillVersion } from '../store/index.ts';
 
 /** Nobody is shown these: who needs the address of a webhook asks for it. */
@@ -10,7 +10,8 @@ const SECRETS: readonly string[] = ['webhook_secret', 'webhook_signing_key'];
 
 /** Whoever knows the path of a webhook may often send to it. */
 function shownTarget({ output_target: { target } }: SavedSkill): string {
-  return /^https?:/.test(target) && URL.canParse(target) ? `${new URL(target).origin}/…` : target;
+  if (kindOf(target) !== 'webhook') return target;
+  return URL.canParse(target) ? `${new URL(target).origin}/…` : 'https://…';
 }
 
 /** A skill as `--json` prints it. */

@@ -115,7 +115,7 @@ export const PINNED_FIELDS = [
   'state_react_emoji',
 ] as const satisfies readonly Field[];
 
-/** What only administrators and commands of their own change; a file sets some of it once, when its skill is first stored. */
+/** What people decide about a skill that ships; its file sets some of it once, when the skill is first stored. */
 export const GOVERNANCE_FIELDS = [
   'visibility',
   'shared_with',
@@ -139,6 +139,11 @@ export const GOVERNANCE_FIELDS = [
   'encryption_enabled',
   'preemptible',
   'default_priority',
+  'expose_as_chatbot_tool',
+  'chatbot_tool_name',
+  'chatbot_tool_description',
+  'chatbot_channel_filter',
+  'tags',
   'deprecated_by_agent_id',
 ] as const satisfies readonly Field[];
 
@@ -159,6 +164,7 @@ const KEPT_FIELDS = [
   'webhook_signature_required',
   'webhook_signature_forced',
   'encryption_enabled',
+  'preemptible',
 ] as const satisfies readonly Field[];
 
 /** Keys of a `skill.yml`. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, messageOf, type Diagnostic, type Logger } from 'pith';
+import { codeOf, messageOf, type Diagnostic } from 'pith';
 import semver from 'semver';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
@@ -17,17 +17,13 @@ const PITH = { userId: 'pith', isAdmin: true };
  * Stores the skills of `folders/<id>/skill.yml`: new ones, and those whose version is higher than what is stored. What people decided about
  * one (who sees and runs it, when, how urgently) stays. A file that is wrong costs that one only. Returns what is wrong.
  */
-export async function seedBuiltins(
-  ports: LibraryPorts,
-  folders: readonly string[],
-  logger: Pick<Logger, 'warn'>,
-): Promise<readonly Diagnostic[]> {
+export async function seedBuiltins(ports: LibraryPorts, folders: readonly string[]): Promise<readonly Diagnostic[]> {
   const problems: Diagnostic[] = [];
   for (const folder of folders) {
     for (const name of await namesIn(folder)) {
       const file = path.join(folder, name, 'skill.yml');
       try {
-        const note = await seed(ports, name, await parseSkillFile(await readFile(file, 'utf8'), file));
+        const note = await seedBeside(ports, name, await parseSkillFile(await readFile(file, 'utf8'), file));
         if (note !== null) problems.push({ severity: 'warning', code: 'version_lower', message: note, file });
       } catch (error) {
         if (codeOf(error, '') === 'ENOENT') continue; // a folder of something else
@@ -35,7 +31,8 @@ export async function seedBuiltins(
       }
     }
   }
-  for (const { message, file } of problems) logger.warn('a saved skill that ships was not stored as its file says', { file, message });
+  for (const { message, file } of problems)
+    ports.logger.warn('a saved skill that ships was not stored as its file says', { file, message });
   return problems;
 }
 
@@ -47,6 +44,16 @@ async function namesIn(folder: string): Promise<readonly string[]> {
       .sort();
   } catch {
     return []; // there are none
+  }
+}
+
+/** As `seed`; where another process that begins now was faster, by what it has stored. */
+async function seedBeside(...asked: Parameters<typeof seed>): Promise<string | null> {
+  try {
+    return await seed(...asked);
+  } catch (error) {
+    if (!['name_taken', 'write_conflict'].includes(codeOf(error, ''))) throw error;
+    return seed(...asked);
   }
 }
 
@@ -73,6 +80,7 @@ async function insert(ports: LibraryPorts, file: SkillFile): Promise<void> {
     before: null,
     after: parsedSkill({ visibility: 'public', ...file, ...kept }),
     by: PITH,
+    makesVersion: true,
   });
   await ports.skills.insert(skill, await versionOf(ports, skill, 1));
 }
@@ -83,7 +91,7 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
   const governed = Object.fromEntries(GOVERNANCE_FIELDS.map((field) => [field, skill[field]]));
   const { owner_id, source, created_at, authored_by } = skill;
   const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
-  const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH });
+  const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
   const newest = await ports.skills.newest(skill.id);
   const { id: _, ...change } = after;
   await ports.skills.update(stored, change, await versionOf(ports, after, (newest?.number ?? 0) + 1));

@@ -2,5 +2,6 @@
 export { seedBuiltins } from './builtins.ts';
 export { Library, ownerOf, type Asked } from './library.ts';
 export type { LibraryPorts } from './ports.ts';
-export { pinnedSkills, specOf, toolNameOf } from './saving.ts';
+export { pinnedSkills, specOf } from './saving.ts';
 export { readSkillFile } from './skill-file.ts';
+export { exposedTools, toolNameOf } from './tool-names.ts';

@@ -1,25 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import { PithError } from 'pith';
+import { codeOf, PithError } from 'pith';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import {
+  boundsOf,
+  isOwner,
   maySee,
   PINNED_FIELDS,
   readInputs,
   referenceOf,
   runsPinned,
   verdictOn,
+  type Bounds,
   type GivenInputs,
+  type InputField,
   type Person,
   type SavedSkill,
   type SkillFile,
   type Verb,
 } from '../domain/index.ts';
 import { DEFAULT_LANE, NO_ORIGIN, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
-import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
+import { snapshotOf, type FoundSkill, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { parsedSkill } from './parsed-skill.ts';
 import { checked, keptDigests, pinnedSkills } from './saving.ts';
+import { toolNameOf } from './tool-names.ts';
 
 /** How a run is asked for. */
 export interface Asked {
@@ -100,7 +105,7 @@ export class Library {
       updated_at: now,
       authored_by: person.userId,
     });
-    const skill = await checked(this.ports, { before: null, after: draft, by: person });
+    const skill = await checked(this.ports, { before: null, after: draft, by: person, makesVersion: true });
     await this.ports.skills.insert(skill, await this.#versionOf(skill, 1));
     return skill;
   }
@@ -146,24 +151,65 @@ export class Library {
     return this.ports.skills.versions(skill.id);
   }
 
-  /** Rejects `in_use` while another skill composes it. */
-  async remove(reference: string, person: Person): Promise<SavedSkill> {
-    const found = await this.find(reference, person, 'delete');
-    const users = (await this.ports.skills.all()).filter((other) => other.id !== found.skill.id && composes(other, found.skill.name));
-    if (users.length > 0)
-      throw new PithError('in_use', `'${found.skill.name}' is composed by ${users.map(referenceOf).join(', ')}`, {
-        cure: `retire it instead: pith saved retire ${found.skill.name} --by AGENT`,
-      });
-    await this.ports.skills.remove(found);
-    return found.skill;
+  /** What this person would delete: also a skill whose row cannot be read, of which no more than this is known. */
+  async deletable(reference: string, person: Person): Promise<StoredSkill | FoundSkill> {
+    try {
+      return await this.find(reference, person, 'delete');
+    } catch (error) {
+      if (codeOf(error, '') !== 'database_failed') throw error;
+      const { skills } = this.ports;
+      const slash = reference.indexOf('/');
+      const found =
+        slash >= 0
+          ? await skills.damagedNamed(reference.slice(0, slash), reference.slice(slash + 1))
+          : ((await skills.damagedNamed(person.userId, reference)) ?? (await skills.damagedNamed(null, reference)));
+      if (found !== null && (person.isAdmin || isOwner(found.skill, person))) return found;
+      throw await this.#notFound(reference, person);
+    }
   }
 
-  /** What a run of this skill by this person executes. */
+  /** Rejects `in_use` while another skill composes it. */
+  async remove(reference: string, person: Person): Promise<void> {
+    const found = await this.deletable(reference, person);
+    const { skill } = found;
+    const users = 'source' in skill ? await this.#composers(skill) : [];
+    if (users.length > 0) {
+      const visible = users.filter((other) => maySee(other, person)).map(referenceOf);
+      const who = visible.length === users.length ? visible : [...visible, 'skills that you may not see'];
+      throw new PithError('in_use', `'${skill.name}' is composed by ${who.join(', ')}`, {
+        cure: `retire it instead: pith saved retire ${referenceOf(skill)} --by AGENT`,
+      });
+    }
+    await this.ports.skills.remove(found);
+  }
+
+  /** What a run of this skill by this person executes. Rejects `version_unknown` where that is gone: no other text takes its place. */
   async versionFor(skill: SavedSkill, person: Person, draft = false): Promise<RunnableVersion> {
-    const pinned = runsPinned(skill, person, draft) ? await this.ports.skills.version(skill.id, skill.pinned_version_id as string) : null;
-    const version = pinned ?? (await this.ports.skills.newest(skill.id));
-    if (version === null) throw new PithError('version_unknown', `'${referenceOf(skill)}' has no version`, { cure: 'save it again' });
-    return { ...version, isPinned: pinned !== null };
+    const version = await this.#versionFor(skill, person, draft);
+    if (version !== null) return version;
+    const isPinned = runsPinned(skill, person, draft);
+    throw new PithError('version_unknown', `'${referenceOf(skill)}' has ${isPinned ? 'lost the version that is pinned' : 'no version'}`, {
+      cure: isPinned ? `an administrator pins another: pith saved pin ${referenceOf(skill)}` : 'save it again',
+    });
+  }
+
+  /** Those of `skills` that this person may run, with the inputs of the version that they run. */
+  async runnable(
+    skills: readonly SavedSkill[],
+    person: Person,
+  ): Promise<readonly { readonly skill: SavedSkill; readonly inputs: readonly InputField[] }[]> {
+    const open = skills.filter((skill) => verdictOn('run', skill, person) === 'yes');
+    const versions = await Promise.all(open.map((skill) => this.#versionFor(skill, person, false)));
+    return open.flatMap((skill, index) => {
+      const version = versions[index] ?? null;
+      return version === null ? [] : [{ skill, inputs: version.snapshot.input_schema }];
+    });
+  }
+
+  /** How far a run of this version may go. */
+  async boundsOf({ extended_bounds, source }: SavedSkill, { authoredBy, snapshot }: SkillVersion): Promise<Bounds> {
+    const byAdmin = authoredBy !== null && (await this.ports.permissions.isAdmin(authoredBy));
+    return boundsOf({ ...snapshot, extended_bounds, source }, byAdmin, this.ports.bounds);
   }
 
   /** Queues a run for a person. */
@@ -198,7 +244,13 @@ export class Library {
     asked: Asked & { readonly userId: string; readonly actsAs: string; readonly by: Person },
   ): NewRun {
     const inputs = readInputs(version.snapshot.input_schema, asked.inputs);
-    const lane = this.ports.lane(skill.execution_lane) === null ? DEFAULT_LANE : skill.execution_lane;
+    const { execution_lane } = skill;
+    const isGone = execution_lane !== '' && this.ports.lane(execution_lane) === null;
+    if (isGone && asked.cause !== 'composed')
+      this.ports.logger.warn('a run waits in the default lane: the settings have no lane of that name', {
+        skill: referenceOf(skill),
+        lane: execution_lane,
+      });
     return {
       id: asked.id ?? this.#nextId(this.ports.clock.now()),
       skill_id: skill.id,
@@ -213,7 +265,7 @@ export class Library {
       origin: JSON.stringify(asked.origin),
       parent_id: null,
       depth: 0,
-      lane,
+      lane: isGone || execution_lane === '' ? DEFAULT_LANE : execution_lane,
       priority: this.#priority(skill, asked.priority, asked.by),
       preemptible: Number(skill.preemptible),
     };
@@ -225,6 +277,26 @@ export class Library {
 
   laneRules(lane: string) {
     return this.ports.lane(lane) ?? this.ports.defaultLane;
+  }
+
+  async #versionFor(skill: SavedSkill, person: Person, draft: boolean): Promise<RunnableVersion | null> {
+    const isPinned = runsPinned(skill, person, draft);
+    const { skills } = this.ports;
+    const version = await (isPinned ? skills.version(skill.id, skill.pinned_version_id as string) : skills.newest(skill.id));
+    return version === null ? null : { ...version, isPinned };
+  }
+
+  /** Skills that run this one, as their text or their pinned text says, of owners who may do so. */
+  async #composers(skill: SavedSkill): Promise<readonly SavedSkill[]> {
+    const found: SavedSkill[] = [];
+    for (const other of await this.ports.skills.all()) {
+      if (other.id === skill.id) continue;
+      const { owner_id, pinned_version_id } = other;
+      if (owner_id !== null && verdictOn('run', skill, await this.person(owner_id)) !== 'yes') continue;
+      const pinned = pinned_version_id === null ? null : await this.ports.skills.version(other.id, pinned_version_id);
+      if ([other, pinned?.snapshot].some((text) => text !== undefined && composes(text, skill))) found.push(other);
+    }
+    return found;
   }
 
   async #queue(
@@ -264,7 +336,7 @@ export class Library {
       ...(isNew && skill.source === 'manual' ? { authored_by: person.userId } : {}),
       updated_at: this.ports.clock.now(),
     });
-    const saved = await checked(this.ports, { before: skill, after, by: person });
+    const saved = await checked(this.ports, { before: skill, after, by: person, makesVersion: isNew });
     const version = isNew ? await this.#versionOf(saved, (newest?.number ?? 0) + 1) : null;
     return this.ports.skills.update(found, differences(skill, saved), version);
   }
@@ -331,9 +403,11 @@ export function ownerOf({ owner_id }: Pick<SavedSkill, 'owner_id'>): string {
   return owner_id ?? 'local';
 }
 
-/** Whether a skill may run others, and its text names this one. */
-function composes({ tools, system_prompt }: SavedSkill, name: string): boolean {
-  return tools.some((tool) => /\/skill_invoke(?:_parallel)?$/.test(tool)) && new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(system_prompt);
+/** Whether a text may run others and names this one, or has it as a tool. */
+function composes({ tools, system_prompt }: Pick<SavedSkill, 'tools' | 'system_prompt'>, skill: SavedSkill): boolean {
+  if (skill.expose_as_chatbot_tool && tools.includes(`saved_skills/${toolNameOf(skill)}`)) return true;
+  const isNamed = new RegExp(`(?<![\\w-])${skill.name}(?![\\w-])`).test(system_prompt);
+  return isNamed && tools.some((tool) => /\/skill_invoke(?:_parallel)?$/.test(tool));
 }
 
 function nextPatch(version: string): string {

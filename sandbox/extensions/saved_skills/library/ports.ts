@@ -1,4 +1,4 @@
-import type { ChannelProvider, Clock, ExtensionContext, Permissions, Remote } from 'pith';
+import type { ChannelProvider, Clock, ExtensionContext, Logger, Permissions, Remote } from 'pith';
 import type { BoundsSettings } from '../domain/index.ts';
 import type { LaneRules, RunStore } from '../runs/index.ts';
 import type { SkillStore } from '../store/index.ts';
@@ -8,6 +8,7 @@ export interface LibraryPorts {
   readonly skills: SkillStore;
   readonly runs: RunStore;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
   readonly agents: Pick<ExtensionContext['agents'], 'check'>;
   readonly permissions: Pick<Remote<Permissions>, 'isAdmin' | 'tools'>;
   readonly bounds: BoundsSettings;

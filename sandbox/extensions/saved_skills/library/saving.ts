@@ -1,44 +1,68 @@
 import { PithError, type AgentSpec } from 'pith';
 import { checkTemplate } from '@pith/guarded-templates';
-import { cleanTags, inputSchemaProblems, limitProblems, nextTime, referenceOf, type Person, type SavedSkill } from '../domain/index.ts';
+import {
+  cleanTags,
+  inputSchemaProblems,
+  limitProblems,
+  maySee,
+  nextTime,
+  referenceOf,
+  type Bounds,
+  type Field,
+  type Person,
+  type SavedSkill,
+} from '../domain/index.ts';
 import { channelFor, kindOf } from '../runs/index.ts';
 import type { SkillVersion } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
-import { namedTools, notForAuthor, notForSharing } from './tool-names.ts';
+import { isOwnTool, namedTools, notForAuthor, notForSharing, toolNameOf } from './tool-names.ts';
 
 /** Only administrators set these. */
 const OF_ADMINS = ['extended_bounds', 'parallel_composition_allowed', 'execution_lane', 'pending_approval'] as const;
+/** What an exposed skill is called, and where. */
+const EXPOSURE = ['expose_as_chatbot_tool', 'chatbot_tool_name', 'chatbot_channel_filter', 'name'] as const;
 
 export interface Saving {
   /** As it is; null: it is new. */
   readonly before: SavedSkill | null;
   readonly after: SavedSkill;
   readonly by: Person;
+  /** It is saved with a new version: what a run is made of is checked as a whole, for `by` is its author. */
+  readonly makesVersion: boolean;
 }
 
-/** The skill as it may be saved: names of tools whole, tags clean, the next time of its schedule known. Throws why it may not, and nothing is written. */
-export async function checked(ports: LibraryPorts, { before, after, by }: Saving): Promise<SavedSkill> {
+/**
+ * The skill as it may be saved: names of tools whole, tags clean, the next time of its schedule known. Throws why it may not, and nothing is
+ * written. Of what is no part of a version only changes are checked: who stops or hides a skill is not refused for what was there before.
+ */
+export async function checked(ports: LibraryPorts, { before, after, by, makesVersion }: Saving): Promise<SavedSkill> {
   const isBuiltin = after.source === 'builtin';
+  const isChanged = (...keys: readonly Field[]) => before === null || keys.some((key) => before[key] !== after[key]);
   if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
+  if (makesVersion) checkInputsAndLimits(ports, after, by);
+  if (isChanged('default_priority')) checkPriority(after.default_priority, by, ports.priorityMax);
+  if (isChanged('execution_lane') && after.execution_lane !== '' && ports.lane(after.execution_lane) === null)
+    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
+      cure: 'name one of extensions.saved_skills.lanes',
+    });
+  const isShown = after.visibility !== 'private' && isChanged('visibility');
+  const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(ports, after, by) : after.tools;
+  if (makesVersion) await checkMessage(after);
+  if (isChanged(...EXPOSURE)) await checkExposure(ports, after, by);
+  if (!isBuiltin) await checkTarget(ports, before, after);
+  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
+  if (makesVersion) await checkAgent(ports, saved);
+  return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
+}
+
+function checkInputsAndLimits({ bounds }: LibraryPorts, after: SavedSkill, by: Person): void {
   const problems = inputSchemaProblems(after.input_schema);
   if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
-  const beyond = limitProblems(after, by.isAdmin, ports.bounds);
+  const beyond = limitProblems(after, by.isAdmin, bounds);
   if (beyond.length > 0)
     throw new PithError('limit_exceeded', beyond.join('; '), {
       cure: 'ask for less, or let an administrator grant more: pith saved grant-extended',
     });
-  checkPriority(after.default_priority, by, ports.priorityMax);
-  if (after.execution_lane !== '' && ports.lane(after.execution_lane) === null)
-    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
-      cure: 'name one of extensions.saved_skills.lanes',
-    });
-  const tools = isBuiltin ? after.tools : await checkedTools(ports, after, by);
-  await checkMessage(after);
-  await checkExposure(ports, after);
-  if (!isBuiltin) await checkTarget(ports, before, after);
-  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
-  await checkAgent(ports, saved);
-  return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
 }
 
 function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
@@ -83,12 +107,16 @@ async function checkMessage({ initial_message: text, input_schema }: SavedSkill)
     throw new PithError(problem.code, `initial_message: ${problem.message}`, { cure: problem.cure ?? 'use the names of inputs' });
 }
 
-async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSkill): Promise<void> {
+async function checkExposure({ skills, channels }: LibraryPorts, skill: SavedSkill, by: Person): Promise<void> {
   if (!skill.expose_as_chatbot_tool) return;
   const name = toolNameOf(skill);
   const taken = (await skills.exposed()).find((other) => other.id !== skill.id && toolNameOf(other) === name);
-  if (taken !== undefined)
-    throw new PithError('name_taken', `the tool name '${name}' is that of '${referenceOf(taken)}'`, { cure: 'set chatbot_tool_name' });
+  if (taken !== undefined || isOwnTool(name)) {
+    const whose = taken !== undefined && maySee(taken, by) ? `that of '${referenceOf(taken)}'` : 'taken';
+    throw new PithError('name_taken', `the tool name '${name}' is ${whose}`, {
+      cure: 'choose another: --as NAME, or chatbot_tool_name in a file',
+    });
+  }
   const filter = skill.chatbot_channel_filter;
   if (filter === '') return;
   const known = new Set(['cli', ...(await channels()).flatMap(({ kinds }) => kinds)]);
@@ -112,13 +140,8 @@ async function checkTarget(
     });
 }
 
-/** By which agents call an exposed skill. */
-export function toolNameOf({ chatbot_tool_name, name }: Pick<SavedSkill, 'chatbot_tool_name' | 'name'>): string {
-  return chatbot_tool_name === '' ? name : chatbot_tool_name;
-}
-
-async function checkAgent({ agents }: LibraryPorts, skill: SavedSkill): Promise<void> {
-  const problem = (await agents.check(specOf(skill, skill.uses_skills))).find(({ severity }) => severity === 'error');
+async function checkAgent({ agents, bounds }: LibraryPorts, skill: SavedSkill): Promise<void> {
+  const problem = (await agents.check(specOf(skill, skill.uses_skills, bounds.defaults))).find(({ severity }) => severity === 'error');
   if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
 }
 
@@ -150,6 +173,7 @@ export function pinnedSkills(skill: string, { version, snapshot, digests }: Pick
 export function specOf(
   skill: Pick<SavedSkill, 'name' | 'owner_id' | 'description' | 'system_prompt' | 'tools' | 'model_tier'>,
   usesSkills: readonly string[],
+  { max_iterations, max_tool_calls, max_runtime_seconds }: Bounds,
 ): AgentSpec {
   const { description, system_prompt, tools, model_tier } = skill;
   const id = referenceOf(skill);
@@ -165,7 +189,7 @@ export function specOf(
     usesTools: tools,
     usesSkills,
     delegatesTo: [],
-    limits: { max_turns: 12, max_tool_calls: 30, max_tokens: 1_000_000, time_budget_ms: 60_000 },
+    limits: { max_turns: max_iterations, max_tool_calls, max_tokens: 1_000_000, time_budget_ms: max_runtime_seconds * 1000 },
     keys: { skills: { mode: 'none' } },
     origin: null,
   };
@@ -173,7 +197,12 @@ export function specOf(
 
 function nextRunOf(before: SavedSkill | null, { schedule, time_zone, next_run_at }: SavedSkill, now: number): number | null {
   if (schedule === null) return null;
-  const isSame = before !== null && before.schedule === schedule && before.time_zone === time_zone && next_run_at !== null;
-  const next = nextTime(schedule, time_zone, now);
-  return isSame ? next_run_at : next;
+  const isSame = before !== null && before.schedule === schedule && before.time_zone === time_zone;
+  if (isSame && next_run_at !== null) return next_run_at;
+  try {
+    return nextTime(schedule, time_zone, now);
+  } catch (error) {
+    if (isSame) return null; // it has been there before: who changes something else is not refused for it
+    throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import { PithError, type Permissions } from 'pith';
 import { didYouMean } from '@pith/plain-text';
+import type { SavedSkill } from '../domain/index.ts';
 
 type Registered = Awaited<ReturnType<Permissions['tools']>>[number];
 
@@ -38,4 +39,28 @@ export function notForAuthor(tools: readonly NamedTool[], isAdmin: boolean): rea
 /** Tools that keep a skill private. */
 export function notForSharing(tools: readonly NamedTool[]): readonly string[] {
   return tools.flatMap(({ ref, tool }) => (tool.permission.safeToShare === false ? [ref] : []));
+}
+
+/** Names of this extension's other tools: no skill is exposed by one of them. */
+const OWN_TOOLS: ReadonlySet<string> = new Set(['list_saved_skills', 'skill_invoke', 'skill_invoke_parallel', 'update_status']);
+
+/** By which agents call an exposed skill. */
+export function toolNameOf({ chatbot_tool_name, name }: Pick<SavedSkill, 'chatbot_tool_name' | 'name'>): string {
+  return chatbot_tool_name === '' ? name : chatbot_tool_name;
+}
+
+/** Whether this extension has a tool of that name besides exposed skills. */
+export function isOwnTool(name: string): boolean {
+  return OWN_TOOLS.has(name);
+}
+
+/** Exposed skills that are tools, and those whose name is taken: two processes may save one name at once, and the first of its skills has it. */
+export function exposedTools(exposed: readonly SavedSkill[]): {
+  readonly tools: readonly SavedSkill[];
+  readonly unnamed: readonly SavedSkill[];
+} {
+  const tools = new Map<string, SavedSkill>();
+  for (const skill of exposed) if (!isOwnTool(toolNameOf(skill)) && !tools.has(toolNameOf(skill))) tools.set(toolNameOf(skill), skill);
+  const known = [...tools.values()];
+  return { tools: known, unnamed: exposed.filter((skill) => !known.includes(skill)) };
 }

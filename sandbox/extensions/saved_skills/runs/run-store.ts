@@ -100,11 +100,17 @@ export class RunStore {
     return row === null ? null : runOf(row);
   }
 
-  /** Newest first. */
-  async list(asked: { readonly limit: number; readonly state?: RunState; readonly skillId?: string }): Promise<readonly Run[]> {
-    const { limit, state, skillId } = asked;
+  /** Newest first. `userId`: only what this user asked for, or what runs as them. */
+  async list(asked: {
+    readonly limit: number;
+    readonly state?: RunState;
+    readonly skillId?: string;
+    readonly userId?: string;
+  }): Promise<readonly Run[]> {
+    const { limit, state, skillId, userId } = asked;
     const rows = await this.queries.all((db) => {
-      const all = db.selectFrom(RUNS).selectAll().orderBy('id', 'desc').limit(limit);
+      const every = db.selectFrom(RUNS).selectAll().orderBy('id', 'desc').limit(limit);
+      const all = userId === undefined ? every : every.where((on) => on.or([on('user_id', '=', userId), on('acts_as', '=', userId)]));
       const ofSkill = skillId === undefined ? all : all.where('skill_id', '=', skillId);
       return state === undefined ? ofSkill : ofSkill.where('state', '=', state);
     });
@@ -436,7 +442,7 @@ export class RunStore {
   #underLock<T>(lane: string, act: Act<T>): Promise<T> {
     const before = this.#lanes.get(lane) ?? Promise.resolve();
     const result = before.then(() => this.#lookAndWrite(lane, act));
-    const over = result.catch(() => undefined).then(() => void (this.#lanes.get(lane) === over && this.#lanes.delete(lane))); // who asked has its failure
+    const over = result.catch(() => undefined).then(() => void (this.#lanes.get(lane) === over && this.#lanes.delete(lane))); // whoever asked is given the failure
     this.#lanes.set(lane, over);
     return result;
   }

@@ -1,5 +1,5 @@
 import { PithError } from 'pith';
-import { savedSkillSchema, type Field, type SavedSkill } from '../domain/index.ts';
+import { referenceOf, savedSkillSchema, type Field, type SavedSkill } from '../domain/index.ts';
 import type { SkillRow } from './tables.ts';
 
 /** Fields that are kept as JSON. */
@@ -48,7 +48,17 @@ export function skillOf(row: SkillRow): SavedSkill {
     throw new PithError('skill_damaged', `the row of the saved skill '${String(row.name)}' is damaged`, {
       where: String(row.id),
       cause: error,
-      cure: `delete it and save it again: pith saved delete ${String(row.name)}`,
+      cure: cureOf(namedIn(row)),
     });
   }
+}
+
+/** The skill of a row, readable or not, as `owner/name`. */
+export function namedIn({ owner_id, name }: SkillRow): string {
+  return referenceOf({ owner_id: owner_id === null ? null : String(owner_id), name: String(name) });
+}
+
+/** What helps where the row of a skill cannot be read. */
+export function cureOf(reference: string): string {
+  return `delete it and save it again: pith saved delete ${reference}`;
 }

@@ -1,7 +1,7 @@
 import { codeOf, PithError } from 'pith';
 import { exactly, type Queries, type Write } from '@pith/database-queries';
 import { PINNED_FIELDS, type SavedSkill } from '../domain/index.ts';
-import { columnsOf, skillOf } from './skill-row.ts';
+import { columnsOf, namedIn, skillOf } from './skill-row.ts';
 import type { SkillRow, Tables, VersionRow } from './tables.ts';
 
 /** What a run is made of, as it was when its skill was saved. */
@@ -23,6 +23,12 @@ export interface SkillVersion {
 /** A skill as one write knows it: the write fails where somebody else has changed it since. */
 export interface StoredSkill {
   readonly skill: SavedSkill;
+  readonly revision: number;
+}
+
+/** As much of a skill as its deletion needs. */
+export interface FoundSkill {
+  readonly skill: Pick<SavedSkill, 'id' | 'owner_id' | 'name'>;
   readonly revision: number;
 }
 
@@ -68,6 +74,18 @@ export class SkillStore {
     );
   }
 
+  /** What is a tool or may be an agent, as one text: another one once any of it was changed. */
+  async offered(): Promise<string> {
+    const rows = await this.queries.all((db) =>
+      db
+        .selectFrom(SKILLS)
+        .select(['id', 'revision'])
+        .where((on) => on.or([on('expose_as_chatbot_tool', '=', 1), on('visibility', '=', 'public')]))
+        .orderBy('id'),
+    );
+    return JSON.stringify(rows);
+  }
+
   async byWebhook(secret: string): Promise<StoredSkill | null> {
     return stored(await this.queries.first((db) => db.selectFrom(SKILLS).selectAll().where('webhook_secret', '=', secret)));
   }
@@ -80,10 +98,24 @@ export class SkillStore {
     return rows.flatMap((row) => readStored(row) ?? []);
   }
 
-  /** Names of skills whose rows cannot be read. */
+  /** Skills whose rows cannot be read, as `owner/name`. */
   async damaged(): Promise<readonly string[]> {
     const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll());
-    return rows.flatMap((row) => (readStored(row) === null ? [String(row.name)] : []));
+    return rows.flatMap((row) => (readStored(row) === null ? [namedIn(row)] : []));
+  }
+
+  /** One whose row cannot be read; null: there is none of that name. */
+  async damagedNamed(owner: string | null, name: string): Promise<FoundSkill | null> {
+    const row = await this.queries.first((db) =>
+      db
+        .selectFrom(SKILLS)
+        .selectAll()
+        .where('owner_id', owner === null ? 'is' : '=', owner)
+        .where('name', '=', name),
+    );
+    return row === null || readStored(row) !== null
+      ? null
+      : { skill: { id: String(row.id), owner_id: owner, name }, revision: row.revision };
   }
 
   /** Rejects `name_taken`. */
@@ -128,7 +160,7 @@ export class SkillStore {
     return exactly(1, db.updateTable(SKILLS).set(set).where('id', '=', skill.id).where('revision', '=', revision));
   }
 
-  async remove({ skill, revision }: StoredSkill): Promise<void> {
+  async remove({ skill, revision }: FoundSkill): Promise<void> {
     await this.queries.write((db) => [
       exactly(1, db.deleteFrom(SKILLS).where('id', '=', skill.id).where('revision', '=', revision)),
       db.deleteFrom(VERSIONS).where('skill_id', '=', skill.id),

@@ -39,8 +39,13 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
         await ports.ready();
         const person = await ports.library.person(turn.userId);
         const all = await ports.library.list(person, tag === undefined ? {} : { tag });
+        const runnable = await ports.library.runnable(all, person);
         return {
-          skills: all.map((skill) => ({ skill: referenceOf(skill), description: skill.description, inputs: usageOf(skill.input_schema) })),
+          skills: runnable.map((each) => ({
+            skill: referenceOf(each.skill),
+            description: each.skill.description,
+            inputs: usageOf(each.inputs),
+          })),
         };
       },
     }),
@@ -78,8 +83,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       effect: 'idempotent',
       optIn: true,
       async execute({ text }, { turn }) {
-        const id = runOfThread(turn.threadId);
-        const held = id === null ? null : ports.runner.held(id);
+        const held = runOfTurn(ports, turn);
         if (held === null) return toolError('no_run', 'only a run of a saved skill has a status');
         await ports.runs.progress(held, { status_line: text });
         return { ok: true };
@@ -115,8 +119,9 @@ async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invo
   try {
     await ports.ready();
     const person = await ports.library.person(turn.userId);
-    const parentId = runOfThread(turn.threadId);
-    const parent = parentId === null ? null : await ports.runs.byId(parentId);
+    const parent = runOfTurn(ports, turn);
+    if (parent === null && runOfThread(turn.threadId) !== null)
+      throw new PithError('no_run', 'this conversation is that of a run that is not executed now', { cure: 'ask in another one' });
     const id = runIdOf(about, index);
     if (parent !== null) return resultOf(await compose(ports, { parent, skill, given, id }, person.userId, signal));
     const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
@@ -126,6 +131,12 @@ async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invo
     if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
     throw error;
   }
+}
+
+/** The run that this turn executes here. The name of a thread alone proves nothing: anybody may choose it. */
+function runOfTurn({ runner }: ToolPorts, { threadId }: ToolCall['turn']): Run | null {
+  const id = runOfThread(threadId);
+  return id === null ? null : runner.held(id);
 }
 
 interface Composition {
@@ -179,8 +190,7 @@ function resultOf({ id, state, output, error }: Run): ToolResult {
 
 /** Looked at with each call: an administrator may have taken it back. */
 async function whyNotParallel(ports: ToolPorts, count: number, { turn }: ToolCall): Promise<ToolResult | null> {
-  const id = runOfThread(turn.threadId);
-  const run = id === null ? null : await ports.runs.byId(id);
+  const run = runOfTurn(ports, turn);
   const isAllowed = run !== null && (await ports.library.mayComposeParallel(run.skillId));
   if (!isAllowed) return toolError('not_allowed', 'only saved skills to which an administrator granted it run others side by side');
   return count > ports.maxComposed ? toolError('limit_reached', `${count} runs at once are more than ${ports.maxComposed}`) : null;

@@ -1,0 +1,145 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { scriptedModel, testKernel } from 'pith/testing';
+import { until } from '../../waiting.ts';
+import { editAs, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { rowsIn } from './shared-store.ts';
+
+const PLAIN = { system_prompt: 'You help.' };
+const files = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
+
+/** What the model was offered in the last step of a turn as this user. */
+async function offered(kernel: SavedKernel, userId: string) {
+  kernel.model.add({ text: 'seen' });
+  const threadId = `${userId}-${kernel.model.requests.length}`;
+  expect((await kernel.pith.run('hi', { agent: 'helper', userId, threadId })).text).toBe('seen');
+  return kernel.model.requests.at(-1)?.tools ?? [];
+}
+const namesFor = async (kernel: SavedKernel, userId: string) => (await offered(kernel, userId)).map(({ name }) => name);
+const fileOf = (kernel: SavedKernel) => path.join(kernel.pith.sandbox, 'data/pith.db');
+
+describe('names of exposed skills', () => {
+  it('M52 none is that of a tool of the extension, by its name or by another: the extension goes on', async () => {
+    const kernel = await savedKernel([], { files });
+    await saveAs(kernel, 'bob', 'mine', PLAIN);
+    const own = [...(await namesFor(kernel, 'bob')), 'update_status'];
+    expect(own).toContain('skill_invoke');
+    for (const name of own) {
+      expect(await kernel.as('bob', `saved expose mine on --as ${name}`)).toMatchObject({ error: 'name_taken' });
+      expect(await saveAs(kernel, 'bob', name, { ...PLAIN, expose_as_chatbot_tool: true })).toMatchObject({ error: 'name_taken' });
+    }
+    await kernel.as('bob', 'saved expose mine on');
+    await saveAs(kernel, 'ada', 'two', PLAIN);
+    expect((await kernel.as('ada', 'saved expose two on')).code).toBe(0);
+    await kernel.pith.write('files/edit.yml', 'name: update_status\n');
+    const rename = ['saved', 'edit', 'mine', '--file', `${kernel.pith.sandbox}/files/edit.yml`];
+    expect(await kernel.as('bob', rename)).toMatchObject({ error: 'name_taken' });
+    await kernel.restart();
+    expect(await namesFor(kernel, 'bob')).toEqual(expect.arrayContaining(['mine', 'skill_invoke']));
+  });
+
+  it('M52 two processes that save one name at once cost the second skill its tool, and nothing else', async () => {
+    const kernel = await savedKernel([], { files });
+    for (const [owner, name] of [
+      ['ada', 'one'],
+      ['bob', 'two'],
+      ['bob', 'three'],
+    ] as const) {
+      await saveAs(kernel, owner, name, PLAIN);
+      await kernel.as(owner, `saved expose ${name} on`);
+    }
+    rowsIn(fileOf(kernel), "UPDATE saved_skills__skills SET chatbot_tool_name = 'one' WHERE name = 'two' RETURNING id");
+    rowsIn(fileOf(kernel), "UPDATE saved_skills__skills SET chatbot_tool_name = 'skill_invoke' WHERE name = 'three' RETURNING id");
+    await kernel.restart();
+    expect(await namesFor(kernel, 'ada')).toEqual(expect.arrayContaining(['one', 'skill_invoke']));
+    const names = await namesFor(kernel, 'bob');
+    expect(names).toContain('skill_invoke');
+    expect(names).not.toContain('one');
+    const found = JSON.stringify(await kernel.pith.kernel.problems());
+    expect(found).toContain("'bob/two' is no tool: the name 'one' is that of another");
+    expect(found).toContain("'bob/three' is no tool: the name 'skill_invoke' is that of another");
+    expect((await kernel.as('bob', 'saved expose two on --as other')).code).toBe(0);
+  });
+
+  it('M23 a name that is taken is said to be that of a skill only to those who may see it', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'layoffs', PLAIN);
+    await kernel.as('ada', 'saved expose layoffs on --as plan');
+    await saveAs(kernel, 'bob', 'mine', PLAIN);
+    expect(await kernel.as('bob', 'saved expose mine on --as plan')).toMatchObject({
+      error: 'name_taken',
+      message: "the tool name 'plan' is taken",
+    });
+    await kernel.as('ada', 'saved share layoffs public');
+    expect((await kernel.as('bob', 'saved expose mine on --as plan')).message).toBe("the tool name 'plan' is that of 'ada/layoffs'");
+  });
+});
+
+describe('what agents are offered', () => {
+  it('M10 M52 the inputs of the version that the person runs: the pinned ones, and to the owner those of the draft', async () => {
+    const kernel = await savedKernel([], { files });
+    const inputs = (name: string) => ({ input_schema: [{ name, required: true }] });
+    await saveAs(kernel, 'ada', 'greet', { ...PLAIN, ...inputs('who'), visibility: 'public' });
+    await kernel.as('ada', 'saved expose greet on');
+    await kernel.as('admin', 'saved pin ada/greet');
+    await editAs(kernel, 'ada', 'greet', inputs('name'));
+    const greet = async (userId: string) => (await offered(kernel, userId)).find(({ name }) => name === 'greet')?.inputSchema;
+    expect(await greet('bob')).toMatchObject({ properties: { who: {} }, required: ['who'] });
+    expect(await greet('ada')).toMatchObject({ properties: { name: {} }, required: ['name'] });
+    const threadId = 'runs-it';
+    kernel.model.add(
+      { calls: [{ name: 'greet', input: { who: 'Bo' } }] },
+      { text: 'Hello Bo.' },
+      { calls: [{ name: 'list_saved_skills', input: {} }] },
+      { text: 'told' },
+    );
+    await kernel.pith.run('greet Bo', { agent: 'helper', userId: 'bob', threadId });
+    const sent = JSON.stringify(kernel.model.requests.at(-1)?.messages);
+    expect(sent).toContain('Hello Bo.');
+    expect(sent).toContain('who:string');
+  });
+
+  it('M9 M52 no skill that the person may see and not run, and none that was retired', async () => {
+    const kernel = await savedKernel([], { files });
+    await saveAs(kernel, 'ada', 'greet', { ...PLAIN, visibility: 'public' });
+    await kernel.as('ada', 'saved expose greet on');
+    expect(await namesFor(kernel, 'ada')).toContain('greet');
+    expect(await namesFor(kernel, 'bob')).not.toContain('greet');
+    kernel.model.add({ calls: [{ name: 'list_saved_skills', input: {} }] }, { text: 'told' });
+    await kernel.pith.run('list', { agent: 'helper', userId: 'bob', threadId: 'list' });
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages)).not.toContain('ada/greet');
+    await kernel.as('admin', 'saved pin ada/greet');
+    expect(await namesFor(kernel, 'bob')).toContain('greet');
+    await kernel.as('ada', 'saved retire greet --by helper');
+    expect(await namesFor(kernel, 'ada')).not.toContain('greet');
+  });
+
+  it('M52 a running kernel sees within seconds what another process exposed, and what it took back', async () => {
+    const kernel = await savedKernel([], { files });
+    const elsewhere = async (state: string) => {
+      const other = await testKernel({ sandbox: kernel.pith.sandbox, model: scriptedModel([]) });
+      await other.command(['saved', 'expose', 'weather', state], { userId: 'ada' });
+      await other.stop();
+    };
+    await saveAs(kernel, 'ada', 'weather', PLAIN);
+    expect(await namesFor(kernel, 'ada')).not.toContain('weather');
+    await elsewhere('on');
+    await until(async () => (await namesFor(kernel, 'ada')).includes('weather'), 30_000, 200);
+    await elsewhere('off');
+    await until(async () => !(await namesFor(kernel, 'ada')).includes('weather'), 30_000, 200);
+  });
+});
+
+describe('skills that are agents', () => {
+  it('M24 M27 M30 have the limits of their runs', async () => {
+    const list = { calls: [{ name: 'list_saved_skills', input: {} }] };
+    const kernel = await savedKernel([list, list, { text: 'in time' }]);
+    const few = { ...PLAIN, tools: ['list_saved_skills'], visibility: 'public' };
+    await saveAs(kernel, 'ada', 'few', { ...few, max_iterations: 1 });
+    await saveAs(kernel, 'ada', 'usual', few);
+    for (const name of ['few', 'usual']) await kernel.as('admin', `saved pin ada/${name}`);
+    expect((await kernel.pith.run('go', { agent: 'saved_ada_few', userId: 'bob', threadId: 'few' })).reason).toBe('limit');
+    expect(kernel.model.requests).toHaveLength(1);
+    expect((await kernel.pith.run('go', { agent: 'saved_ada_usual', userId: 'bob', threadId: 'usual' })).text).toBe('in time');
+  });
+});
