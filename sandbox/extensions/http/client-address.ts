@@ -1,6 +1,6 @@
 import { isWithin, plainAddress } from '@pith/address-ranges';
 
-/** Who asks: the other end, or behind proxies that are believed the nearest address that is none of them. */
+/** The address of the client: of the peer, or behind trusted proxies the nearest address that is not one of them. */
 export function clientAddress(peer: string, forwarded: string | undefined, proxies: readonly string[]): string {
   let nearest = plainAddress(peer) ?? peer;
   for (const named of (forwarded ?? '').split(',').toReversed()) {

@@ -3,10 +3,10 @@ import { z } from 'pith';
 /** Made when it is asked for, so that importing this file builds no schema. */
 export function configSchema() {
   return z.strictObject({
-    /** The address to listen on. Others than this machine reach it only at another than the default. */
+    /** The address to listen on. By default, only this machine reaches it. */
     host: z.string().min(1).default('127.0.0.1'),
     port: z.int().min(0).max(65_535).default(7484),
-    /** Names by which it may be asked, besides those of this machine: what a proxy or tunnel sends as Host. */
+    /** Host names that are served besides those of this machine: what a proxy or tunnel sends as Host. */
     hosts: z.array(z.string().min(1)).default([]),
     /** Addresses and ranges of proxies whose X-Forwarded-For is believed. */
     trusted_proxies: z.array(z.string().min(1)).default([]),

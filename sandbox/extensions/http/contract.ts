@@ -1,31 +1,31 @@
 import { defineProtocol } from 'pith';
 
-/** A request as a provider of routes is given it: plain data. */
+/** A request as plain data. */
 export interface HttpRequest {
   readonly method: string;
-  /** With its leading slash, without the query. */
+  /** With its leading slash, without the query; percent-encoded as it came, `.` and `..` resolved. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** By names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came, in base64; empty where it is `tooLarge`. */
+  /** The raw bytes in base64; empty where it is `tooLarge`. */
   readonly body: string;
   /** The body is longer than the provider takes. */
   readonly tooLarge: boolean;
-  /** The address of whoever asks: of the other end, or what a proxy of the settings says. */
+  /** Of the client: the peer's address, or the one that a trusted proxy of the settings names. */
   readonly address: string;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text or JSON that is written already. */
+  /** A text, or JSON as text. */
   readonly body?: string;
 }
 
 /** Answers requests below its prefixes. */
 export interface RouteProvider {
-  /** `prefixes`: `/webhooks` is that path, and what is below it. `mostBytes`: of a body; more is not read. */
+  /** `prefixes`: `/webhooks` is that path, and what is below it; of several that name one, the first in the list of extensions answers. `mostBytes`: of a body; more is not read. */
   routes(): Promise<{ readonly prefixes: readonly string[]; readonly mostBytes: number }>;
   /** A throw is answered with 500 and without its text. */
   answer(request: HttpRequest, signal?: AbortSignal): Promise<HttpResponse>;

@@ -1,6 +1,8 @@
 import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
 import { Hono } from 'hono';
-import { codeOf, messageOf, PithError, type Logger, type Remote } from 'pith';
+import { domainToASCII } from 'node:url';
+import { codeOf, messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
+import { plainAddress } from '@pith/address-ranges';
 import { clientAddress } from './client-address.ts';
 import type { Config } from './config.ts';
 import type { HttpRequest, HttpResponse, RouteProvider } from './contract.ts';
@@ -9,26 +11,23 @@ export interface ListenerOptions {
   readonly config: Config;
   readonly port: number;
   readonly routes: () => readonly Remote<RouteProvider>[];
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly listening: (port: number) => void;
 }
 
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
+/** Time for a body to arrive: a slow one would keep its connection open for minutes. */
+const BODY_MS = 30_000;
 const NOT_FOUND: HttpResponse = { status: 404, body: 'not found' };
 
 /** Takes requests until `signal` aborts. Rejects `port_taken` where something listens there already. */
 export async function listen(options: ListenerOptions, signal: AbortSignal): Promise<void> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.all('*', async (context) => {
-    const {
-      status,
-      headers = {},
-      body = '',
-    } = await answerTo(options, context.req.raw, context.env.incoming.socket.remoteAddress ?? '', signal);
-    return new Response(body, {
-      status,
-      headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff', ...headers },
-    });
+    const peer = context.env.incoming.socket.remoteAddress ?? '';
+    const { status, headers, body } = await answerTo(options, context.req.raw, peer, signal);
+    return new Response(body, { status, headers: headersOf(headers) });
   });
   await new Promise<void>((resolve, reject) => {
     const { host } = options.config;
@@ -52,39 +51,59 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
 }
 
 async function answerTo(
-  { config, routes, logger }: ListenerOptions,
+  { config, routes, clock, logger }: ListenerOptions,
   request: Request,
   peer: string,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   const url = new URL(request.url);
-  // Names that others chose, as a page that lets its own name lead to this machine does.
-  if (![...LOCAL_NAMES, config.host, ...config.hosts].includes(url.hostname.replace(/^\[|\]$/g, '')))
+  // A web page can point a name of its choice at this machine: only known names are served.
+  if (![...LOCAL_NAMES, config.host, ...config.hosts].map(plainName).includes(plainName(url.hostname)))
     return { status: 421, body: 'this name is not served here' };
   if (url.pathname === '/health') return { status: 200, body: 'ok' };
   const found = await providerOf(routes(), url.pathname, logger);
   if (found === null) return NOT_FOUND;
   const { provider, mostBytes } = found;
+  const read = await bodyOf(request, mostBytes, clock).catch(() => null); // whoever sent it is gone
+  if (read === null) return { status: 408, headers: { connection: 'close' }, body: 'the body did not arrive' };
+  const headers = Object.fromEntries(request.headers.entries());
+  const asked: HttpRequest = {
+    method: request.method,
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams.entries()),
+    headers,
+    body: Buffer.from(read.bytes).toString('base64'),
+    tooLarge: read.tooLarge,
+    address: clientAddress(peer, headers['x-forwarded-for'], config.trusted_proxies),
+  };
   try {
-    const { bytes, tooLarge } = await bodyOf(request, mostBytes);
-    const headers = Object.fromEntries(request.headers.entries());
-    const asked: HttpRequest = {
-      method: request.method,
-      path: url.pathname,
-      query: Object.fromEntries(url.searchParams.entries()),
-      headers,
-      body: Buffer.from(bytes).toString('base64'),
-      tooLarge,
-      address: clientAddress(peer, headers['x-forwarded-for'], config.trusted_proxies),
-    };
-    return await provider.answer(asked, signal);
+    return checked(await provider.answer(asked, signal));
   } catch (error) {
     logger.error('a request was not answered', { extension: provider.extensionId, method: request.method, reason: messageOf(error) });
     return { status: 500, body: 'something went wrong' };
   }
 }
 
-/** Who answers below this path; null: nobody does. One that cannot say costs nothing but itself. */
+/** Throws for what cannot be sent. */
+function checked(response: HttpResponse): HttpResponse {
+  const { status } = response;
+  if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError(`no status of an answer: ${status}`);
+  headersOf(response.headers);
+  return response;
+}
+
+function headersOf(given: HttpResponse['headers'] = {}): Headers {
+  const headers = new Headers({ 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' });
+  for (const [name, value] of Object.entries(given)) headers.set(name, value);
+  return headers;
+}
+
+/** A host in the form that URLs have: in lower case, without brackets. */
+function plainName(host: string): string {
+  return plainAddress(host) ?? domainToASCII(host);
+}
+
+/** The first provider with a prefix of this path; null: there is none. One that fails is skipped. */
 async function providerOf(providers: readonly Remote<RouteProvider>[], path: string, logger: Logger) {
   for (const provider of providers) {
     try {
@@ -97,14 +116,31 @@ async function providerOf(providers: readonly Remote<RouteProvider>[], path: str
   return null;
 }
 
-async function bodyOf(request: Request, most: number): Promise<{ readonly bytes: Uint8Array; readonly tooLarge: boolean }> {
-  if (Number(request.headers.get('content-length') ?? 0) > most) return { bytes: new Uint8Array(), tooLarge: true };
+interface ReadBody {
+  readonly bytes: Uint8Array;
+  readonly tooLarge: boolean;
+}
+
+/** null: it was too slow. Rejects where its connection was closed. */
+async function bodyOf(request: Request, most: number, clock: Clock): Promise<ReadBody | null> {
+  const tooLarge: ReadBody = { bytes: new Uint8Array(), tooLarge: true };
+  if (Number(request.headers.get('content-length') ?? 0) > most) return tooLarge;
   const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const part of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-    length += part.length;
-    if (length > most) return { bytes: new Uint8Array(), tooLarge: true };
-    parts.push(part);
+  let isLate = false;
+  const reader = request.body?.getReader();
+  const cancel = clock.after(BODY_MS, () => {
+    isLate = true;
+    void reader?.cancel();
+  });
+  try {
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      length += part.value.length;
+      if (length > most) return tooLarge;
+      parts.push(part.value);
+    }
+    return isLate ? null : { bytes: Buffer.concat(parts), tooLarge: false };
+  } finally {
+    cancel();
   }
-  return { bytes: Buffer.concat(parts), tooLarge: false };
 }

@@ -11,7 +11,7 @@ export default class Http implements ServiceProvider {
   constructor(private readonly context: ExtensionContext<Config>) {}
 
   async runBackground(signal: AbortSignal): Promise<void> {
-    const { config, logger, events, id: extensionId } = this.context;
+    const { config, clock, logger, events, id: extensionId } = this.context;
     const { serve } = this.context.use(Places);
     if (serve === null) return; // somebody chats: nothing is served
     const { listen } = await import('./listener.ts');
@@ -19,6 +19,7 @@ export default class Http implements ServiceProvider {
       const host = config.host.includes(':') ? `[${config.host}]` : config.host;
       events.publish('service.ready', { extensionId, text: `Listening on http://${host}:${port}` });
     };
-    await listen({ config, port: serve.port ?? config.port, routes: () => this.context.find(RouteProvider), logger, listening }, signal);
+    const port = serve.port ?? config.port;
+    await listen({ config, port, routes: () => this.context.find(RouteProvider), clock, logger, listening }, signal);
   }
 }

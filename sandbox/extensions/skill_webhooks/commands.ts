@@ -51,10 +51,10 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
   });
   return [
     open('saved webhook enable', 'Let other systems run a saved skill by a request'),
-    open('saved webhook regenerate', 'Give its webhook another address and key; the former stop at once'),
+    open('saved webhook regenerate', 'Replace the address and the signing key of a webhook; the old ones stop working at once'),
     {
       path: 'saved webhook disable',
-      description: 'Stop that',
+      description: 'Remove the webhook of a saved skill',
       arguments: [SKILL],
       async run({ arguments: { skill } }, io) {
         const found = await changed(String(skill), { secret: null, signingKey: null }, io);
@@ -65,11 +65,15 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
       path: 'saved webhook require-signature',
       description: 'Say whether requests must be signed',
       arguments: [SKILL, { name: 'state', description: 'on (default), off, or for administrators: forced, free' }],
-      options: [{ name: 'older', type: 'string', description: 'on: signatures of the older form count, too; off' }],
+      options: [{ name: 'older', type: 'string', description: 'on: the older form of signatures is accepted, too; off (default)' }],
       async run({ arguments: { skill, state = 'on' }, options: { older } }, io) {
         const change = CHANGES.get(String(state));
         if (change === undefined)
           throw new PithError('usage', `'${String(state)}' is none of on, off, forced, free`, { cure: 'write one of these' });
+        if (older !== undefined && older !== 'on' && older !== 'off')
+          throw new PithError('usage', `--older is '${String(older)}', which is neither on nor off`, {
+            cure: 'write --older on or --older off',
+          });
         const legacy = older === undefined ? {} : { legacySignature: older === 'on' };
         const found = await changed(String(skill), { ...change, ...legacy }, io);
         said(io, found, [`Requests to ${found.skill} ${found.signatureRequired ? 'must be signed' : 'need no signature'}`]);
@@ -96,7 +100,7 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
     },
     {
       path: 'saved webhook result-key',
-      description: 'Give its results another signing key, for who receives them; the former counts no more',
+      description: 'Make a new key that signs results of a saved skill; the old one is no longer used',
       arguments: [SKILL],
       async run({ arguments: { skill } }, io) {
         const signingKey = await keys.renew(await skills().idOf(String(skill), io.userId));

@@ -5,9 +5,9 @@ export function configSchema() {
   return z.strictObject({
     /** Headers that name a run's priority, besides X-Pith-Priority. */
     priority_headers: z.array(z.string().min(1)).default([]),
-    /** The header of the older form of signatures. */
+    /** The header with the older form of signatures. */
     legacy_header: z.string().min(1).default('X-Hub-Signature-256'),
-    /** Requests that start a run of one skill, in a minute. */
+    /** New requests to one skill, in a minute. */
     most_per_minute: z.int().min(1).default(60),
     /** What comes before the path where an address is printed, such as https://hooks.example.org. */
     public_url: z.string().default(''),

@@ -22,13 +22,13 @@ const UNKNOWN: HttpResponse = { status: 404, body: 'not found' };
 
 /** Answers requests that start runs: lookup, address, size, signature, rate, inputs. */
 export class WebhookRequests {
-  /** When runs of a skill were started, within the last minute. */
-  readonly #recent = new Map<string, readonly number[]>();
+  /** By skill, the requests of the last minute that were new, and when they came. */
+  readonly #recent = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(private readonly ports: RequestPorts) {}
 
   async answer(request: HttpRequest): Promise<HttpResponse> {
-    const { skills, logger } = this.ports;
+    const { skills, seen, clock, logger } = this.ports;
     if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' }, body: 'use POST' };
     const secret = request.path.startsWith(`${PREFIX}/`) ? request.path.slice(PREFIX.length + 1) : '';
     const webhook = /^[0-9a-f]{64}$/.test(secret) ? await skills.webhook(secret) : null;
@@ -41,25 +41,30 @@ export class WebhookRequests {
     if (request.tooLarge) return refuse(413, 'the body is longer than 128 KiB');
     const signature = this.#signature(request, webhook);
     if (signature === 'wrong') return refuse(401, 'the signature is missing, wrong or too old');
-    if (this.#isTooOften(webhook.skillId)) return { ...refuse(429, 'too many requests'), headers: { 'retry-after': '60' } };
+    const { skillId } = webhook;
+    const { id } = signature;
+    const newRun = ulid(clock.now());
+    const known = id === null ? null : await seen.find(skillId, id);
+    if (known === null && this.#isTooOften(skillId, id ?? newRun))
+      return { ...refuse(429, 'too many requests'), headers: { 'retry-after': '60' } };
+    const runId = known ?? (id === null ? newRun : await seen.add(skillId, id));
     const inputs = inputsIn(Buffer.from(request.body, 'base64'));
     if (inputs === null) return refuse(400, 'the body must be a JSON object');
-    return this.#start(request, webhook, { id: signature.id, inputs, refuse });
+    return this.#start(request, webhook, { runId, inputs, refuse });
   }
 
   async #start(
     { headers }: HttpRequest,
     { skillId, skill }: WebhookSettings,
     asked: {
-      readonly id: string | null;
+      readonly runId: string;
       readonly inputs: Readonly<Record<string, JsonValue>>;
       readonly refuse: (status: number, why: string) => HttpResponse;
     },
   ): Promise<HttpResponse> {
-    const { skills, seen, clock, logger } = this.ports;
-    const { id, inputs, refuse } = asked;
+    const { skills, logger } = this.ports;
+    const { runId, inputs, refuse } = asked;
     const priority = this.#priority(headers);
-    const runId = id === null ? ulid(clock.now()) : await seen.runOf(skillId, id);
     try {
       const isNew = await skills.startForOwner(skillId, { runId, inputs, ...(priority === null ? {} : { priority }) });
       if (!isNew) return refuse(401, 'this request has come before');
@@ -67,7 +72,6 @@ export class WebhookRequests {
       return { status: 202, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ run: runId }) };
     } catch (error) {
       if (codeOf(error, '') !== 'input_invalid') throw error; // it may have started all the same: the same id gives the same run
-      if (id !== null) await seen.forget(skillId, id);
       return refuse(400, messageOf(error));
     }
   }
@@ -80,7 +84,7 @@ export class WebhookRequests {
     const isSigned = headers['webhook-signature'] !== undefined;
     const id = key === null ? null : signedId({ headers, body }, key, clock.now());
     if (id !== null) return { id };
-    if (isSigned) return 'wrong'; // whoever signs means it
+    if (isSigned) return 'wrong'; // even where no signature is required
     if (legacySignature && key !== null && isLegacySigned(headers[config.legacy_header.toLowerCase()], body, key)) return { id: null };
     return signatureRequired ? 'wrong' : { id: null };
   }
@@ -91,11 +95,13 @@ export class WebhookRequests {
     return given !== undefined && /^[+-]?\d{1,6}$/.test(given.trim()) ? Number(given) : null;
   }
 
-  #isTooOften(skillId: string): boolean {
+  /** A request counts once, however often it comes: copies of one that was captured must not keep its sender out. */
+  #isTooOften(skillId: string, request: string): boolean {
     const now = this.ports.clock.now();
-    const recent = (this.#recent.get(skillId) ?? []).filter((at) => now - at < 60_000);
-    const isTooOften = recent.length >= this.ports.config.most_per_minute;
-    this.#recent.set(skillId, isTooOften ? recent : [...recent, now]);
+    const recent = new Map([...(this.#recent.get(skillId) ?? [])].filter(([, at]) => now - at < 60_000));
+    const isTooOften = !recent.has(request) && recent.size >= this.ports.config.most_per_minute;
+    if (!isTooOften) recent.set(request, recent.get(request) ?? now);
+    this.#recent.set(skillId, recent);
     return isTooOften;
   }
 }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { newSigningKey } from './signature.ts';
 import type { WebhookTables } from './tables.ts';
 
-/** The key of each skill by which receivers know its results. It signs nothing else, and lets nobody in. */
+/** The key of each skill that signs its results. It signs nothing else, and requests cannot be signed with it. */
 export class ResultKeys {
   constructor(private readonly tables: WebhookTables) {}
 
-  /** Made on first use: until a person renews it, nobody knows it, and signatures say nothing. */
+  /** Made on first use: until a person renews it, no receiver has it to check signatures with. */
   async of(skillId: string): Promise<string> {
     const tables = await this.tables();
     const find = () => tables.first((db) => db.selectFrom('skill_webhooks__keys').select('signing_key').where('skill_id', '=', skillId));
@@ -22,7 +22,7 @@ export class ResultKeys {
     return (await find())?.signing_key ?? signing_key;
   }
 
-  /** Another key, in the place of the former. */
+  /** Replaces the key. */
   async renew(skillId: string): Promise<string> {
     const signing_key = newSigningKey(randomBytes(32));
     await (

@@ -8,19 +8,19 @@ export interface ResultPorts {
   readonly skills: Remote<SavedSkills>;
   readonly keys: ResultKeys;
   readonly clock: Clock;
-  /** Origins that may have addresses which are not public. */
+  /** Origins that may be outside of the public internet. */
   readonly privateOrigins: readonly string[];
-  /** Aborts when nothing is to be sent any more. */
+  /** Aborts when Pith ends. */
   readonly stopped: AbortSignal;
 }
 
-/** Below that of a call to a channel, so that it is this message that people see. */
+/** Shorter than the time limit of a call to a channel, so that people see this message. */
 const TIMEOUT_MS = 8_000;
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * Posts results of runs to their targets, signed. Texts are those that saved skills have for the target, and not what the caller says:
- * any extension may ask a channel to deliver, and none may send texts out, or have them signed, by this one.
+ * Posts results of runs to their targets, signed. The text is the one that saved skills have for the target, whatever the caller passes:
+ * any extension may ask a channel to deliver, and none may use this one to send or sign a text.
  */
 export class Results {
   readonly #fetch: GuardedFetch;
@@ -29,7 +29,7 @@ export class Results {
     this.#fetch = guardedFetch({ allow: ports.privateOrigins });
   }
 
-  /** Rejects with the host and why; addresses may have secrets in them, and are never said. */
+  /** Rejects with the host and why; never with the address, which may contain a secret. */
   async deliver({ key }: ChannelMessage, target: string): Promise<string> {
     const { skills, keys, clock } = this.ports;
     const result = key === undefined ? null : await skills.dueResult(key, target);

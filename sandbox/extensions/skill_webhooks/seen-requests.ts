@@ -11,25 +11,32 @@ export class SeenRequests {
     private readonly clock: { now(): number },
   ) {}
 
-  /** The run that this request starts: the same for each time it comes within a day. */
-  async runOf(skillId: string, id: string): Promise<string> {
+  /** The run of a request that came within the last day; null: it is new. */
+  async find(skillId: string, id: string): Promise<string | null> {
+    const tables = await this.tables();
+    const since = this.clock.now() - REMEMBERED_MS;
+    const row = await tables.first((db) =>
+      db.selectFrom('skill_webhooks__seen').select('run_id').where('request', '=', digestOf(skillId, id)).where('at', '>=', since),
+    );
+    return row?.run_id ?? null;
+  }
+
+  /** Remembers a new request, and names the run that it starts: the same one for all that add it at once. */
+  async add(skillId: string, id: string): Promise<string> {
     const tables = await this.tables();
     const now = this.clock.now();
-    const request = createHash('sha256').update(`${skillId}\0${id}`).digest('hex');
+    const run_id = ulid(now);
     await tables.write((db) => [
       db.deleteFrom('skill_webhooks__seen').where('at', '<', now - REMEMBERED_MS),
       db
         .insertInto('skill_webhooks__seen')
-        .values({ request, run_id: ulid(now), at: now })
+        .values({ request: digestOf(skillId, id), run_id, at: now })
         .onConflict((conflict) => conflict.doNothing()),
     ]);
-    const row = await tables.first((db) => db.selectFrom('skill_webhooks__seen').select('run_id').where('request', '=', request));
-    return row?.run_id ?? ulid(now);
+    return (await this.find(skillId, id)) ?? run_id;
   }
+}
 
-  /** Started nothing: it may come again. */
-  async forget(skillId: string, id: string): Promise<void> {
-    const request = createHash('sha256').update(`${skillId}\0${id}`).digest('hex');
-    await (await this.tables()).write((db) => [db.deleteFrom('skill_webhooks__seen').where('request', '=', request)]);
-  }
+function digestOf(skillId: string, id: string): string {
+  return createHash('sha256').update(`${skillId}\0${id}`).digest('hex');
 }

@@ -25,7 +25,7 @@ export function isLegacySigned(header: string | undefined, body: Uint8Array, key
   return isEqual(Buffer.from(hex, 'hex'), digestOf(key, '', body));
 }
 
-/** What `signedId` looks at, for a message that is sent now. */
+/** The headers of a message that is sent now, as `signedId` reads them. */
 export function signedHeaders(message: { readonly id: string; readonly body: Uint8Array }, key: string, now: number) {
   const { id, body } = message;
   const timestamp = String(Math.floor(now / 1000));
@@ -33,7 +33,7 @@ export function signedHeaders(message: { readonly id: string; readonly body: Uin
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
 }
 
-/** A signing key, as people are given it. */
+/** A signing key in the form that people copy. */
 export function newSigningKey(bytes: Uint8Array): string {
   return `${PREFIX}${Buffer.from(bytes).toString('base64')}`;
 }

@@ -4,7 +4,7 @@ import { oncePromised } from '@pith/promises';
 interface Tables {
   /** Signed requests, by the digest of their ids. */
   skill_webhooks__seen: { readonly request: string; readonly run_id: string; readonly at: number };
-  /** Keys by which receivers know results. */
+  /** Keys that sign results. */
   skill_webhooks__keys: { readonly skill_id: string; readonly signing_key: string };
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { treeDigest } from '@pith/skill-files';
@@ -194,4 +194,26 @@ it('P8 taking back the trust of a source removes what was kept of it', async () 
   expect(readdirSync(kept)).toHaveLength(2);
   await box.run('skills untrust', { arguments: { source: '.claude/skills' } });
   expect(existsSync(kept) ? readdirSync(kept) : []).toEqual([]);
+});
+
+it('P8 the same bytes of two sources stay for the one when the trust of the other is taken back', async () => {
+  const files = text('1.0.0', 'One.\n');
+  const box = await skillSandbox({ '.claude/skills/review/SKILL.md': files });
+  const show = async () => (await box.run('skills show', { arguments: { id: 'review@1.0.0' } })).text;
+  await box.run('skills trust', { arguments: { source: '.claude/skills' } });
+  await show();
+  const kept = path.join(box.sandbox, 'data/extensions/skill_registry/versions', folderOf('review'));
+  const file = path.join(
+    kept,
+    readdirSync(kept).find((name) => name.endsWith('.json'))!,
+  );
+  const { sources, ...description } = JSON.parse(readFileSync(file, 'utf8')) as { sources: readonly string[] };
+  expect(sources).toEqual(['.claude/skills']);
+  writeFileSync(file, JSON.stringify({ ...description, source: sources[0] })); // as it was before a version had several
+  await box.write(FILE, files);
+  expect(await show()).toContain('One.');
+  await box.run('skills untrust', { arguments: { source: '.claude/skills' } });
+  await box.write(FILE, text('2.0.0', 'Two.\n'));
+  expect(await show()).toContain('One.');
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ sources: ['sandbox/skills'] });
 });

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
 import { clientAddress } from '../../../sandbox/extensions/http/client-address.ts';
-import { until } from '../../waiting.ts';
+import { fakeClock } from 'pith/testing';
+import { passing, until } from '../../waiting.ts';
 import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 
 const SKILL = { system_prompt: 'You greet.', initial_message: 'Greet {{ who }}', input_schema: [{ name: 'who', required: true }] };
@@ -20,9 +20,10 @@ interface Enabled {
 }
 
 /** A served kernel with the skill `greet` of Ada, its webhook enabled. */
-async function served(script: Parameters<typeof savedKernel>[0] = []) {
+async function served(script: Parameters<typeof savedKernel>[0] = [], options: Parameters<typeof savedKernel>[1] = {}) {
   let port = 0;
   const kernel = await savedKernel(script, {
+    ...options,
     serve: { port: 0 },
     onKernel(events) {
       port = 0;
@@ -122,17 +123,68 @@ describe('webhooks', () => {
     await kernel.as('admin', 'saved webhook require-signature ada/greet forced');
     expect(await kernel.as('ada', 'saved webhook require-signature greet off')).toMatchObject({ error: 'not_allowed' });
     expect((await post(body, {}, again.address)).status).toBe(401);
+    expect(await kernel.as('ada', 'saved webhook require-signature greet on --older yes')).toMatchObject({ error: 'usage' });
     await kernel.as('ada', 'saved webhook require-signature greet on --older on');
     const hex = createHmac('sha256', Buffer.from(again.signing_key.slice(6), 'base64'))
       .update(body)
       .digest('hex');
     expect((await post(body, { 'x-hub-signature-256': `sha256=${hex}` }, again.address)).status).toBe(202);
+    await kernel.as('ada', 'saved webhook require-signature greet --older yes'); // refused, and nothing is switched off
+    expect((await kernel.as('ada', 'saved webhook require-signature greet')).json).toMatchObject({ legacy_signature: true });
     expect((await kernel.as('ada', 'saved webhook allow greet 192.0.2.0/24')).code).toBe(0);
     expect((await post(body, signed(again.signing_key, body, 'z'), again.address)).status).toBe(403);
     expect(await kernel.as('ada', 'saved webhook allow greet 300.1.1.1')).toMatchObject({ error: 'allow_list_invalid' });
     await expect
       .poll(async () => ((await kernel.as('ada', 'runs list')).json as readonly { state: string }[]).map(({ state }) => state))
       .toEqual(['ok', 'ok']);
+  });
+
+  it('M72 M76 what is refused, or comes again, uses up nothing of the minute; new requests above the limit are answered 429', async () => {
+    const clock = fakeClock(Date.now());
+    const { kernel, key, post } = await served(
+      ['a', 'c', 'd', 'e', 'f'].map((text) => ({ text })),
+      { clock, files: { 'pith.yaml': 'admins: [admin]\nextensions: { skill_webhooks: { most_per_minute: 3 } }\n' } },
+    );
+    const body = JSON.stringify({ who: 'Ada' });
+    const statuses = async (times: number, headers: Readonly<Record<string, string>>, text = body) =>
+      (await Promise.all(Array.from({ length: times }, () => post(text, headers)))).map(({ status }) => status).sort();
+    const at = clock.now();
+    const a = signed(key, body, 'a', at);
+    expect(await statuses(1, a)).toEqual([202]);
+    expect(await statuses(5, a)).toEqual([401, 401, 401, 401, 401]);
+    expect(await statuses(5, {})).toEqual([401, 401, 401, 401, 401]);
+    expect(await statuses(5, { ...a, 'webhook-id': 'b' })).toEqual([401, 401, 401, 401, 401]);
+    for (const wrong of ['{"x": 1}', '[]']) {
+      const headers = signed(key, wrong, 'wrong inputs count once, too', at);
+      expect(await statuses(5, headers, wrong)).toEqual([400, 400, 400, 400, 400]);
+    }
+    expect(await statuses(1, signed(key, body, 'c', at))).toEqual([202]);
+    expect(await statuses(1, a)).toEqual([401]);
+    const refused = await post(body, signed(key, body, 'd', at));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
+    await clock.advance(60_000);
+    expect(await statuses(1, signed(key, body, 'd', clock.now()))).toEqual([202]);
+    expect(await statuses(4, signed(key, body, 'e', clock.now()))).toEqual([202, 401, 401, 401]);
+    expect(await statuses(1, signed(key, body, 'f', clock.now()))).toEqual([202]);
+    expect(await statuses(1, signed(key, body, 'g', clock.now()))).toEqual([429]);
+    await passing(clock, async () => {
+      const runs = (await kernel.as('ada', 'runs list')).json as readonly { state: string }[];
+      return runs.length === 5 && runs.every(({ state }) => state === 'ok');
+    });
+  });
+
+  it('M73 M76 where no signature is required, a flood of unsigned requests starts no more runs than the minute allows', async () => {
+    const { kernel, post } = await served([{ text: 'one' }, { text: 'two' }], {
+      files: { 'pith.yaml': 'admins: [admin]\nextensions: { skill_webhooks: { most_per_minute: 2 } }\n' },
+    });
+    await kernel.as('ada', 'saved webhook require-signature greet off');
+    const answers = await Promise.all(Array.from({ length: 6 }, () => post('{"who": "Ada"}')));
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 202, 429, 429, 429, 429]);
+    for (const answer of answers.filter(({ status }) => status === 202)) {
+      const { run } = (await answer.json()) as { run: string };
+      expect(await ended(kernel, run)).toMatchObject({ state: 'ok' });
+    }
+    expect((await kernel.as('ada', 'runs list')).json).toHaveLength(2);
   });
 
   it('M74 M75 addresses of both versions, and whose X-Forwarded-For is believed', () => {
@@ -146,17 +198,5 @@ describe('webhooks', () => {
     expect(clientAddress('198.51.100.7', '10.9.9.9', [])).toBe('198.51.100.7');
     expect(clientAddress('127.0.0.1', '10.9.9.9, 203.0.113.5', ['127.0.0.1'])).toBe('203.0.113.5');
     expect(clientAddress('::ffff:127.0.0.1', 'evil, 203.0.113.5', ['127.0.0.0/8', '203.0.113.5'])).toBe('203.0.113.5');
-  });
-
-  it('names that are not served are refused, and others are not found', async () => {
-    const { port } = await served();
-    expect((await fetch(`http://127.0.0.1:${port()}/health`)).status).toBe(200);
-    expect((await fetch(`http://127.0.0.1:${port()}/nothing`)).status).toBe(404);
-    const status = await new Promise((resolve) => {
-      request({ port: port(), host: '127.0.0.1', path: '/health', headers: { host: 'evil.example' } }, (answer) =>
-        resolve(answer.statusCode),
-      ).end();
-    });
-    expect(status).toBe(421);
   });
 });

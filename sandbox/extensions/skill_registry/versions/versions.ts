@@ -31,8 +31,8 @@ export interface KeptVersion {
   readonly id: string;
   /** `sha256:` and hex digits, of the whole folder. */
   readonly digest: string;
-  /** Where the skill was found. */
-  readonly source: string;
+  /** Where the skill was found with these bytes, the first source first. */
+  readonly sources: readonly string[];
   /** What its frontmatter said; null: nothing. */
   readonly version: string | null;
   readonly keptAt: number;
@@ -78,10 +78,10 @@ export class Versions {
       const digest = await treeDigest(copy);
       if ((await treeDigest(skill.realDirectory)) !== digest) throw notKept(skill, await whyDifferent(skill));
       if (!(await isTrusted(skill, files))) throw notKept(skill, 'it changed since it was trusted');
-      const kept: KeptVersion = { id: skill.id, digest, source: skill.source, version: skill.version, keptAt: clock.now() };
+      const kept: KeptVersion = { id: skill.id, digest, sources: [skill.source], version: skill.version, keptAt: clock.now() };
       const done = await this.#keepDraft(folder, draft, kept);
       if (await isTrusted(skill, files)) return done;
-      this.#remove(folder, digest); // a person took its trust back meanwhile
+      this.#forgetIn(folder, done, skill.source); // a person took its trust back meanwhile
       throw notKept(skill, 'it is no longer trusted');
     } finally {
       folder.remove(draft);
@@ -107,7 +107,7 @@ export class Versions {
     const alike = digest === undefined ? [] : kept.filter((one) => one.digest.startsWith(`sha256:${digest}`));
     const found = alike.length === 1 ? alike[0] : ofVersion(kept, wanted, source);
     if (found !== undefined) {
-      if (live?.state === 'disabled' && live.source === found.source) throw notOffered(live);
+      if (live?.state === 'disabled' && found.sources.includes(live.source)) throw notOffered(live);
       return this.#skillOf(found);
     }
     if (live?.state === 'offered' || live?.state === 'shadowed') {
@@ -158,13 +158,13 @@ export class Versions {
     return digests !== null && `${KEPT_VERSION}sha256:${digests.tree}` === skill.source;
   }
 
-  /** Removes what is kept of a source, or of one skill of it: a person takes its trust back. */
+  /** A person takes the trust of a source back, or of one skill of it: removes what is kept of that, and of no other source. */
   forget(source: string, id: string | null): void {
     const root = stateFolder(this.#options.dataDirectory, FOLDER);
     for (const name of root.list().filter((each) => /^[0-9a-f]{64}$/.test(each))) {
       const folder = root.folder(name);
-      const its = keptIn(folder).filter((kept) => kept.source === source && (id === null || kept.id === id));
-      for (const { digest } of its) this.#remove(folder, digest);
+      const its = keptIn(folder).filter((kept) => kept.sources.includes(source) && (id === null || kept.id === id));
+      for (const kept of its) this.#forgetIn(folder, kept, source);
     }
   }
 
@@ -172,9 +172,12 @@ export class Versions {
     return stateFolder(this.#options.dataDirectory, FOLDER, createHash('sha256').update(id).digest('hex'));
   }
 
-  #remove(folder: StateFolder, digest: string): void {
-    folder.remove(`${hexOf(digest)}.json`);
-    folder.remove(hexOf(digest));
+  #forgetIn(folder: StateFolder, kept: KeptVersion, source: string): void {
+    const hex = hexOf(kept.digest);
+    const sources = kept.sources.filter((each) => each !== source);
+    if (sources.length > 0) return folder.writeNow(`${hex}.json`, JSON.stringify({ ...kept, sources }));
+    folder.remove(`${hex}.json`);
+    folder.remove(hex);
   }
 
   /** A version is kept once its description is there, which is written last. */
@@ -190,8 +193,9 @@ export class Versions {
         renamed(from, path.join(folder.path, hex));
       }
     }
-    if (known === null) await folder.write(`${hex}.json`, JSON.stringify(kept));
-    return known ?? kept;
+    const merged = known === null ? kept : { ...known, sources: [...new Set([...known.sources, ...kept.sources])] };
+    if (merged.sources.length !== known?.sources.length) await folder.write(`${hex}.json`, JSON.stringify(merged));
+    return merged;
   }
 
   /** null: it is not there, or damaged. */
@@ -202,7 +206,7 @@ export class Versions {
   }
 
   async #skillOf(kept: KeptVersion): Promise<Skill> {
-    const { id, digest, source } = kept;
+    const { id, digest, sources } = kept;
     const directory = path.join(this.#folderOf(id).path, hexOf(digest));
     const tree = await this.#treeOf(kept);
     if (tree === null)
@@ -213,7 +217,7 @@ export class Versions {
     const known = this.#skills.get(tree);
     if (known !== undefined) return known;
     const { clock, config } = this.#options;
-    const place = { label: source, directory, configured: false, trusted: true };
+    const place = { label: sources[0] ?? '', directory, configured: false, trusted: true };
     const scan = await scanSource(place, null, { trustedLinks: [], now: () => clock.now() });
     const [found] = scan.skills.values();
     const [skill] = found === undefined ? [] : rank([candidateOf({ source: place, scan }, { ...found, id })], filtersOf(config, []));
@@ -292,7 +296,7 @@ function notKept({ id, file }: Skill, why: string): PithError {
 
 /** By what a frontmatter said: of the source that is meant, the one that was kept first. */
 function ofVersion(kept: readonly KeptVersion[], wanted: string, source: string | null): KeptVersion | undefined {
-  return kept.find((one) => one.version === wanted && (source === null || one.source === source));
+  return kept.find((one) => one.version === wanted && (source === null || one.sources.includes(source)));
 }
 
 /** False where something is there already, or nothing is to be renamed any more. */
@@ -313,9 +317,11 @@ function keptIn(folder: StateFolder): KeptVersion[] {
 /** null: it is damaged, or no file of ours. */
 function readKept(folder: StateFolder, name: string): KeptVersion | null {
   try {
-    const { id, digest, source, version, keptAt } = JSON.parse(String(folder.read(name))) as Partial<KeptVersion>;
-    if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof source !== 'string' || typeof id !== 'string') return null;
-    return { id, digest, source, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
+    const read = JSON.parse(String(folder.read(name))) as Partial<KeptVersion> & { readonly source?: string };
+    const { id, digest, source, sources = [source], version, keptAt } = read; // a version once had one source
+    if (digest !== `sha256:${name.slice(0, -'.json'.length)}` || typeof id !== 'string') return null;
+    if (!Array.isArray(sources) || sources.length === 0 || !sources.every((each) => typeof each === 'string')) return null;
+    return { id, digest, sources, version: typeof version === 'string' ? version : null, keptAt: Number(keptAt) || 0 };
   } catch {
     return null; // not written yet, damaged, or of somebody else
   }
