@@ -191,9 +191,12 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     const open = (await this.#library.list(everybody)).filter(
       ({ pinned_version_id, source }) => pinned_version_id !== null || source === 'builtin',
     );
+    const taken = new Set<string>();
     return Promise.all(
-      open.map(async (skill) => {
-        const id = `saved_${referenceOf(skill).replace(/[^a-z0-9]+/g, '_')}`;
+      open.toSorted(byAge).map(async (skill) => {
+        const plain = `saved_${referenceOf(skill).replace(/[^a-z0-9]+/g, '_')}`;
+        const id = taken.has(plain) ? `${plain}_${skill.id.slice(0, 8)}` : plain;
+        taken.add(plain);
         const agent = { id, file: this.#context.directory };
         try {
           const version = await this.#library.versionFor(skill, everybody);
@@ -212,7 +215,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
     await this.#library.ready();
     const damaged = (await this.#skills.damaged()).map((reference): Diagnostic => ({
       severity: 'error',
-      code: 'database_failed',
+      code: 'skill_damaged',
       message: `the saved skill '${reference}' never runs: its row in the database is damaged`,
       cure: cureOf(reference),
     }));
@@ -349,10 +352,16 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
   /** Whether anything was ever saved here: before, no query is built and no table made. */
   async #hasTables(): Promise<boolean> {
     if (this.#isUsed) return true;
-    const sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
-    const found = await this.#context.database.get(sql, `${PREFIX}__runs`).catch(() => null);
+    const found = await this.#context.database.get(`SELECT count(*) AS runs FROM ${PREFIX}__runs`).catch(() => null); // there is no such table
     return (this.#isUsed = found !== null);
   }
+}
+
+/** Those that ship first: the oldest of a name keeps it when another comes. */
+function byAge(one: SavedSkill, other: SavedSkill): number {
+  return (
+    Number(one.owner_id !== null) - Number(other.owner_id !== null) || one.created_at - other.created_at || (one.id < other.id ? -1 : 1)
+  );
 }
 
 function webhookOf(skill: SavedSkill): WebhookSettings {

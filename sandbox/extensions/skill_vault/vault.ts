@@ -240,8 +240,11 @@ export class Vault {
     const { skill_id: skillId, kind, name, version } = row;
     const content = Buffer.from(row.content, 'base64');
     if (version === 0) {
-      const needsProof = this.master.current() !== null && (await this.#history(skillId)).length > 0;
-      if (needsProof && !this.#isProven(plainParts(row), row.proof)) throw decryptFailed({ kind, name }); // it was sealed when it was written
+      const isPlain =
+        this.master.current() === null
+          ? !isOnAt(await this.#switches(skillId), row.written) // nothing can be proven without the key
+          : (await this.#history(skillId)).length === 0 || this.#isProven(plainParts(row), row.proof);
+      if (!isPlain) throw decryptFailed({ kind, name }); // it was sealed when it was written
       return content;
     }
     const key = await this.#keyOf(skillId, version);
@@ -337,7 +340,7 @@ export class Vault {
   /** Oldest first. Rejects `decrypt_failed` where somebody without the master key changed or cut it, `key_unavailable` where there is one and no master key. */
   async #history(skillId: string): Promise<readonly SwitchRow[]> {
     const isSealed = (await this.#lastKey(skillId)) > 0; // first: keys are made where there is a history
-    const rows = await this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
+    const rows = await this.#switches(skillId);
     if (rows.length === 0 && !isSealed) return rows;
     this.#required();
     const isWhole = rows.every((row, place) => {
@@ -346,6 +349,11 @@ export class Vault {
     });
     if (isWhole && rows.length > 0) return rows;
     throw keyFailed();
+  }
+
+  /** As they are in the table, which proves nothing. */
+  #switches(skillId: string): Promise<readonly SwitchRow[]> {
+    return this.#queries.all((db) => db.selectFrom(SWITCHES).selectAll().where('skill_id', '=', skillId).orderBy('number'));
   }
 
   /** By the master key, or the former one. */
@@ -412,6 +420,11 @@ function keyPlace(skillId: string, version: number): Place {
 
 function isSame(one: DataRow, other: DataRow): boolean {
   return one.version === other.version && one.written === other.written && one.proof === other.proof && one.content === other.content;
+}
+
+/** Whether encryption was on when a row of this number was written. */
+function isOnAt(history: readonly SwitchRow[], number: number): boolean {
+  return history.findLast(({ written }) => written <= number)?.is_on === 1;
 }
 
 function isOnNow(history: readonly SwitchRow[]): boolean {

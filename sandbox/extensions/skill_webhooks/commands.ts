@@ -34,24 +34,31 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
     });
     io.print([...lines, ...(address === null ? [] : [`POST ${address}`])].join('\n'));
   };
-  const open = (path: string, description: string): Command => ({
+  const open = (path: string, description: string, isOpen: boolean): Command => ({
     path,
     description,
     arguments: [SKILL],
     async run({ arguments: { skill } }, io) {
+      const before = await changed(String(skill), {}, io);
+      if ((before.address !== null) !== isOpen)
+        throw new PithError('usage', `${before.skill} has ${isOpen ? 'no' : 'a'} webhook`, {
+          cure: isOpen
+            ? `enable it: pith saved webhook enable ${before.skill}`
+            : `for another address and key: pith saved webhook regenerate ${before.skill}`,
+        });
       const signingKey = newSigningKey(randomBytes(32));
       const found = await changed(String(skill), { secret: randomBytes(32).toString('hex'), signingKey }, io);
       said(
         io,
         found,
-        [`${found.skill} runs for whoever sends this, while \`pith serve\` runs`, `Signing key, shown only now: ${signingKey}`],
+        [`A signed request to this address runs ${found.skill}, while \`pith serve\` runs`, `Signing key, shown only now: ${signingKey}`],
         { signing_key: signingKey },
       );
     },
   });
   return [
-    open('saved webhook enable', 'Let other systems run a saved skill by a request'),
-    open('saved webhook regenerate', 'Replace the address and the signing key of a webhook; the old ones stop working at once'),
+    open('saved webhook enable', 'Let other systems run a saved skill by a request', false),
+    open('saved webhook regenerate', 'Replace the address and the signing key of a webhook; the old ones stop working at once', true),
     {
       path: 'saved webhook disable',
       description: 'Remove the webhook of a saved skill',
@@ -86,6 +93,8 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
       async run({ arguments: { skill, range = [] } }, io) {
         const text = [range].flat().join('\n');
         const { wrong } = readAllowList(text);
+        if ([range].flat().some((each) => String(each).trim() === ''))
+          throw new PithError('allow_list_invalid', 'an address is empty', { cure: 'name it, or no address at all to admit every one' });
         if (wrong.length > 0)
           throw new PithError('allow_list_invalid', `neither an address nor a range: ${wrong.join(', ')}`, {
             cure: 'write such as 192.0.2.7 or 192.0.2.0/24',

@@ -84,7 +84,7 @@ describe('inputs', () => {
     const fields = [field({ name: 'n', type: 'int' }), field({ name: 'on', type: 'bool' })];
     const all = [positionalInputs(fields, ['5', 'yes']), { n: '5', on: 'yes' }, { n: 5, on: true }];
     expect(all.map((given) => readInputs(fields, given))).toEqual(Array.from({ length: 3 }, () => ({ n: 5, on: true })));
-    expect(() => positionalInputs(fields, ['1', '2', '3'])).toThrow('more than there are inputs');
+    expect(() => positionalInputs(fields, ['1', '2', '3'])).toThrow('3 values were given, and there are 2 inputs');
   });
 
   it('M39 M40 unknown inputs are errors; names of the host are left alone', () => {

@@ -199,8 +199,8 @@ describe('saving', () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'ada', 'a', PLAIN);
     rowsIn(path.join(kernel.pith.sandbox, 'data/pith.db'), "UPDATE saved_skills__skills SET tools = '{' WHERE name = 'a' RETURNING id");
-    expect(await kernel.as('ada', 'saved show a')).toMatchObject({ error: 'database_failed' });
-    const found = (await kernel.pith.kernel.problems()).find(({ code }) => code === 'database_failed');
+    expect(await kernel.as('ada', 'saved show a')).toMatchObject({ error: 'skill_damaged' });
+    const found = (await kernel.pith.kernel.problems()).find(({ code }) => code === 'skill_damaged');
     expect(found?.cure).toBe('delete it and save it again: pith saved delete ada/a');
     expect(await kernel.as('bob', 'saved delete ada/a --yes')).toMatchObject({ error: 'not_found' });
     expect((await kernel.as('ada', 'saved delete ada/a --yes')).code).toBe(0);
@@ -292,14 +292,14 @@ describe('what is switched off', () => {
     await kernel.restart();
     for (const line of ['schedule a off', 'webhook regenerate a', 'webhook disable a', 'share a private'])
       expect([line, (await kernel.as('ada', `saved ${line}`)).error]).toEqual([line, null]);
-    for (const line of ['unpin ada/a', 'retire ada/a --by x', 'revoke-extended ada/a'])
+    for (const line of ['unpin ada/a', 'retire ada/a --by orchestrator', 'revoke-extended ada/a'])
       expect([line, (await kernel.as('admin', `saved ${line}`)).error]).toEqual([line, null]);
     expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({
       schedule: null,
       webhook_enabled: false,
       visibility: 'private',
       pinned_version_id: null,
-      deprecated_by_agent_id: 'x',
+      deprecated_by_agent_id: 'orchestrator',
     });
     expect(await editAs(kernel, 'ada', 'a', { system_prompt: 'Other.' })).toMatchObject({ error: 'tool_unknown' });
     expect(await kernel.as('ada', 'saved share a public')).toMatchObject({ error: 'tool_unknown' });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fakeClock, scriptedModel, type ModelRequest, type ScriptedReply } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
@@ -59,6 +60,24 @@ describe('runs that run others', () => {
     expect(text).toBe('both are done');
     model.add(invoke('daily-brief'), { text: 'once more' }, { text: 'heard' });
     expect((await pith.run('again', { agent: 'helper', userId: 'ada' })).text).toBe('heard');
+  });
+
+  it('M56 M58 calls of one step run one after the other, and so many in one run at most', async () => {
+    let now = 0;
+    let most = 0;
+    const inner = async () => {
+      most = Math.max(most, (now += 1));
+      for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+      now -= 1;
+      return { text: 'in' };
+    };
+    const calls = Array.from({ length: 10 }, () => ({ name: 'skill_invoke', input: { skill: 'inner', inputs: {} } }));
+    const kernel = await savedKernel([{ calls }, ...Array.from({ length: 8 }, () => inner), { text: 'out' }]);
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'out' });
+    expect(most).toBe(1);
+    expect(JSON.stringify(kernel.model.requests.at(-1)?.messages).match(/limit_reached/g)).toHaveLength(2);
   });
 
   it('M56 M57 M58 side by side only where it was granted, looked at with each call; results in order, one failure alone', async () => {

@@ -1,6 +1,6 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
 import { localTime, renderTable, widthOf } from '@pith/command-line';
-import { nextTime, referenceOf, VISIBILITIES, type Person, type SavedSkill, type SkillFile } from '../domain/index.ts';
+import { referenceOf, VISIBILITIES, type Person, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { readSkillFile, type Library } from '../library/index.ts';
 import { agrees } from './agrees.ts';
 import { askSkill } from './ask-skill.ts';
@@ -163,7 +163,8 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async (reference, input, { io, person }) => {
         const version = input.arguments['version'];
         const pinned = await library.pin(reference, typeof version === 'string' ? version : null, person);
-        io.print(`Others now run this version of ${referenceOf(pinned)}`);
+        const pinnedVersion = (await library.versions(reference, person)).find(({ id }) => id === pinned.pinned_version_id);
+        io.print(`Others now run version ${pinnedVersion?.version ?? ''} of ${referenceOf(pinned)}`);
         return pinned;
       },
     ),
@@ -186,6 +187,10 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
             cure: `use one of ${VISIBILITIES.join(', ')}`,
           });
         const users = input.options['with'] as readonly string[] | undefined;
+        if (users !== undefined && visibility !== 'shared')
+          throw new PithError('usage', `--with names users for shared, not for ${visibility}`, {
+            cure: `write: pith saved share ${reference} shared --with ${users.join(' --with ')}`,
+          });
         const shared = await library.govern(reference, person, 'share', () => ({
           visibility,
           ...(users === undefined ? {} : { shared_with: [...users] }),
@@ -208,14 +213,11 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async (reference, input, { io, person }) => {
         const cron = String(input.arguments['cron']);
         const zone = typeof input.options['time-zone'] === 'string' ? input.options['time-zone'] : null;
-        if (cron !== 'off') nextTime(cron, zone, clock.now());
-        const saved = await library.govern(reference, person, 'schedule', () =>
-          cron === 'off' ? { schedule: null, time_zone: null } : { schedule: cron, time_zone: zone },
-        );
+        const saved = await library.schedule(reference, cron === 'off' ? null : cron, zone, person);
         io.print(
           saved.next_run_at === null
             ? `${referenceOf(saved)} has no schedule`
-            : `${referenceOf(saved)} runs next at ${localTime(saved.next_run_at)}, while a chat or \`pith serve\` runs`,
+            : `${referenceOf(saved)} runs next at ${localTime(saved.next_run_at)} of this machine's time, while a chat or \`pith serve\` runs`,
         );
         return saved;
       },
@@ -275,9 +277,11 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const wanted = input.options['preemptible'];
         const preemptible = wanted === undefined ? {} : { preemptible: onOrOff({ ...input, arguments: { state: String(wanted) } }) };
         if ('preemptible' in preemptible && preemptible.preemptible) {
-          const warning = 'A run that is ended for another one leaves what it has done so far, and is not tried again.';
-          io.error(`pith: ${warning}`);
-          if (!(await agrees('Allow that?', input.options['yes'] === true, io))) return null;
+          await library.find(reference, person, 'edit');
+          const warning = 'A run that ends for a more urgent one leaves what it has done so far, and is not tried again.';
+          const isSure = input.options['yes'] === true;
+          if (isSure) io.error(warning);
+          if (!(await agrees(`${warning} Allow that?`, isSure, io))) return null;
         }
         const saved = await library.govern(reference, person, 'edit', () => ({ default_priority: priority, ...preemptible }));
         io.print(
@@ -325,9 +329,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           throw new PithError('usage', 'say what takes its place, or that nothing does', {
             cure: 'write: pith saved retire NAME --by AGENT, or --clear',
           });
-        const saved = await library.govern(reference, person, 'edit', () => ({
-          deprecated_by_agent_id: typeof by === 'string' ? by : null,
-        }));
+        const saved = await library.retire(reference, typeof by === 'string' ? by : null, person);
         io.print(
           saved.deprecated_by_agent_id === null
             ? `${referenceOf(saved)} is listed again`

@@ -2,6 +2,7 @@ import type { JsonValue } from 'pith';
 import { localTime } from '@pith/command-line';
 import { printable } from '@pith/plain-text';
 import { referenceOf, usageOf, type SavedSkill } from '../domain/index.ts';
+import { toolNameOf } from '../library/index.ts';
 import { kindOf, type Run } from '../runs/index.ts';
 import type { SkillVersion } from '../store/index.ts';
 
@@ -60,6 +61,12 @@ function line(name: string, value: string): readonly string[] {
   return value === '' ? [] : [`${`${name}:`.padEnd(14)}${printable(value)}`];
 }
 
+function webhookText(skill: SavedSkill): string {
+  if (skill.webhook_secret === null) return '';
+  const signed = skill.webhook_signature_required ? 'signed requests' : 'requests without a signature';
+  return skill.webhook_ip_allowlist.trim() === '' ? signed : `${signed} from ${skill.webhook_ip_allowlist.trim().split('\n').join(', ')}`;
+}
+
 /** All that a person wants to know of one skill. */
 export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]): string {
   const pinned = versions.find(({ id }) => id === skill.pinned_version_id);
@@ -87,10 +94,18 @@ export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]):
     ),
     ...line('Lane', skill.execution_lane),
     ...line('Priority', skill.default_priority === 0 ? '' : String(skill.default_priority)),
+    ...line('Preemptible', skill.preemptible ? 'a more urgent run may end one of these' : ''),
+    ...line('Tool', skill.expose_as_chatbot_tool ? toolNameOf(skill) : ''),
+    ...line('Webhook', webhookText(skill)),
+    ...line('Encryption', skill.encryption_enabled ? 'on' : ''),
     ...line('Tags', skill.tags.join(', ')),
     '',
     printable(skill.system_prompt),
   ].join('\n');
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 export function runText(run: Run, steps: readonly { readonly at: number; readonly what: string }[]): string {
@@ -103,7 +118,10 @@ export function runText(run: Run, steps: readonly { readonly at: number; readonl
     ...line('Lane', `${run.lane}, priority ${run.priority}`),
     ...line('Queued', localTime(run.queuedAt)),
     ...line('Took', took),
-    ...line('Used', `${run.steps} steps, ${run.toolCalls} tool calls, ${run.usage.inputTokens + run.usage.outputTokens} tokens`),
+    ...line(
+      'Used',
+      `${counted(run.steps, 'step')}, ${counted(run.toolCalls, 'tool call')}, ${run.usage.inputTokens + run.usage.outputTokens} tokens`,
+    ),
     ...line('Attempts', run.attempt > 1 ? String(run.attempt) : ''),
     ...line('Delivery', run.delivery === 'none' ? '' : `${run.delivery}${run.deliveryError === null ? '' : `: ${run.deliveryError}`}`),
     ...line('Conversation', `pith threads show runs/${run.id}`),

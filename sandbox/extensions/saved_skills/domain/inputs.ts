@@ -35,7 +35,7 @@ const MOST_CHARACTERS = 100_000;
 
 /** One value by its type. A number or boolean of JSON counts as its text. */
 export function coerce(type: InputField['type'], given: JsonValue): Coerced {
-  if (typeof given === 'object') return { problem: 'is no text, number or yes and no' };
+  if (typeof given === 'object') return { problem: 'is neither a text nor a number nor true or false' };
   const text = String(given);
   if (text.length > MOST_CHARACTERS) return { problem: `is longer than ${MOST_CHARACTERS} characters` };
   const bare = text.trim();
@@ -45,7 +45,7 @@ export function coerce(type: InputField['type'], given: JsonValue): Coerced {
     case 'int':
       return /^[+-]?\d+$/.test(bare) && Number.isSafeInteger(Number(bare))
         ? { value: Number(bare) }
-        : { problem: `'${shown(text)}' is no whole number from -9007199254740991 to 9007199254740991` };
+        : { problem: `'${shown(text)}' is not a whole number of at most 16 digits` };
     case 'float':
       return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(bare) && Number.isFinite(Number(bare))
         ? { value: Number(bare) }
@@ -150,9 +150,13 @@ export function usageOf(fields: readonly InputField[]): string {
 export function positionalInputs(fields: readonly InputField[], words: readonly string[]): GivenInputs {
   const free = fields.map(({ name }) => name);
   if (words.length > free.length)
-    throw new PithError('input_invalid', `${words.length} values are more than there are inputs`, {
-      cure: free.length === 0 ? 'leave them out' : `inputs are: ${usageOf(fields)}`,
-    });
+    throw new PithError(
+      'input_invalid',
+      `${words.length} values were given, and there ${free.length === 1 ? 'is 1 input' : `are ${free.length} inputs`}`,
+      {
+        cure: free.length === 0 ? 'leave them out' : `inputs are: ${usageOf(fields)}`,
+      },
+    );
   return Object.fromEntries(words.map((word, index) => [free[index] as string, word]));
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'pith';
+import semver from 'semver';
 import { inputFieldSchema } from './inputs.ts';
 
 export const VISIBILITIES = ['private', 'shared', 'public'] as const;
@@ -26,7 +27,10 @@ function makeSchema() {
     updated_at: z.int(),
     /** Who saved it last. */
     authored_by: z.string().nullable(),
-    version: z.string().regex(VERSION, 'must be a version such as 1.0.0').default('1.0.0'),
+    version: z
+      .string()
+      .refine((text) => semver.valid(text) === text && !text.includes('+'), 'must be a version such as 1.0.0')
+      .default('1.0.0'),
     system_prompt: z.string().min(1).max(100_000),
     /** `extension/tool`, or a tool's name where one extension has it. */
     tools: list.default([]),
@@ -94,7 +98,6 @@ function makeSchema() {
 }
 
 export const NAME = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
-const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
 export type SavedSkill = z.infer<ReturnType<typeof makeSchema>>;
 export type Field = keyof SavedSkill;

@@ -18,17 +18,24 @@ export function nextTime(schedule: string, timeZone: string | null, after: numbe
   const refuse = (why: string, cure: string) => new PithError('schedule_invalid', `schedule '${text.slice(0, 80)}' ${why}`, { cure });
   if (fields.startsWith('@')) throw refuse('is unknown', `use five fields, or one of ${Object.keys(NICKNAMES).join(', ')}`);
   if (fields.split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
+  if (timeZone !== null && !isTimeZone(timeZone))
+    throw refuse(`names no time zone: '${timeZone}' is unknown`, 'write one such as Europe/Rome');
   let next: Date | null;
   try {
     next = new Cron(fields, { mode: '5-part', paused: true, ...(timeZone === null ? {} : { timezone: timeZone }) }).nextRun(
       new Date(after),
     );
   } catch (error) {
-    throw refuse(
-      `cannot be read${timeZone === null ? '' : ` in ${timeZone}`}: ${messageOf(error)}`,
-      'write: minute hour day month weekday',
-    );
+    throw refuse(`cannot be read: ${messageOf(error).replace(/^\w+: /, '')}`, 'write: minute hour day month weekday');
   }
   if (next === null) throw refuse('never falls due', 'name a day that its month has');
   return next.getTime();
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false; // how Node says that it does not know it
+  }
 }

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { codeOf, messageOf, type Diagnostic } from 'pith';
+import { codeOf, messageOf, PithError, type Diagnostic } from 'pith';
+import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
 import semver from 'semver';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import { parsedSkill } from './parsed-skill.ts';
 import type { LibraryPorts } from './ports.ts';
 import { checked, keptDigests } from './saving.ts';
-import { parseSkillFile } from './skill-file.ts';
+import { MOST_BYTES, parseSkillFile } from './skill-file.ts';
 
 /** Whoever stores what ships. */
 const PITH = { userId: 'pith', isAdmin: true };
@@ -23,7 +24,7 @@ export async function seedBuiltins(ports: LibraryPorts, folders: readonly string
     for (const name of await namesIn(folder)) {
       const file = path.join(folder, name, 'skill.yml');
       try {
-        const note = await seedBeside(ports, name, await parseSkillFile(await readFile(file, 'utf8'), file));
+        const note = await seedBeside(ports, name, await parseSkillFile(await textOf(file), file));
         if (note !== null) problems.push({ severity: 'warning', code: 'version_lower', message: note, file });
       } catch (error) {
         if (codeOf(error, '') === 'ENOENT') continue; // a folder of something else
@@ -34,6 +35,17 @@ export async function seedBuiltins(ports: LibraryPorts, folders: readonly string
   for (const { message, file } of problems)
     ports.logger.warn('a saved skill that ships was not stored as its file says', { file, message });
   return problems;
+}
+
+/** Never waits for a pipe, and follows no link. Rejects with `ENOENT` where there is no such file. */
+async function textOf(file: string): Promise<string> {
+  if (!(await lstat(file)).isFile())
+    throw new PithError('skill_file_invalid', `${file}: ${NO_REGULAR_FILE}`, { cure: 'write a file there' });
+  try {
+    return (await readRegularFile(file, MOST_BYTES)).toString('utf8');
+  } catch (error) {
+    throw new PithError('skill_file_invalid', `${file}: ${reasonOf(error)}`, { cause: error, cure: 'correct it' });
+  }
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

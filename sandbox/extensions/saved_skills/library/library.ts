@@ -6,6 +6,7 @@ import {
   boundsOf,
   isOwner,
   maySee,
+  nextTime,
   PINNED_FIELDS,
   readInputs,
   referenceOf,
@@ -75,7 +76,10 @@ export class Library {
         cure: `an administrator pins one: pith saved pin ${referenceOf(found.skill)}`,
       });
     const whose = verb === 'pin' ? 'administrators' : 'its owner and administrators';
-    throw new PithError('not_allowed', `only ${whose} may ${verb} '${referenceOf(found.skill)}'`, { cure: 'ask one of them' });
+    const what = verb === 'pin' || verb === 'edit' ? 'do this with' : verb;
+    throw new PithError('not_allowed', `only ${whose} may ${what} '${referenceOf(found.skill)}'`, {
+      cure: `ask one of them; you are '${person.userId}'`,
+    });
   }
 
   /** All that a person may see. */
@@ -129,6 +133,22 @@ export class Library {
     return this.#change(found, change(found.skill), person);
   }
 
+  /** Runs it on a timetable from now on; null: no more. */
+  async schedule(reference: string, cron: string | null, zone: string | null, person: Person): Promise<SavedSkill> {
+    const { skill } = await this.find(reference, person, 'schedule');
+    if (cron !== null) {
+      nextTime(cron, zone, this.ports.clock.now());
+      checkUnattended(skill, (await this.versionOfOwner(skill)).snapshot.input_schema);
+    }
+    return this.govern(reference, person, 'schedule', () => ({ schedule: cron, time_zone: cron === null ? null : zone }));
+  }
+
+  /** Hides it in favour of an agent or another skill; null: it is listed again. */
+  async retire(reference: string, by: string | null, person: Person): Promise<SavedSkill> {
+    if (by !== null && !(await this.ports.agents.list()).some(({ id }) => id === by)) await this.find(by, person);
+    return this.govern(reference, person, 'edit', () => ({ deprecated_by_agent_id: by }));
+  }
+
   /** The version `id`, else the newest one, is what others run from now on. */
   async pin(reference: string, id: string | null, person: Person): Promise<SavedSkill> {
     const { skill } = await this.find(reference, person, 'pin');
@@ -156,7 +176,7 @@ export class Library {
     try {
       return await this.find(reference, person, 'delete');
     } catch (error) {
-      if (codeOf(error, '') !== 'database_failed') throw error;
+      if (codeOf(error, '') !== 'skill_damaged') throw error;
       const { skills } = this.ports;
       const slash = reference.indexOf('/');
       const found =
@@ -172,6 +192,10 @@ export class Library {
   async remove(reference: string, person: Person): Promise<void> {
     const found = await this.deletable(reference, person);
     const { skill } = found;
+    if ('source' in skill && skill.source === 'builtin')
+      throw new PithError('not_allowed', `'${skill.name}' ships, and is stored again at the next start`, {
+        cure: `hide it instead: pith saved retire ${skill.name} --by AGENT`,
+      });
     const users = 'source' in skill ? await this.#composers(skill) : [];
     if (users.length > 0) {
       const visible = users.filter((other) => maySee(other, person)).map(referenceOf);
@@ -215,6 +239,10 @@ export class Library {
   /** Queues a run for a person. */
   async run(reference: string, person: Person, asked: Asked): Promise<Run> {
     const { skill } = await this.find(reference, person, 'run');
+    if (asked.draft === true && !person.isAdmin && !isOwner(skill, person))
+      throw new PithError('not_allowed', `only its owner and administrators run the draft of '${referenceOf(skill)}'`, {
+        cure: 'leave out --draft',
+      });
     const version = await this.versionFor(skill, person, asked.draft);
     return this.#queue(skill, version, { ...asked, userId: person.userId, actsAs: person.userId, by: person });
   }
@@ -396,6 +424,19 @@ export class Library {
       cure: 'see: pith saved list',
     });
   }
+}
+
+/** Throws `input_missing` where a run that nobody gives inputs to could not begin. */
+function checkUnattended(skill: SavedSkill, fields: readonly InputField[]): void {
+  const missing = fields.filter((field) => field.required && field.default === null).map(({ name }) => name);
+  if (missing.length > 0)
+    throw new PithError(
+      'input_missing',
+      `a scheduled run of '${referenceOf(skill)}' has no ${missing.join(', ')}: nobody gives it inputs`,
+      {
+        cure: 'give each input a default',
+      },
+    );
 }
 
 /** As whom a skill runs when nobody asks for it: its owner; of a builtin the local user. */

@@ -9,7 +9,7 @@ export interface LibraryPorts {
   readonly runs: RunStore;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-  readonly agents: Pick<ExtensionContext['agents'], 'check'>;
+  readonly agents: Pick<ExtensionContext['agents'], 'check' | 'list'>;
   readonly permissions: Pick<Remote<Permissions>, 'isAdmin' | 'tools'>;
   readonly bounds: BoundsSettings;
   readonly priorityMax: number;

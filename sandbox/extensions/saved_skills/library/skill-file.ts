@@ -4,7 +4,7 @@ import { messageOf, PithError } from 'pith';
 import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
 import { skillFileSchema, type SkillFile } from '../domain/index.ts';
 
-const MOST_BYTES = 256 * 1024;
+export const MOST_BYTES = 256 * 1024;
 
 /** A `skill.yml` that a person names. Throws `skill_file_invalid`. */
 export async function readSkillFile(file: string, folder: string): Promise<SkillFile> {

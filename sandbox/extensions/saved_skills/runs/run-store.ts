@@ -117,6 +117,12 @@ export class RunStore {
     return rows.map(runOf);
   }
 
+  /** Ids of the runs that one has composed so far. */
+  async composedBy(parentId: string): Promise<readonly string[]> {
+    const rows = await this.queries.all((db) => db.selectFrom(RUNS).select('id').where('parent_id', '=', parentId));
+    return rows.map(({ id }) => id);
+  }
+
   async steps(id: string): Promise<readonly { readonly at: number; readonly what: string; readonly call: string | null }[]> {
     return this.queries.all((db) => db.selectFrom(STEPS).select(['at', 'what', 'call']).where('run_id', '=', id).orderBy('number'));
   }

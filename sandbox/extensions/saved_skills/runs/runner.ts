@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { messageOf, PithError } from 'pith';
+import { messageOf } from 'pith';
 import { execute, MustLetGo, type ExecutionPorts } from './execution.ts';
 import type { LaneRules, NewRun } from './run-store.ts';
 import { hasEnded, type Run } from './run.ts';
@@ -43,6 +43,7 @@ export class Runner {
   #stop = new AbortController();
   #isServing = false;
   #visit: Visit | null = null;
+  readonly #turns = new Map<string, Promise<void>>();
   #delivering: Promise<void> | null = null;
   #isDeliveryFailing = false;
   #woken = false;
@@ -123,12 +124,27 @@ export class Runner {
     return work === undefined || work.gone.signal.aborted ? null : work.run;
   }
 
+  /** Does `work` after what was asked for with the same `key` before. */
+  async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const result = before.then(work);
+    const over = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#turns.set(key, over);
+    try {
+      return await result;
+    } finally {
+      if (this.#turns.get(key) === over) this.#turns.delete(key);
+    }
+  }
+
   /** Executes a composed run in the slot of its parent, until it has ended or waits for a person. null: it is gone. */
   async runInside(run: NewRun, signal: AbortSignal): Promise<Run | null> {
     for (;;) {
       const begun = await this.ports.runs.beginInside(run, { holder: this.#holder, leaseMs: LEASE_MS });
       if (begun !== null) await this.#endInside(this.#begin(begun), signal);
-      if (this.#stop.signal.aborted) throw new PithError('stopped', `Pith ended before the run ${run.id} did`, { retryable: true });
       const found = await this.ports.runs.byId(run.id);
       if (begun !== null || found === null || hasEnded(found)) return found;
       await this.ports.clock.sleep(POLL_MS, signal); // the process that had both is gone, and this lease is not over yet
@@ -137,7 +153,6 @@ export class Runner {
 
   async #endInside({ run, gone, ended }: Work, signal: AbortSignal): Promise<void> {
     const cancel = (): void => {
-      if (this.#stop.signal.aborted) return; // it is given back like the run above, for another process
       const above = run.parentId === null ? undefined : this.#work.get(run.parentId);
       const why: unknown = above?.gone.signal.reason;
       gone.abort(why instanceof MustLetGo && why.why === 'lost' ? why : new MustLetGo('cancelled'));

@@ -70,7 +70,12 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
         if (refused !== null) return refused;
         const results = await Promise.all(
           calls.map((each, index) =>
-            invoke(ports, { skill: each.skill, inputs: each.inputs as GivenInputs, priority: each.priority }, about, index),
+            invoke(
+              ports,
+              { skill: each.skill, inputs: each.inputs as GivenInputs, priority: each.priority, sideBySide: true },
+              about,
+              index,
+            ),
           ),
         );
         return { results: results.map((result) => (result.ok ? { ok: true, output: result.output } : { ok: false, error: result.error })) };
@@ -111,10 +116,17 @@ interface Invocation {
   readonly skill: string;
   readonly inputs: GivenInputs;
   readonly priority: number | undefined;
+  /** With others of the same run; else one after the other. */
+  readonly sideBySide?: boolean;
 }
 
 /** Runs a skill for the person of the turn: in its lane, or inside the run that composes it. */
-async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invocation, about: ToolCall, index = 0): Promise<ToolResult> {
+async function invoke(
+  ports: ToolPorts,
+  { skill, inputs: given, priority, sideBySide = false }: Invocation,
+  about: ToolCall,
+  index = 0,
+): Promise<ToolResult> {
   const { turn, signal } = about;
   try {
     await ports.ready();
@@ -123,7 +135,10 @@ async function invoke(ports: ToolPorts, { skill, inputs: given, priority }: Invo
     if (parent === null && runOfThread(turn.threadId) !== null)
       throw new PithError('no_run', 'this conversation is that of a run that is not executed now', { cure: 'ask in another one' });
     const id = runIdOf(about, index);
-    if (parent !== null) return resultOf(await compose(ports, { parent, skill, given, id }, person.userId, signal));
+    if (parent !== null) {
+      const work = () => compose(ports, { parent, skill, given, id }, person.userId, signal);
+      return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work)));
+    }
     const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
     const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
     return resultOf(await ports.runner.serving(() => ended(ports, queued, signal)));
@@ -158,6 +173,9 @@ async function compose(
   const person = await ports.library.person(userId);
   const { skill } = await ports.library.find(reference, person, 'run');
   const version = await ports.library.versionFor(skill, person);
+  const composed = (await ports.runs.composedBy(parent.id)).filter((other) => other !== id);
+  if (composed.length >= ports.maxComposed)
+    throw new PithError('limit_reached', `one run composes ${ports.maxComposed} others at most`, { cure: 'answer with what there is' });
   const { origin, lane, preemptible } = parent;
   const asked = { inputs: given, cause: 'composed', origin, id, userId: parent.userId, actsAs: parent.actsAs, by: person } as const;
   const run = { ...ports.library.newRun(skill, version, asked), parent_id: parent.id, depth, lane, preemptible: Number(preemptible) };
