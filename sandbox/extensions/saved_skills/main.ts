@@ -225,7 +225,18 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       message: `the saved skill '${referenceOf(skill)}' is no tool: the name '${toolNameOf(skill)}' is that of another`,
       cure: `give it another: pith saved expose ${referenceOf(skill)} on --as NAME`,
     }));
-    return [...this.#problems, ...damaged, ...unnamed];
+    const versions = await Promise.all(
+      (await this.#skills.damagedVersions()).map(async ({ skillId, version }): Promise<Diagnostic> => {
+        const found = await this.#skills.byId(skillId).catch(() => null); // its own row is damaged, too
+        return {
+          severity: 'error',
+          code: 'skill_damaged',
+          message: `version ${version} of the saved skill '${found === null ? skillId : referenceOf(found.skill)}' never runs: its row in the database is damaged`,
+          cure: 'edit the skill, which makes another version, and pin that',
+        };
+      }),
+    );
+    return [...this.#problems, ...damaged, ...versions, ...unnamed];
   }
 
   runBackground(signal: AbortSignal): Promise<void> {

@@ -36,19 +36,28 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
       path: 'saved rotate-key',
       description: 'Encrypt what a saved skill keeps with a new key',
       arguments: [{ ...SKILL, required: false }],
-      options: [{ name: 'master', type: 'boolean', description: 'The master key is new: PITH_MASTER_KEY_OLD is the former one' }],
+      options: [
+        {
+          name: 'master',
+          type: 'boolean',
+          description: 'Encrypt all keys with the new PITH_MASTER_KEY; PITH_MASTER_KEY_OLD is the former one',
+        },
+      ],
       async run({ arguments: { skill }, options }, io) {
         if ((options['master'] === true) === (typeof skill === 'string'))
           throw new PithError('usage', 'name a skill, or --master for the keys of all', {
             cure: 'write: pith saved rotate-key NAME, or --master',
           });
+        vault.requireKey();
         const count = typeof skill === 'string' ? await vault.rotate(await skills().idOf(skill, io.userId)) : await vault.rewrap();
         io.json({ ok: true, count });
         io.print(
           typeof skill === 'string'
-            ? `${count} ${count === 1 ? 'row is' : 'rows are'} encrypted with the new key`
+            ? count === 0
+              ? `${skill} keeps nothing that is encrypted`
+              : `${count} ${count === 1 ? 'row is' : 'rows are'} encrypted with the new key`
             : count === 0
-              ? 'All keys were encrypted with PITH_MASTER_KEY already'
+              ? 'Everything is encrypted with PITH_MASTER_KEY; PITH_MASTER_KEY_OLD is no longer needed'
               : `${count} ${count === 1 ? 'key is' : 'keys are'} encrypted with the new master key; PITH_MASTER_KEY_OLD is no longer needed`,
         );
       },

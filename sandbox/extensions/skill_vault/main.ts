@@ -10,7 +10,7 @@ export default class SkillVault implements ToolProvider, CommandProvider, Servic
   readonly #vault: Vault;
 
   constructor(private readonly context: ExtensionContext) {
-    const secret = (name: string) => () => masterKeyOf(context.getSecret(name));
+    const secret = (name: string) => () => masterKeyOf(context.getSecret(name), name);
     this.#vault = new Vault(context.database, { current: secret('PITH_MASTER_KEY'), former: secret('PITH_MASTER_KEY_OLD') });
   }
 

@@ -63,14 +63,14 @@ export function newKey(): Uint8Array {
   return randomBytes(KEY);
 }
 
-/** The master key as a person sets it: 32 bytes in base64 or hex; null: none is set. Throws `key_unavailable` for another length. */
-export function masterKeyOf(text: string | null): Uint8Array | null {
+/** The master key as a person sets it by a secret: 32 bytes in base64 or hex; null: none is set. Throws `key_unavailable` for another length. */
+export function masterKeyOf(text: string | null, name: string): Uint8Array | null {
   if (text === null || text.trim() === '') return null;
   const bare = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(bare) ? Buffer.from(bare, 'hex') : Buffer.from(bare, 'base64');
   if (key.length === KEY) return key;
-  throw new PithError('key_unavailable', `PITH_MASTER_KEY has ${key.length} bytes, not ${KEY}`, {
-    cure: 'make one: openssl rand -base64 32',
+  throw new PithError('key_unavailable', `${name} has ${key.length} bytes, not ${KEY}`, {
+    cure: `set the right one, or take it away: pith secrets remove ${name}`,
   });
 }
 

@@ -109,7 +109,8 @@ export class Vault {
 
   /** Throws `key_unavailable` where nothing can be encrypted. */
   requireKey(): void {
-    this.#required();
+    if (this.master.current() !== null) return;
+    throw new PithError('key_unavailable', 'nothing can be encrypted: PITH_MASTER_KEY is not set', { cure: SET_KEY });
   }
 
   /** What is written from now on is sealed, or plain. Rows stay as they are. */
@@ -184,7 +185,8 @@ export class Vault {
   async whyLocked(): Promise<string | null> {
     const tables = await this.database.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", DATA);
     if (tables.length === 0) return null;
-    if ((await this.database.all(`SELECT 1 FROM ${DATA} WHERE version > 0 LIMIT 1`)).length === 0) return null;
+    const needs = [`SELECT 1 FROM ${DATA} WHERE version > 0 LIMIT 1`, `SELECT 1 FROM ${SWITCHES} LIMIT 1`];
+    if ((await Promise.all(needs.map((sql) => this.database.all(sql)))).flat().length === 0) return null;
     try {
       return this.master.current() === null ? 'PITH_MASTER_KEY is not set' : null;
     } catch (error) {

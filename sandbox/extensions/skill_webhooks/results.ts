@@ -38,12 +38,13 @@ export class Results {
         cure: 'name the address as the output_target of a saved skill',
       });
     const { skillId, skill, state, text, endedAt } = result;
-    const data = { run: key, skill, state, text };
+    const run = key.split('/', 1)[0] ?? key; // the second part of a result has a key like run/1
+    const data = { run, skill, state, text };
     const body = Buffer.from(JSON.stringify({ type: 'run.finished', timestamp: new Date(endedAt).toISOString(), data }));
     const { host, origin } = new URL(target);
     if (body.length > MOST_BYTES)
       throw new PithError('limit_reached', `the webhook at ${host} was not sent the result: it has more than ${MOST_BYTES} bytes`, {
-        cure: `read it with: pith runs show ${key}`,
+        cure: `read it with: pith runs show ${run}`,
       });
     const signed = signedHeaders({ id: key, body }, await keys.of(skillId), clock.now());
     const headers = { 'content-type': 'application/json', ...signed };

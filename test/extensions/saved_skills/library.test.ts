@@ -258,7 +258,7 @@ describe('saving', () => {
     expect(await kernel.as('ada', 'saved set-priority a 0 --preemptible on')).toMatchObject({ error: 'usage' });
     expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({ preemptible: false });
     const said = await kernel.pith.command('saved set-priority a 0 --preemptible on --yes', { userId: 'ada' });
-    expect(said.text).toContain('leaves what it has done so far, and is not tried again');
+    expect(said.text).toContain('what it has done stays done, and it is not tried again');
     expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({ preemptible: true });
     expect((await kernel.as('ada', 'saved set-priority a 0 --preemptible off')).json).toMatchObject({ preemptible: false });
   });

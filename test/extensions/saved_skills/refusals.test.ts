@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstMessage } from '../../../sandbox/extensions/saved_skills/runs/first-message.ts';
 import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
 
@@ -28,6 +29,16 @@ describe('what is refused, with a cure', () => {
     expect(await kernel.as('ada', 'saved share a private --with bob')).toMatchObject({ error: 'usage' });
   });
 
+  it('M47 also in a file, and when its inputs change; M54 its own name', async () => {
+    const kernel = await savedKernel();
+    const who = { name: 'who', required: true };
+    const scheduled = { ...PLAIN, schedule: '0 9 * * *' };
+    expect(await saveAs(kernel, 'ada', 'a', { ...scheduled, input_schema: [who] })).toMatchObject({ error: 'input_missing' });
+    expect(await saveAs(kernel, 'ada', 'a', scheduled)).toMatchObject({ error: null });
+    expect(await editAs(kernel, 'ada', 'a', { input_schema: [who] })).toMatchObject({ error: 'input_missing' });
+    expect(await kernel.as('ada', 'saved retire a --by a')).toMatchObject({ error: 'usage' });
+  });
+
   it('M7 deleting what ships: it would be there again', async () => {
     const kernel = await savedKernel();
     expect(await kernel.as('admin', 'saved delete daily-brief --yes')).toMatchObject({ error: 'not_allowed' });
@@ -50,6 +61,30 @@ describe('what is refused, with a cure', () => {
       expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, version })).toMatchObject({ code: 1 });
     expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, version: '1.0.0-beta.1' })).toMatchObject({ code: 0 });
   });
+});
+
+it('M52 one damaged version costs itself only, is named, and is cured by an edit', async () => {
+  const files = { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' };
+  const kernel = await savedKernel([], { files });
+  for (const name of ['one', 'two']) {
+    await saveAs(kernel, 'ada', name, PLAIN);
+    await kernel.as('ada', `saved expose ${name} on`);
+  }
+  const file = path.join(kernel.pith.sandbox, 'data/pith.db');
+  const own = `skill_id = (SELECT id FROM saved_skills__skills WHERE name = 'two')`;
+  rowsIn(file, `UPDATE saved_skills__versions SET snapshot = '{' WHERE ${own} RETURNING id`);
+  const offered = async (threadId: string) => {
+    kernel.model.add({ text: 'seen' });
+    await kernel.pith.run('hi', { agent: 'helper', userId: 'ada', threadId });
+    return kernel.model.requests
+      .at(-1)!
+      .tools.map(({ name }) => name)
+      .filter((name) => ['one', 'two'].includes(name));
+  };
+  expect(await offered('t1')).toEqual(['one']);
+  expect((await kernel.pith.kernel.problems()).find(({ code }) => code === 'skill_damaged')?.message).toContain("'ada/two'");
+  expect(await editAs(kernel, 'ada', 'two', { system_prompt: 'Another text.' })).toMatchObject({ error: null });
+  expect(await offered('t2')).toEqual(['one', 'two']);
 });
 
 describe('skills that ship', () => {

@@ -80,6 +80,42 @@ describe('runs that run others', () => {
     expect(JSON.stringify(kernel.model.requests.at(-1)?.messages).match(/limit_reached/g)).toHaveLength(2);
   });
 
+  it('M58 calls side by side count with all others of their run', async () => {
+    const one = Array.from({ length: 7 }, () => ({ name: 'skill_invoke', input: { skill: 'inner', inputs: {} } }));
+    const parallel = (count: number) => ({
+      calls: [{ name: 'skill_invoke_parallel', input: { calls: Array.from({ length: count }, () => ({ skill: 'inner' })) } }],
+    });
+    const inner = Array.from({ length: 7 }, () => ({ text: 'in' }));
+    const kernel = await savedKernel([{ calls: one }, ...inner, parallel(2), parallel(1), { text: 'in' }, { text: 'out' }]);
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke', 'skill_invoke_parallel'] });
+    await kernel.as('admin', 'saved grant-parallel ada/outer');
+    expect((await kernel.as('ada', 'run outer')).json).toMatchObject({ state: 'ok', output: 'out' });
+    const all = (await kernel.as('ada', 'runs list --limit 100')).json as readonly { readonly cause: string }[];
+    expect(all.filter(({ cause }) => cause === 'composed')).toHaveLength(8);
+  });
+
+  it('M56 M60 what has not begun when the run above is cancelled does not begin', async () => {
+    const calls = Array.from({ length: 3 }, () => ({ name: 'skill_invoke', input: { skill: 'inner', inputs: {} } }));
+    const kernel = await savedKernel([{ calls }, { hang: true }]);
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });
+    const { id } = (await kernel.as('ada', 'run outer --background')).json as { readonly id: string };
+    await expect.poll(() => kernel.model.requests.length).toBe(2);
+    await kernel.as('ada', `runs cancel ${id}`);
+    const states = async () =>
+      ((await kernel.as('ada', 'runs list')).json as readonly { readonly state: string }[]).map(({ state }) => state);
+    await expect.poll(states).toEqual(['cancelled', 'cancelled']);
+  });
+
+  it('M60 calls count one by one where a server gives them the same id in each step', async () => {
+    const call = { calls: [{ name: 'list_saved_skills', input: {}, id: 'call_0' }] };
+    const kernel = await savedKernel([call, call, call, { text: 'done' }]);
+    await saveAs(kernel, 'ada', 'one', { ...PLAIN, tools: ['saved_skills/list_saved_skills'] });
+    const { json } = await kernel.as('ada', 'run one');
+    expect(json).toMatchObject({ state: 'ok', tool_calls: 3 });
+  });
+
   it('M56 M57 M58 side by side only where it was granted, looked at with each call; results in order, one failure alone', async () => {
     const parallel = {
       calls: [{ name: 'skill_invoke_parallel', input: { calls: [{ skill: 'one' }, { skill: 'missing' }, { skill: 'two' }] } }],

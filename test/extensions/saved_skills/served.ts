@@ -82,7 +82,7 @@ export async function served(scheduled: number): Promise<Served> {
   }
   const open = () =>
     rowsIn<{ n: number }>(file, "SELECT count(*) AS n FROM saved_skills__runs WHERE state IN ('queued', 'running')")[0]?.n ?? 0;
-  const allEnded = () => until(() => open() === 0, 30_000, 50);
+  const allEnded = () => until(() => open() === 0, 120_000, 50);
   /** Runs that a process has now. */
   const heldBy = ({ child }: PithProcess) =>
     rowsIn<{ id: string; attempt: number }>(

@@ -78,7 +78,8 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         if (!(await runs.cancel(found.id)))
           throw new PithError('run_ended', `run ${found.id} has ended: ${found.state}`, { cure: `see: pith runs show ${found.id}` });
         io.json({ ok: true, id: found.id });
-        io.print(`Run ${found.id} is cancelled`);
+        const isOver = (await runs.byId(found.id))?.state === 'cancelled';
+        io.print(isOver ? `Run ${found.id} is cancelled` : `Run ${found.id} was asked to end; see: pith runs show ${found.id}`);
       },
     },
   ];

@@ -264,7 +264,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       {
         arguments: [{ name: 'priority', description: 'Higher is run first; 0 is usual', required: true }],
         options: [
-          { name: 'preemptible', type: 'string', description: 'on: a more urgent run may end one of these; off' },
+          { name: 'preemptible', type: 'string', description: 'on: a more urgent run may end a run of this skill; off (default)' },
           { name: 'yes', type: 'boolean', description: 'Do not ask about --preemptible' },
         ],
       },
@@ -278,10 +278,14 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const preemptible = wanted === undefined ? {} : { preemptible: onOrOff({ ...input, arguments: { state: String(wanted) } }) };
         if ('preemptible' in preemptible && preemptible.preemptible) {
           await library.find(reference, person, 'edit');
-          const warning = 'A run that ends for a more urgent one leaves what it has done so far, and is not tried again.';
+          const warning =
+            'A run that gives its slot to a more urgent one ends there: what it has done stays done, and it is not tried again.';
           const isSure = input.options['yes'] === true;
-          if (isSure) io.error(warning);
-          if (!(await agrees(`${warning} Allow that?`, isSure, io))) return null;
+          if (isSure) io.error(`pith: ${warning}`);
+          if (!(await agrees(`${warning} Allow that?`, isSure, io))) {
+            io.print('Nothing was changed');
+            return null;
+          }
         }
         const saved = await library.govern(reference, person, 'edit', () => ({ default_priority: priority, ...preemptible }));
         io.print(
@@ -316,7 +320,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     ),
     change(
       'saved retire',
-      'Hide a saved skill in favour of an agent, or bring it back',
+      'Hide a saved skill in favour of an agent or another skill, or list it again',
       {
         options: [
           { name: 'by', type: 'string', description: 'The agent or skill that takes its place' },

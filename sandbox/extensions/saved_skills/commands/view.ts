@@ -94,7 +94,7 @@ export function skillText(skill: SavedSkill, versions: readonly SkillVersion[]):
     ),
     ...line('Lane', skill.execution_lane),
     ...line('Priority', skill.default_priority === 0 ? '' : String(skill.default_priority)),
-    ...line('Preemptible', skill.preemptible ? 'a more urgent run may end one of these' : ''),
+    ...line('Preemptible', skill.preemptible ? 'yes: a more urgent run may end its runs' : ''),
     ...line('Tool', skill.expose_as_chatbot_tool ? toolNameOf(skill) : ''),
     ...line('Webhook', webhookText(skill)),
     ...line('Encryption', skill.encryption_enabled ? 'on' : ''),

@@ -104,9 +104,8 @@ async function renew(ports: LibraryPorts, stored: StoredSkill, file: SkillFile):
   const { owner_id, source, created_at, authored_by } = skill;
   const kept = { ...governed, owner_id, source, created_at, authored_by, updated_at: now };
   const after = await checked(ports, { before: skill, after: parsedSkill({ ...file, ...kept }), by: PITH, makesVersion: true });
-  const newest = await ports.skills.newest(skill.id);
   const { id: _, ...change } = after;
-  await ports.skills.update(stored, change, await versionOf(ports, after, (newest?.number ?? 0) + 1));
+  await ports.skills.update(stored, change, await versionOf(ports, after, await ports.skills.nextNumber(skill.id)));
 }
 
 async function versionOf(ports: LibraryPorts, skill: SavedSkill, number: number): Promise<SkillVersion> {

@@ -24,7 +24,7 @@ import { DEFAULT_LANE, NO_ORIGIN, type NewRun, type Run, type RunCause, type Run
 import { snapshotOf, type FoundSkill, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
 import { parsedSkill } from './parsed-skill.ts';
-import { checked, keptDigests, pinnedSkills } from './saving.ts';
+import { checked, checkUnattended, keptDigests, pinnedSkills } from './saving.ts';
 import { toolNameOf } from './tool-names.ts';
 
 /** How a run is asked for. */
@@ -145,7 +145,17 @@ export class Library {
 
   /** Hides it in favour of an agent or another skill; null: it is listed again. */
   async retire(reference: string, by: string | null, person: Person): Promise<SavedSkill> {
-    if (by !== null && !(await this.ports.agents.list()).some(({ id }) => id === by)) await this.find(by, person);
+    const { skill } = await this.find(reference, person, 'edit');
+    if (by !== null && !(await this.ports.agents.list()).some(({ id }) => id === by)) {
+      const other = await this.find(by, person).catch((error: unknown) => {
+        if (codeOf(error, '') !== 'not_found') throw error;
+        throw new PithError('not_found', `there is neither an agent nor a saved skill '${by}'`, {
+          cure: 'see: pith agents list, or: pith saved list',
+        });
+      });
+      if (other.skill.id === skill.id)
+        throw new PithError('usage', `'${by}' cannot take its own place`, { cure: 'name another, or delete it' });
+    }
     return this.govern(reference, person, 'edit', () => ({ deprecated_by_agent_id: by }));
   }
 
@@ -223,7 +233,7 @@ export class Library {
     person: Person,
   ): Promise<readonly { readonly skill: SavedSkill; readonly inputs: readonly InputField[] }[]> {
     const open = skills.filter((skill) => verdictOn('run', skill, person) === 'yes');
-    const versions = await Promise.all(open.map((skill) => this.#versionFor(skill, person, false)));
+    const versions = await Promise.all(open.map((skill) => unlessDamaged(this.#versionFor(skill, person, false))));
     return open.flatMap((skill, index) => {
       const version = versions[index] ?? null;
       return version === null ? [] : [{ skill, inputs: version.snapshot.input_schema }];
@@ -321,7 +331,7 @@ export class Library {
       if (other.id === skill.id) continue;
       const { owner_id, pinned_version_id } = other;
       if (owner_id !== null && verdictOn('run', skill, await this.person(owner_id)) !== 'yes') continue;
-      const pinned = pinned_version_id === null ? null : await this.ports.skills.version(other.id, pinned_version_id);
+      const pinned = pinned_version_id === null ? null : await unlessDamaged(this.ports.skills.version(other.id, pinned_version_id));
       if ([other, pinned?.snapshot].some((text) => text !== undefined && composes(text, skill))) found.push(other);
     }
     return found;
@@ -356,7 +366,6 @@ export class Library {
   async #change(found: StoredSkill, given: Partial<SavedSkill>, person: Person): Promise<SavedSkill> {
     const { skill } = found;
     const isNew = Object.keys(given).some((key) => VERSIONED.includes(key));
-    const newest = isNew ? await this.ports.skills.newest(skill.id) : null;
     const after = parsedSkill({
       ...skill,
       ...given,
@@ -365,7 +374,7 @@ export class Library {
       updated_at: this.ports.clock.now(),
     });
     const saved = await checked(this.ports, { before: skill, after, by: person, makesVersion: isNew });
-    const version = isNew ? await this.#versionOf(saved, (newest?.number ?? 0) + 1) : null;
+    const version = isNew ? await this.#versionOf(saved, await this.ports.skills.nextNumber(skill.id)) : null;
     return this.ports.skills.update(found, differences(skill, saved), version);
   }
 
@@ -426,17 +435,14 @@ export class Library {
   }
 }
 
-/** Throws `input_missing` where a run that nobody gives inputs to could not begin. */
-function checkUnattended(skill: SavedSkill, fields: readonly InputField[]): void {
-  const missing = fields.filter((field) => field.required && field.default === null).map(({ name }) => name);
-  if (missing.length > 0)
-    throw new PithError(
-      'input_missing',
-      `a scheduled run of '${referenceOf(skill)}' has no ${missing.join(', ')}: nobody gives it inputs`,
-      {
-        cure: 'give each input a default',
-      },
-    );
+/** null where its row is damaged: one costs itself only. */
+async function unlessDamaged<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (codeOf(error, '') === 'skill_damaged') return null;
+    throw error;
+  }
 }
 
 /** As whom a skill runs when nobody asks for it: its owner; of a builtin the local user. */

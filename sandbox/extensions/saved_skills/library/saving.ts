@@ -9,6 +9,7 @@ import {
   referenceOf,
   type Bounds,
   type Field,
+  type InputField,
   type Person,
   type SavedSkill,
 } from '../domain/index.ts';
@@ -45,6 +46,8 @@ export async function checked(ports: LibraryPorts, { before, after, by, makesVer
     throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
       cure: 'name one of extensions.saved_skills.lanes',
     });
+  if (after.schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema'))
+    checkUnattended(after, after.input_schema);
   const isShown = after.visibility !== 'private' && isChanged('visibility');
   const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(ports, after, by) : after.tools;
   if (makesVersion) await checkMessage(after);
@@ -55,13 +58,22 @@ export async function checked(ports: LibraryPorts, { before, after, by, makesVer
   return { ...saved, next_run_at: nextRunOf(before, saved, ports.clock.now()) };
 }
 
+/** Throws `input_missing` where a run that nobody gives inputs to could not begin. */
+export function checkUnattended(skill: SavedSkill, fields: readonly InputField[]): void {
+  const missing = fields.filter((field) => field.required && field.default === null).map(({ name }) => name);
+  if (missing.length > 0)
+    throw new PithError('input_missing', `'${referenceOf(skill)}' cannot run on a timetable: nobody gives it ${missing.join(', ')}`, {
+      cure: 'give each required input a default',
+    });
+}
+
 function checkInputsAndLimits({ bounds }: LibraryPorts, after: SavedSkill, by: Person): void {
   const problems = inputSchemaProblems(after.input_schema);
   if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
   const beyond = limitProblems(after, by.isAdmin, bounds);
   if (beyond.length > 0)
     throw new PithError('limit_exceeded', beyond.join('; '), {
-      cure: 'ask for less, or let an administrator grant more: pith saved grant-extended',
+      cure: `ask for less, or let an administrator grant more: pith saved grant-extended ${referenceOf(after)}`,
     });
 }
 

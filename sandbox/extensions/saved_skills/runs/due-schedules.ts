@@ -37,7 +37,11 @@ function nextOf({ name, schedule, time_zone }: SavedSkill, now: number, logger: 
   try {
     return nextTime(schedule, time_zone, now);
   } catch (error) {
-    logger.warn('a timetable cannot be read, and ends', { skill: name, reason: messageOf(error) });
+    logger.warn('a saved skill no longer runs by itself: its timetable cannot be read', {
+      skill: name,
+      reason: messageOf(error),
+      cure: `pith saved schedule ${name} …`,
+    });
     return null;
   }
 }

@@ -14,7 +14,7 @@ import { boundsOf, type Bounds, type BoundsSettings, type SavedSkill } from '../
 import type { SkillStore, SkillVersion } from '../store/index.ts';
 import { firstMessage } from './first-message.ts';
 import { Reactions } from './reactions.ts';
-import type { LetGo, RunEnd, RunStore, Step } from './run-store.ts';
+import { MOST_SAID, type LetGo, type RunEnd, type RunStore, type Step } from './run-store.ts';
 import { threadOf, type Run } from './run.ts';
 
 export interface ExecutionPorts {
@@ -92,8 +92,9 @@ class Attempt {
   readonly #reactions: Reactions;
   readonly #bounds: Promise<Bounds>;
   #noted = 0;
-  /** Of calls, by this attempt and those before: the call that waited for an answer is made again. */
-  readonly #calls = new Set<string>();
+  #calls = 0;
+  /** Calls of the step that is under way, which may have begun in an attempt before this one: ids differ within a step only. */
+  readonly #ofStep = new Set<string>();
   /** Of turns that have ended. */
   #usedBefore = { inputTokens: 0, outputTokens: 0 };
 
@@ -143,7 +144,8 @@ class Attempt {
     if (this.run.attempt === 1) return;
     for (const { call, what } of await this.ports.runs.steps(this.run.id)) {
       if (call === null) continue;
-      this.#calls.add(call);
+      this.#calls += 1;
+      this.#ofStep.add(`${call} ${what}`);
       this.#reactions.wasShown({ at: 'tool', tool: what.split(' ', 1)[0] ?? '' });
     }
     this.#reactions.wasShown({ at: 'start' });
@@ -154,7 +156,7 @@ class Attempt {
     if (reason !== 'limit') return null;
     const said = LIMITS.find((name) => error?.message.startsWith(`stopped at ${name} `));
     if (said !== undefined) return said;
-    if (this.#calls.size >= max_tool_calls) return 'max_tool_calls';
+    if (this.#calls >= max_tool_calls) return 'max_tool_calls';
     return this.run.steps >= max_iterations ? 'max_turns' : 'time_budget_ms';
   }
 
@@ -191,10 +193,12 @@ class Attempt {
         return event;
       }
       if (event.type === 'tool-call') {
-        if (this.#calls.has(event.id)) continue;
-        this.#calls.add(event.id);
+        const what = `${event.name} ${JSON.stringify(event.input)}`.slice(0, MOST_SAID);
+        if (this.#ofStep.has(`${event.id} ${what}`)) continue;
+        this.#ofStep.add(`${event.id} ${what}`);
+        this.#calls += 1;
         this.#reactions.show({ at: 'tool', tool: event.name });
-        await this.#progress({}, null, { what: `${event.name} ${JSON.stringify(event.input)}`, call: event.id });
+        await this.#progress({}, null, { what, call: event.id });
       } else if (event.type === 'tool-result' && !event.ok) {
         const { code = 'failed', message = '' } = event.error ?? {};
         if (code === 'denied') ports.logger.warn('a tool was denied to a saved skill', { skill: run.skill, run: run.id, tool: event.name });
@@ -202,6 +206,7 @@ class Attempt {
       } else if (event.type === 'notice') {
         await this.#progress({}, null, { what: event.message, call: null });
       } else if (event.type === 'step-end') {
+        this.#ofStep.clear();
         await this.#progress({ steps: event.step + 1 }, sum(this.#usedBefore, event.usage));
       }
     }
@@ -215,7 +220,7 @@ class Attempt {
   ): Promise<void> {
     const used = usage === null ? {} : { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
     const step = did === null ? null : { ...did, number: (this.#noted += 1) };
-    await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls.size }, step);
+    await this.ports.runs.progress(this.run, { ...progress, ...used, tool_calls: this.#calls }, step);
   }
 }
 

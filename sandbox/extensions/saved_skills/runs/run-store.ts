@@ -65,6 +65,9 @@ export interface RunEnd {
 /** How far it has come. */
 export type Progress = Partial<Pick<RunRow, 'steps' | 'tool_calls' | 'input_tokens' | 'output_tokens' | 'status_line' | 'extensions'>>;
 
+/** Characters of what a step says. */
+export const MOST_SAID = 500;
+
 /** The `number`th thing that an attempt does. */
 export interface Step {
   readonly number: number;
@@ -270,7 +273,7 @@ export class RunStore {
                     'id',
                     each.val(held.attempt * MOST_STEPS + step.number).as('number'),
                     each.val(now).as('at'),
-                    each.val(step.what.slice(0, 500)).as('what'),
+                    each.val(step.what.slice(0, MOST_SAID)).as('what'),
                     each.val(step.call).as('call'),
                   ])
                   .where('id', '=', held.id)

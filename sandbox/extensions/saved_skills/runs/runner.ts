@@ -23,9 +23,10 @@ const IDLE_MS = 2_000;
 /** Between two looks while the database cannot be used. */
 const MOST_PAUSE_MS = 30_000;
 
-/** Serves while somebody waits. */
+/** Serves the lanes of runs for which somebody waits, and does nothing else. */
 interface Visit {
-  guests: number;
+  /** The lane of each. */
+  readonly guests: string[];
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -61,16 +62,17 @@ export class Runner {
     }
   }
 
-  /** Work that waits for a run: a process in which no service runs, such as a chat of one message, serves meanwhile. */
-  async serving<T>(work: () => Promise<T>): Promise<T> {
+  /** Work that waits for a run of `lane`: a process in which no service runs, such as a chat of one message, serves that lane meanwhile. */
+  async serving<T>(lane: string, work: () => Promise<T>): Promise<T> {
     if (this.#isServing) return work();
     const visit = (this.#visit ??= this.#open());
-    visit.guests += 1;
+    visit.guests.push(lane);
+    this.wake();
     try {
       return await work();
     } finally {
-      visit.guests -= 1;
-      if (visit.guests === 0) {
+      visit.guests.splice(visit.guests.indexOf(lane), 1);
+      if (visit.guests.length === 0) {
         if (this.#visit === visit) this.#visit = null;
         visit.stop.abort();
         await visit.ended;
@@ -80,11 +82,12 @@ export class Runner {
 
   #open(): Visit {
     const stop = new AbortController();
-    return { guests: 0, stop, ended: this.#serve(stop.signal) };
+    const guests: string[] = [];
+    return { guests, stop, ended: this.#serve(stop.signal, guests) };
   }
 
-  /** Until `signal` aborts; then what runs is given back. */
-  async #serve(signal: AbortSignal): Promise<void> {
+  /** Until `signal` aborts; then what runs is given back. `only`: nothing but these lanes. */
+  async #serve(signal: AbortSignal, only: readonly string[] | null = null): Promise<void> {
     const { clock, logger } = this.ports;
     const own = new AbortController();
     this.#stop = own;
@@ -99,7 +102,7 @@ export class Runner {
       let isUsed = false;
       try {
         isUsed = await this.ports.isUsed();
-        if (isUsed) await this.#look();
+        if (isUsed) await this.#look(only);
         failures = 0;
       } catch (error) {
         // A full disk or a locked file: what was not written is as it was, and is done when it can be.
@@ -124,10 +127,13 @@ export class Runner {
     return work === undefined || work.gone.signal.aborted ? null : work.run;
   }
 
-  /** Does `work` after what was asked for with the same `key` before. */
-  async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /** Does `work` after what was asked for with the same `key` before, unless `signal` has aborted by then. */
+  async inTurn<T>(key: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.#turns.get(key) ?? Promise.resolve();
-    const result = before.then(work);
+    const result = before.then(() => {
+      signal.throwIfAborted();
+      return work();
+    });
     const over = result.then(
       () => undefined,
       () => undefined,
@@ -162,12 +168,14 @@ export class Runner {
     await ended.finally(() => signal.removeEventListener('abort', cancel));
   }
 
-  async #look(): Promise<void> {
+  async #look(only: readonly string[] | null): Promise<void> {
     await this.ports.ready();
-    await this.ports.queueDue();
-    this.#deliver();
-    for (const lane of await this.ports.runs.busyLanes()) await this.#claim(lane);
-    await this.ports.runs.endOrphans();
+    if (only === null) {
+      await this.ports.queueDue();
+      this.#deliver();
+    }
+    for (const lane of await this.ports.runs.busyLanes()) if (only === null || only.includes(lane)) await this.#claim(lane);
+    if (only === null) await this.ports.runs.endOrphans();
   }
 
   /** Beside all else: leases are renewed meanwhile, and runs begin. */
@@ -191,8 +199,9 @@ export class Runner {
   }
 
   async #renew(): Promise<void> {
-    const held = [...this.#work.values()].map(({ run }) => run);
-    for (const [id, why] of await this.ports.runs.renew(held, LEASE_MS)) this.#work.get(id)?.gone.abort(new MustLetGo(why));
+    const held = new Map(this.#work); // meanwhile another attempt may begin here, which what is read now says nothing about
+    const runs = [...held.values()].map(({ run }) => run);
+    for (const [id, why] of await this.ports.runs.renew(runs, LEASE_MS)) held.get(id)?.gone.abort(new MustLetGo(why));
   }
 
   async #claim(lane: string): Promise<void> {

@@ -79,7 +79,7 @@ export class SkillStore {
     const rows = await this.queries.all((db) =>
       db
         .selectFrom(SKILLS)
-        .select(['id', 'revision'])
+        .select(['id', 'updated_at']) // schedules change the row, too
         .where((on) => on.or([on('expose_as_chatbot_tool', '=', 1), on('visibility', '=', 'public')]))
         .orderBy('id'),
     );
@@ -102,6 +102,12 @@ export class SkillStore {
   async damaged(): Promise<readonly string[]> {
     const rows = await this.queries.all((db) => db.selectFrom(SKILLS).selectAll());
     return rows.flatMap((row) => (readStored(row) === null ? [namedIn(row)] : []));
+  }
+
+  /** Versions whose rows cannot be read. */
+  async damagedVersions(): Promise<readonly { readonly skillId: string; readonly version: string }[]> {
+    const rows = await this.queries.all((db) => db.selectFrom(VERSIONS).selectAll());
+    return rows.flatMap((row) => (readVersion(row) === null ? [{ skillId: row.skill_id, version: row.version }] : []));
   }
 
   /** One whose row cannot be read; null: there is none of that name. */
@@ -172,7 +178,18 @@ export class SkillStore {
     const rows = await this.queries.all((db) =>
       db.selectFrom(VERSIONS).selectAll().where('skill_id', '=', skillId).orderBy('number', 'desc'),
     );
-    return rows.map(versionOf);
+    return rows.flatMap((row) => readVersion(row) ?? []);
+  }
+
+  /** The number that its next version has. */
+  async nextNumber(skillId: string): Promise<number> {
+    const row = await this.queries.first((db) =>
+      db
+        .selectFrom(VERSIONS)
+        .select(({ fn }) => fn.max('number').as('number'))
+        .where('skill_id', '=', skillId),
+    );
+    return Number(row?.number ?? 0) + 1;
   }
 
   /** null: that skill has no such version. */
@@ -232,11 +249,18 @@ function versionOf(row: VersionRow): SkillVersion {
       createdAt: row.created_at,
     };
   } catch (error) {
-    throw new PithError('skill_damaged', `the row of version ${row.version} of a saved skill is damaged`, {
-      where: row.skill_id,
+    throw new PithError('skill_damaged', `version ${row.version} of the saved skill ${row.skill_id} is damaged in the database`, {
       cause: error,
-      cure: 'save the skill again, which makes another version',
+      cure: 'edit the skill, which makes another version, and pin that',
     });
+  }
+}
+
+function readVersion(row: VersionRow): SkillVersion | null {
+  try {
+    return versionOf(row);
+  } catch {
+    return null; // `findings` names it; the others go on
   }
 }
 

@@ -66,19 +66,23 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       effect: 'idempotent',
       timeoutMs: TIMEOUT_MS,
       async execute({ calls }, about) {
-        const refused = await whyNotParallel(ports, calls.length, about);
-        if (refused !== null) return refused;
-        const results = await Promise.all(
-          calls.map((each, index) =>
-            invoke(
-              ports,
-              { skill: each.skill, inputs: each.inputs as GivenInputs, priority: each.priority, sideBySide: true },
-              about,
-              index,
+        const run = runOfTurn(ports, about.turn);
+        // Looked at with each call: an administrator may have taken it back.
+        if (run === null || !(await ports.library.mayComposeParallel(run.skillId)))
+          return toolError('not_allowed', 'only saved skills to which an administrator granted it run others side by side');
+        const ids = calls.map((_each, index) => runIdOf(about, index));
+        const all = async () => {
+          if (!(await mayCompose(ports, run.id, ids))) return toolError('limit_reached', tooMany(ports));
+          const results = await Promise.all(
+            calls.map(({ skill, inputs: given, priority }, index) =>
+              invoke(ports, { skill, inputs: given as GivenInputs, priority, sideBySide: true }, about, index),
             ),
-          ),
-        );
-        return { results: results.map((result) => (result.ok ? { ok: true, output: result.output } : { ok: false, error: result.error })) };
+          );
+          return {
+            results: results.map((result) => (result.ok ? { ok: true, output: result.output } : { ok: false, error: result.error })),
+          };
+        };
+        return ports.runner.inTurn(run.id, all, about.signal);
       },
     }),
     defineTool({
@@ -133,15 +137,15 @@ async function invoke(
     const person = await ports.library.person(turn.userId);
     const parent = runOfTurn(ports, turn);
     if (parent === null && runOfThread(turn.threadId) !== null)
-      throw new PithError('no_run', 'this conversation is that of a run that is not executed now', { cure: 'ask in another one' });
+      throw new PithError('no_run', 'this conversation belongs to a run that is not running here', { cure: 'ask in another conversation' });
     const id = runIdOf(about, index);
     if (parent !== null) {
-      const work = () => compose(ports, { parent, skill, given, id }, person.userId, signal);
-      return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work)));
+      const work = () => compose(ports, { parent, skill, given, id, sideBySide }, person.userId, signal);
+      return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work, signal)));
     }
     const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
     const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
-    return resultOf(await ports.runner.serving(() => ended(ports, queued, signal)));
+    return resultOf(await ports.runner.serving(queued.lane, () => ended(ports, queued, signal)));
   } catch (error) {
     if (error instanceof PithError) return toolError(error.code, `${error.message}${error.cure === undefined ? '' : `; ${error.cure}`}`);
     throw error;
@@ -159,11 +163,12 @@ interface Composition {
   readonly skill: string;
   readonly given: GivenInputs;
   readonly id: string;
+  readonly sideBySide: boolean;
 }
 
 async function compose(
   ports: ToolPorts,
-  { parent, skill: reference, given, id }: Composition,
+  { parent, skill: reference, given, id, sideBySide }: Composition,
   userId: string,
   signal: AbortSignal,
 ): Promise<Run> {
@@ -173,9 +178,7 @@ async function compose(
   const person = await ports.library.person(userId);
   const { skill } = await ports.library.find(reference, person, 'run');
   const version = await ports.library.versionFor(skill, person);
-  const composed = (await ports.runs.composedBy(parent.id)).filter((other) => other !== id);
-  if (composed.length >= ports.maxComposed)
-    throw new PithError('limit_reached', `one run composes ${ports.maxComposed} others at most`, { cure: 'answer with what there is' });
+  if (!sideBySide && !(await mayCompose(ports, parent.id, [id]))) throw new PithError('limit_reached', tooMany(ports));
   const { origin, lane, preemptible } = parent;
   const asked = { inputs: given, cause: 'composed', origin, id, userId: parent.userId, actsAs: parent.actsAs, by: person } as const;
   const run = { ...ports.library.newRun(skill, version, asked), parent_id: parent.id, depth, lane, preemptible: Number(preemptible) };
@@ -183,7 +186,9 @@ async function compose(
   if (result === null) throw new PithError('not_found', `the run ${id} is gone`, { cure: 'try again' });
   if (result.state !== 'waiting') return result;
   await ports.runs.cancel(result.id); // its slot and its time are those of the run above
-  throw new PithError('approval_needed', `'${reference}' asks a person, which a run inside another cannot`, { cure: 'run it by itself' });
+  throw new PithError('approval_needed', `'${reference}' needs a person's answer, which a run inside another cannot wait for`, {
+    cure: 'run it by itself',
+  });
 }
 
 /** The run when it has ended, or waits for a person. An abort of the turn ends it. */
@@ -206,10 +211,11 @@ function resultOf({ id, state, output, error }: Run): ToolResult {
   );
 }
 
-/** Looked at with each call: an administrator may have taken it back. */
-async function whyNotParallel(ports: ToolPorts, count: number, { turn }: ToolCall): Promise<ToolResult | null> {
-  const run = runOfTurn(ports, turn);
-  const isAllowed = run !== null && (await ports.library.mayComposeParallel(run.skillId));
-  if (!isAllowed) return toolError('not_allowed', 'only saved skills to which an administrator granted it run others side by side');
-  return count > ports.maxComposed ? toolError('limit_reached', `${count} runs at once are more than ${ports.maxComposed}`) : null;
+/** Whether a run may compose these, besides what it has composed. */
+async function mayCompose({ runs, maxComposed }: ToolPorts, parentId: string, ids: readonly string[]): Promise<boolean> {
+  return new Set([...(await runs.composedBy(parentId)), ...ids]).size <= maxComposed;
+}
+
+function tooMany({ maxComposed }: ToolPorts): string {
+  return `one run composes ${maxComposed} others at most; answer with what there is`;
 }

@@ -1,0 +1,135 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '@pith/promises';
+import { Runner, type RunnerPorts } from '../../../sandbox/extensions/saved_skills/runs/runner.ts';
+import { folderWith } from '../../places.ts';
+import { until } from '../../waiting.ts';
+import { newRun, openRuns } from './shared-store.ts';
+
+const RULES = { slots: 4, preemptionMs: 0 };
+const BOUNDS = { max_iterations: 5, max_tool_calls: 5, max_runtime_seconds: 100 };
+const VERSION = {
+  id: 'version',
+  skillId: 'skill',
+  number: 1,
+  version: '1.0.0',
+  authoredBy: null,
+  digests: {},
+  createdAt: 0,
+  snapshot: {
+    tools: [],
+    input_schema: [],
+    output_target: { kind: 'channel', target: '' },
+    initial_message: '',
+    max_iterations: 0,
+    max_tool_calls: 0,
+    max_runtime: '0s',
+    default_emoji: '',
+    state_react_emoji: {},
+  },
+};
+
+/** How a turn ends, once what it waits for is there. */
+type Turn = (key: string, signal: AbortSignal) => Promise<'done' | 'awaiting_approval' | 'aborted'>;
+
+/** A runner over a store on disk, whose turns are these. */
+async function runnerOf(turn: Turn, change: (runs: RunnerPorts['runs']) => RunnerPorts['runs'] = (runs) => runs) {
+  const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
+  const asked: string[] = [];
+  const runner = new Runner({
+    runs: change(runs),
+    skills: { version: async () => VERSION, byId: async () => ({ skill: { source: 'manual', extended_bounds: false }, revision: 1 }) },
+    agents: {
+      async *run({ key }: { readonly key: string }, signal: AbortSignal) {
+        yield { type: 'turn-end', reason: await turn(key, signal), text: key, usage: { inputTokens: 0, outputTokens: 0 } };
+      },
+    },
+    clock: systemClock,
+    logger: { warn: () => undefined, error: () => undefined },
+    bounds: { defaults: BOUNDS, extended: BOUNDS, ceiling: BOUNDS },
+    isAdmin: async () => false,
+    channels: async () => [],
+    specOf: () => ({}),
+    extensionVersions: async () => ({}),
+    delivers: () => false,
+    laneRules: () => RULES,
+    isUsed: async () => true,
+    ready: async () => undefined,
+    queueDue: async () => void asked.push('queue'),
+    deliverDue: async () => void asked.push('deliver'),
+  } as unknown as RunnerPorts);
+  return { runner, runs, close, asked };
+}
+
+/** A promise, and what resolves it. */
+function opening() {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
+}
+
+const aborted = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+describe('the runner', () => {
+  it('M60 a renewal that is slow ends no attempt that has begun meanwhile', async () => {
+    const first = opening();
+    const renewal = opening();
+    let isSlow = false;
+    let turns = 0;
+    const lost: unknown[] = [];
+    const { runner, runs, close } = await runnerOf(
+      async (_key, signal) => {
+        turns += 1;
+        if (turns === 1) {
+          await first.promise;
+          return 'awaiting_approval';
+        }
+        void aborted(signal).then(() => lost.push(signal.reason));
+        renewal.resolve();
+        await until(async () => (await runs.byId(newRun(1).id))?.state === 'running' && renewals > 1);
+        return 'done';
+      },
+      (store) => {
+        const renew = store.renew.bind(store);
+        store.renew = async (...given) => {
+          renewals += 1;
+          if (!isSlow && given[0].some(({ attempt }) => attempt === 1)) {
+            isSlow = true;
+            await renewal.promise;
+          }
+          return renew(...given);
+        };
+        return store;
+      },
+    );
+    let renewals = 0;
+    const stop = new AbortController();
+    const serving = runner.serve(stop.signal);
+    await runs.arrive(newRun(1), RULES);
+    runner.wake();
+    await until(() => isSlow);
+    await runs.resume(newRun(1).id); // its answer is there before it begins to wait
+    first.resolve();
+    await until(async () => (await runs.byId(newRun(1).id))?.state === 'ok');
+    expect({ lost, turns }).toEqual({ lost: [], turns: 2 });
+    stop.abort();
+    await serving;
+    await close();
+  });
+
+  it('M56 a process that serves for one run only leaves other lanes, timetables and deliveries to services, and gives back what it began', async () => {
+    const { runner, runs, close, asked } = await runnerOf(async (key, signal) => {
+      if (key === newRun(3).id) return 'done';
+      await aborted(signal);
+      return 'aborted';
+    });
+    await runs.arrive(newRun(1, { lane: 'nightly' }), RULES);
+    await runs.arrive(newRun(2, { user_id: 'bob' }), RULES);
+    await runs.arrive(newRun(3), RULES);
+    await runner.serving('skill-default', () => until(async () => (await runs.byId(newRun(3).id))?.state === 'ok'));
+    const states = async () => (await Promise.all([1, 2, 3].map((number) => runs.byId(newRun(number).id)))).map((run) => run?.state);
+    expect(await states()).toEqual(['queued', 'queued', 'ok']);
+    expect(asked).toEqual([]);
+    await close();
+  });
+});
