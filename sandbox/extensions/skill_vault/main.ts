@@ -31,6 +31,7 @@ export default class SkillVault implements ToolProvider, CommandProvider, Servic
 
   /** Warns at the start: else a missing key shows in the middle of a run. */
   async runBackground(): Promise<void> {
-    for (const { message, cure } of await this.findings()) this.context.logger.warn(`${message}; ${cure}`);
+    const found = await this.findings().catch(() => []); // the database cannot be used, which Pith itself says
+    for (const { message, cure } of found) this.context.logger.warn(`${message}; ${cure}`);
   }
 }
