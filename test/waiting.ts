@@ -54,27 +54,54 @@ export async function realTime(
   await sleep(ms, why);
 }
 
-/** Milliseconds of CPU that `work` needs: the least of five, for other work on the machine makes each dearer. Once is enough where it is below `enoughMs`. */
+/** What `yardstick` needs on the machine for which statements name their milliseconds of CPU. */
+const YARDSTICK_MS = 20;
+
+/** The same work each time, of the kinds that such statements are about: texts, expressions, maps and sorting. */
+function yardstick(): number {
+  const counts = new Map<string, number>();
+  for (let number = 0; number < 12_000; number += 1) {
+    const text = `word-${(number * 7919) % 4093} and a line that is number ${number}`;
+    const key = text.replace(/\d+/g, (digits) => digits.slice(0, 3)).toLowerCase();
+    counts.set(key, (counts.get(key) ?? 0) + text.length);
+  }
+  return [...counts.keys()].sort().length;
+}
+
+/** Milliseconds of CPU since `from`. */
+function spentSince(from: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(from);
+  return (user + system) / 1000;
+}
+
+/** How many times slower this machine is now than that one; 1 where it is as fast, or faster. Other work on the same cores makes all work dearer. */
+function slowness(): number {
+  const from = process.cpuUsage();
+  yardstick();
+  return Math.max(1, spentSince(from) / YARDSTICK_MS);
+}
+
+/** Milliseconds of CPU that `work` needs, as on the machine of `YARDSTICK_MS`: the least of five. Once is enough where it is below `enoughMs`. */
 export async function leastCpu(work: () => unknown, enoughMs = 0): Promise<number> {
   let least = Infinity;
   for (let round = 0; round < 5 && least >= enoughMs; round += 1) {
+    const times = slowness();
     const from = process.cpuUsage();
     await work();
-    const { user, system } = process.cpuUsage(from);
-    least = Math.min(least, (user + system) / 1000);
+    least = Math.min(least, spentSince(from) / times);
   }
   return least;
 }
 
-/** Milliseconds of CPU for which `work` holds the event loop at most without letting others work: the least of five. Once is enough where it is below `enoughMs`. */
+/** Milliseconds of CPU for which `work` holds the event loop at most without letting others work, counted as in `leastCpu`. */
 export async function longestHold(work: () => Promise<unknown>, enoughMs = 0): Promise<number> {
   let least = Infinity;
   for (let round = 0; round < 5 && least >= enoughMs; round += 1) {
+    const times = slowness();
     let longest = 0;
     let from = process.cpuUsage();
     const turn = (): void => {
-      const { user, system } = process.cpuUsage(from);
-      longest = Math.max(longest, (user + system) / 1000);
+      longest = Math.max(longest, spentSince(from));
       from = process.cpuUsage();
       watching = setImmediate(turn);
     };
@@ -82,7 +109,7 @@ export async function longestHold(work: () => Promise<unknown>, enoughMs = 0): P
     await work();
     turn();
     clearImmediate(watching);
-    least = Math.min(least, longest);
+    least = Math.min(least, longest / times);
   }
   return least;
 }
