@@ -19,7 +19,9 @@ export function nextTime(schedule: string, timeZone: string | null, after: numbe
   if (fields.startsWith('@')) throw refuse('is unknown', `use five fields, or one of ${Object.keys(NICKNAMES).join(', ')}`);
   if (fields.split(/\s+/).length !== 5) throw refuse('must have five fields', 'write: minute hour day month weekday');
   if (timeZone !== null && !isTimeZone(timeZone))
-    throw refuse(`names no time zone: '${timeZone}' is unknown`, 'write one such as Europe/Rome');
+    throw new PithError('schedule_invalid', `the time zone '${timeZone.slice(0, 80)}' is unknown`, {
+      cure: 'write one such as Europe/Rome',
+    });
   let next: Date | null;
   try {
     next = new Cron(fields, { mode: '5-part', paused: true, ...(timeZone === null ? {} : { timezone: timeZone }) }).nextRun(
