@@ -125,10 +125,9 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       agents,
       clock,
       logger,
-      bounds,
       channels,
       laneRules,
-      isAdmin: permissions.isAdmin,
+      boundsOf: (skill, version) => library.boundsOf(skill, version),
       specOf: (skill, version, isPinned) => this.#specOf(skill, { ...version, isPinned }, bounds.defaults), // a run has its own
       extensionVersions: async (tools) => {
         const known = await permissions.tools();

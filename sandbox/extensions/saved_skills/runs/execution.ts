@@ -10,7 +10,7 @@ import {
   type TurnEvent,
   type TurnPolicy,
 } from 'pith';
-import { boundsOf, type Bounds, type BoundsSettings, type SavedSkill } from '../domain/index.ts';
+import type { Bounds, SavedSkill } from '../domain/index.ts';
 import type { SkillStore, SkillVersion } from '../store/index.ts';
 import { firstMessage } from './first-message.ts';
 import { Reactions } from './reactions.ts';
@@ -23,8 +23,8 @@ export interface ExecutionPorts {
   readonly agents: Pick<ExtensionContext['agents'], 'run'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly bounds: BoundsSettings;
-  readonly isAdmin: (userId: string) => Promise<boolean>;
+  /** How far a run of a version may go. */
+  readonly boundsOf: (skill: SavedSkill, version: SkillVersion) => Promise<Bounds>;
   readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>;
   /** As what a version of a skill runs. */
   readonly specOf: (skill: SavedSkill, version: SkillVersion, isPinned: boolean) => AgentSpec;
@@ -90,7 +90,6 @@ async function textOf({ skills }: ExecutionPorts, run: Run): Promise<RunText | N
 
 class Attempt {
   readonly #reactions: Reactions;
-  readonly #bounds: Promise<Bounds>;
   #noted = 0;
   #calls = 0;
   /** Calls of the step that is under way, which may have begun in an attempt before this one: ids differ within a step only. */
@@ -103,12 +102,7 @@ class Attempt {
     private readonly run: Run,
     private readonly text: RunText,
   ) {
-    const { skill, version } = text;
-    this.#reactions = new Reactions(run, version.snapshot, ports);
-    this.#bounds = (async () => {
-      const byAdmin = version.authoredBy !== null && (await ports.isAdmin(version.authoredBy));
-      return boundsOf({ ...version.snapshot, extended_bounds: skill.extended_bounds, source: skill.source }, byAdmin, ports.bounds);
-    })();
+    this.#reactions = new Reactions(run, text.version.snapshot, ports);
   }
 
   async work(signal: AbortSignal): Promise<RunEnd> {
@@ -116,7 +110,7 @@ class Attempt {
     const { snapshot } = version;
     const { clock } = this.ports;
     try {
-      const bounds = await this.#bounds;
+      const bounds = await this.ports.boundsOf(skill, version);
       const ends = clock.now() + bounds.max_runtime_seconds * 1000;
       await this.#readCalls();
       const extensions = await this.ports.extensionVersions(snapshot.tools);
