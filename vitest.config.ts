@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { filesApart } from './test/apart.ts';
+import { SecondTries } from './test/second-tries.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -23,6 +24,8 @@ export const base = {
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
+    // Set by .ci/run alone: a machine that others use may stop a test in the middle of a step. Who works on Pith sees each failure.
+    retry: Number(process.env['PITH_TEST_RETRY'] ?? 0),
     // K5: test kernels give extensions plain data only, as if each were in another process. The journeys run the command without this.
     env: { PITH_TEST_WIRE: '1' },
   },
@@ -37,6 +40,7 @@ const apart = filesApart(source('test'));
 export default defineConfig({
   test: {
     globalSetup,
+    reporters: ['default', new SecondTries()],
     // One after the other.
     projects: [
       // These wait for processes, which work on the same cores.

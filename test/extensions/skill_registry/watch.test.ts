@@ -1,10 +1,34 @@
-import fs, { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, {
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '@pith/promises';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
 import { until } from '../../waiting.ts';
+
+/** In one step, as editors do: who looks between emptying a file and filling it is right to say that it is empty. */
+function save(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+/** In place, and in one step too: the text is as long as the one before. */
+function overwrite(file: string, text: string): void {
+  const opened = openSync(file, 'r+');
+  writeSync(opened, text);
+  closeSync(opened);
+}
 
 describe('the watch', () => {
   it('S22 the real watcher sees an edit, a new skill and a removed one without a poll', async () => {
@@ -13,11 +37,13 @@ describe('the watch', () => {
     const stop = new AbortController();
     const done = registry.watch(stop.signal);
     await until(() => registry.current().generation > 0);
+    const file = (id: string) => `${box.sandbox}/skills/${id}/SKILL.md`;
     const edit = async (id: string, description: string) => {
       // Again and again: the watcher takes its time to begin with a folder, and only the poll is promised before.
       const seen = async () => {
         if (registry.current().skills.get(id)?.description === description) return true;
-        await box.write(`sandbox/skills/${id}/SKILL.md`, skillText({ name: id, description }));
+        mkdirSync(path.dirname(file(id)), { recursive: true });
+        save(file(id), skillText({ name: id, description }));
         return false;
       };
       await until(seen, 15_000, 100);
@@ -42,33 +68,32 @@ describe('the watch', () => {
     await until(() => registry.current().generation > 0);
     const file = (id: string) => `${box.sandbox}/skills/${id}/SKILL.md`;
     const begun = () => {
-      writeFileSync(file('a'), skillText({ name: 'a', description: 'The watcher has begun.' }));
-      return registry.current().skills.get('a')?.description === 'The watcher has begun.';
+      save(file('a'), skillText({ name: 'a', description: 'Begun it' }));
+      return registry.current().skills.get('a')?.description === 'Begun it';
     };
     await until(begun, 15_000, 100);
     for (let round = 0; round < 20; round++) {
-      writeFileSync(file('a'), skillText({ name: 'a', description: `Round ${round % 10}.` }));
+      overwrite(file('a'), skillText({ name: 'a', description: `Round ${round % 10}.` }));
       expect(await of('a')).toBe(`Round ${round % 10}.`);
     }
     const { mtime, atime } = statSync(file('a'));
-    writeFileSync(file('a'), skillText({ name: 'a', description: 'Same s.z' }));
+    overwrite(file('a'), skillText({ name: 'a', description: 'Same s.z' }));
     utimesSync(file('a'), atime, mtime);
     expect(await of('a')).toBe('Same s.z');
-    writeFileSync(`${file('b')}.new`, skillText({ name: 'b', description: 'Renamed over it.' }));
-    renameSync(`${file('b')}.new`, file('b'));
+    save(file('b'), skillText({ name: 'b', description: 'Renamed over it.' }));
     expect(await of('b')).toBe('Renamed over it.');
     rmSync(path.dirname(file('d')), { recursive: true });
     expect(await of('d')).toBeUndefined();
     mkdirSync(path.dirname(file('d')));
-    writeFileSync(file('d'), skillText({ name: 'd', description: 'Made again.' }));
+    save(file('d'), skillText({ name: 'd', description: 'Made again.' }));
     expect(await of('d')).toBe('Made again.');
-    writeFileSync(file('d'), skillText({ name: 'd', description: 'And edited.' }));
+    overwrite(file('d'), skillText({ name: 'd', description: 'And edited.' }));
     // Where the watch of a new folder has not begun, a turn looks when the last look is a quarter of a second old.
     await until(async () => (await of('d')) === 'And edited.');
     rmSync(file('c'));
     symlinkSync(`${box.project}/elsewhere/SKILL.md`, file('c'));
     expect(await of('c')).toBe('Elsewhere.');
-    writeFileSync(`${box.project}/elsewhere/SKILL.md`, skillText({ name: 'c', description: 'Edited elsewhere.' }));
+    save(`${box.project}/elsewhere/SKILL.md`, skillText({ name: 'c', description: 'Edited elsewhere.' }));
     await until(async () => (await of('c')) === 'Edited elsewhere.'); // nobody tells what happens elsewhere
     stop.abort();
     await done;
