@@ -330,6 +330,7 @@ describe('what is switched off', () => {
     await kernel.restart();
     expect((await kernel.as('ada', 'saved set-priority a 1')).json).toMatchObject({ default_priority: 1, execution_lane: 'fast' });
     expect((await kernel.as('ada', 'run a')).json).toMatchObject({ state: 'ok', lane: 'skill-default' });
+    await kernel.pith.kernel.stop(); // writes what it has buffered
     const log = await readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8');
     expect(log).toMatch(/ada\/a[^\n]*fast[^\n]*waits in the default lane/u);
   });
