@@ -135,8 +135,11 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
         return Object.fromEntries(named.map(({ extensionId, version }) => [extensionId, version]));
       },
       delivers: (run, version) => isDelivered(run, version.snapshot.output_target),
-      isUsed: () => this.#hasTables(),
-      ready: () => ready(),
+      ready: async () => {
+        if (!(await this.#hasTables())) return false;
+        await ready();
+        return true;
+      },
       queueDue: async () => {
         await this.#publishChanges();
         const runOf = async (skill: SavedSkill) => {

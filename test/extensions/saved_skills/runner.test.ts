@@ -49,8 +49,7 @@ async function runnerOf(turn: Turn, change: (runs: RunnerPorts['runs']) => Runne
     extensionVersions: async () => ({}),
     delivers: () => false,
     laneRules: () => RULES,
-    isUsed: async () => true,
-    ready: async () => undefined,
+    ready: async () => true,
     queueDue: async () => void asked.push('queue'),
     deliverDue: async () => void asked.push('deliver'),
   } as unknown as RunnerPorts);

@@ -6,9 +6,8 @@ import { hasEnded, type Run } from './run.ts';
 
 export interface RunnerPorts extends ExecutionPorts {
   readonly laneRules: (lane: string) => LaneRules;
-  /** Whether anybody has ever saved a skill here: before, there is nothing to look at. */
-  readonly isUsed: () => Promise<boolean>;
-  readonly ready: () => Promise<void>;
+  /** Brings the tables up to date. False where nobody has ever saved a skill: there is nothing to look at. */
+  readonly ready: () => Promise<boolean>;
   /** Queues what schedules say. */
   readonly queueDue: () => Promise<void>;
   /** Delivers what is due, which may take as long as others take to answer. */
@@ -101,7 +100,7 @@ export class Runner {
     for (let failures = 0; !signal.aborted;) {
       let isUsed = false;
       try {
-        isUsed = await this.ports.isUsed();
+        isUsed = await this.ports.ready();
         if (isUsed) await this.#look(only);
         failures = 0;
       } catch (error) {
@@ -169,7 +168,6 @@ export class Runner {
   }
 
   async #look(only: readonly string[] | null): Promise<void> {
-    await this.ports.ready();
     if (only === null) {
       await this.ports.queueDue();
       this.#deliver();
