@@ -156,7 +156,7 @@ async function unknownCommand(words: readonly string[], commands: readonly { rea
   const familiar = group.length === 0 && Object.hasOwn(FAMILIAR, word) ? FAMILIAR[word] : undefined;
   const asMessage = group.length === 0 && typed.length === 1 && guess !== '' ? `to send it as a message: pith -p ${word}` : undefined;
   throw new PithError('command_unknown', `unknown command '${[...group, word].join(' ')}'${familiar === undefined ? guess : ''}`, {
-    cure: familiar ?? asMessage ?? (guess === '' ? 'see: pith --help' : undefined),
+    cure: familiar ?? asMessage ?? (guess === '' ? `see: ${['pith', ...group].join(' ')} --help` : undefined),
   });
 }
 

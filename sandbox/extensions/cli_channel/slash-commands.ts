@@ -141,7 +141,7 @@ function find(commands: readonly Command[], words: readonly string[]): { readonl
   const siblings = new Set((group.length > 0 ? below : commands).map(({ path }) => path.split(' ')[group.length] ?? path));
   const guess = didYouMean(word, siblings).replaceAll(/'(\S+)'/gu, `'/${[...group, '$1'].join(' ')}'`);
   throw new PithError('command_unknown', `unknown command /${[...group, word].join(' ')}${guess}`, {
-    cure: guess === '' ? 'see /help' : undefined,
+    cure: guess === '' ? `see ${['/help', ...group].join(' ')}` : undefined,
   });
 }
 

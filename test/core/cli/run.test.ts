@@ -221,6 +221,7 @@ describe('running a command line', () => {
   it.each([
     [['agnts'], "pith: unknown command 'agnts' (did you mean 'agents'?); to send it as a message: pith -p agnts\n"],
     [['agents', 'lst'], "pith: unknown command 'agents lst' (did you mean 'agents list'?)\n"],
+    [['agents', 'remove'], "pith: unknown command 'agents remove'; see: pith agents --help\n"],
     [['things', 'lsit'], "pith: unknown command 'things lsit' (did you mean 'things list'?)\n"],
     [['secret'], "pith: unknown command 'secret' (did you mean 'secrets' or 'serve'?); to send it as a message: pith -p secret\n"],
     [['models'], "pith: unknown command 'models'; connect a model: pith setup; which one answers: pith doctor\n"],

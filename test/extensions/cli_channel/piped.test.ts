@@ -249,6 +249,13 @@ describe('a pipe', () => {
     expect((await running).code).toBe(130);
   });
 
+  it('K47 names the help of a group for a command that it does not have', async () => {
+    chat = await scriptedChat([]);
+    const { err, code } = await pipe(chat, [], { lines: ['/skills remove-everything'] });
+    expect(err).toBe('pith: unknown command /skills remove-everything; see /help skills\n');
+    expect(code).toBe(1);
+  });
+
   it('K47 takes slash commands, and paths as messages', async () => {
     chat = await scriptedChat([says('ok')]);
     const { out, err, code } = await pipe(chat, [], {
