@@ -87,6 +87,15 @@ describe('inputs', () => {
     expect(() => positionalInputs(fields, ['1', '2', '3'])).toThrow('3 values were given, and there are 2 inputs');
   });
 
+  it('M38 M39 a name before a value is refused where values go by their order; a value may have the sign', () => {
+    const fields = [field({ name: 'topic' })];
+    for (const word of ['topic=cats', 'topci=cats', 'topic='])
+      expect(() => positionalInputs(fields, [word])).toThrow(
+        expect.objectContaining({ code: 'input_invalid', cure: `write: --input ${word}` }),
+      );
+    for (const word of ['x = 1', 'weather=fine', '=topic', 'Topic=cats']) expect(positionalInputs(fields, [word])).toEqual({ topic: word });
+  });
+
   it('M39 M40 unknown inputs are errors; names of the host are left alone', () => {
     expect(() => readInputs([field({ name: 'city' })], { town: 'x' })).toThrow("there is no input 'town'");
     expect(readInputs([field({ name: 'city' })], { __thread_id__: 't', city: 'Rome' })).toEqual({ city: 'Rome' });

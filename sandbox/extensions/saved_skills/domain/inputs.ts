@@ -146,7 +146,7 @@ export function usageOf(fields: readonly InputField[]): string {
     .join(' ');
 }
 
-/** The positional words of a command line by the names of the fields. Throws `input_invalid` for more words than inputs. */
+/** The positional words of a command line by the names of the fields. Throws `input_invalid` for more words than inputs, and for a name in them. */
 export function positionalInputs(fields: readonly InputField[], words: readonly string[]): GivenInputs {
   const free = fields.map(({ name }) => name);
   if (words.length > free.length)
@@ -157,6 +157,13 @@ export function positionalInputs(fields: readonly InputField[], words: readonly 
         cure: free.length === 0 ? 'leave them out' : `inputs are: ${usageOf(fields)}`,
       },
     );
+  for (const word of words) {
+    const [, name] = /^([a-z][a-z0-9_]*)=/.exec(word) ?? [];
+    if (name === undefined || (!free.includes(name) && didYouMean(name, free) === '')) continue;
+    throw new PithError('input_invalid', `'${shown(word)}' looks like an input by its name, and values alone are taken in their order`, {
+      cure: `write: --input ${shown(word)}`,
+    });
+  }
   return Object.fromEntries(words.map((word, index) => [free[index] as string, word]));
 }
 
