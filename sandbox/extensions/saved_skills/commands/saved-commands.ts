@@ -2,7 +2,6 @@ import { PithError, type Clock, type Command, type CommandInput, type CommandIO 
 import { localTime, renderTable, widthOf } from '@pith/command-line';
 import { referenceOf, VISIBILITIES, type Person, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { readSkillFile, type Library } from '../library/index.ts';
-import { agrees } from './agrees.ts';
 import { askSkill } from './ask-skill.ts';
 import { skillJson, skillText, versionJson } from './view.ts';
 
@@ -358,4 +357,13 @@ function onOrOff({ arguments: words }: Pick<CommandInput, 'arguments'>): boolean
   const state = String(words['state'] ?? 'on');
   if (state === 'on' || state === 'off') return state === 'on';
   throw new PithError('usage', `'${state}' is neither on nor off`, { cure: 'write on or off' });
+}
+
+/** Whether a person agrees; `yes`: they said so already. Rejects `usage` where nobody can be asked. */
+async function agrees(question: string, yes: boolean, io: CommandIO): Promise<boolean> {
+  if (yes) return true;
+  const answer = await io.ask(question, { choices: ['yes', 'no'] });
+  if (answer === null && !io.interactive && io.session === undefined)
+    throw new PithError('usage', 'nothing was changed: nobody can be asked here', { cure: 'add --yes' });
+  return answer === 'yes';
 }
