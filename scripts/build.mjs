@@ -41,7 +41,7 @@ const common = {
   tsconfig: path.join(root, 'tsconfig.json'),
   conditions: ['module'],
   // Native code and compilers stay packages: they find files beside themselves.
-  external: ['@photostructure/sqlite', 'esbuild', 'typescript'],
+  external: ['@photostructure/sqlite', 'esbuild'],
   // Packages in the old module format use what such modules have.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
@@ -156,7 +156,7 @@ async function trackedExtensions() {
 
 /** For the editors of extension authors. */
 async function emitDeclarations(folder) {
-  const compiler = require.resolve('typescript/bin/tsc');
+  const compiler = path.join(path.dirname(require.resolve('typescript-7/package.json')), 'bin/tsc');
   const argv = [compiler, '-p', path.join(root, 'tsconfig.build.json'), '--outDir', path.join(folder, 'types')];
   try {
     await promisify(execFile)(process.execPath, argv, { cwd: root });

@@ -22,7 +22,7 @@ const SOURCES = [
 exports.digestOf = (root, extensions) =>
   hash([
     process.versions.node.split('.')[0],
-    ...['esbuild', 'typescript'].map((name) => require(`${name}/package.json`).version),
+    ...['esbuild', 'typescript-7'].map((name) => require(`${name}/package.json`).version),
     ...filesOf(root, extensions).flatMap((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
   ]);
 

@@ -27,7 +27,7 @@ export interface ImportRules {
 export const FORBIDDEN = 'import_forbidden';
 export const WHAT_MAY = "import 'pith', 'pith/<id>' of what it depends on, node:*, npm packages and own files only";
 /** Native code and compilers find files beside themselves. */
-const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript)(?:\/|$)/;
+const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript(?:-7)?)(?:\/|$)/;
 const OWN_PACKAGES = '@pith/';
 const DESCRIPTIONS = ['package.json', 'tsconfig.json'];
 export const LARGEST_SOURCE = 16 * 1024 * 1024;

@@ -71,8 +71,8 @@ function projectOf(files: readonly string[], { sandbox, shippedSandbox }: Omit<T
 }
 
 function compile(pith: string, [project, folder]: readonly [string, string], signal: AbortSignal): Promise<readonly Finding[]> {
-  const compiler = createRequire(join(pith, 'package.json')).resolve('typescript/bin/tsc');
-  const argv = [compiler, '-p', project, '--pretty', 'false'];
+  const compiler = createRequire(join(pith, 'package.json')).resolve('typescript-7/package.json');
+  const argv = [join(dirname(compiler), 'bin/tsc'), '-p', project, '--pretty', 'false'];
   return new Promise((done, fail) => {
     execFile(execPath, argv, { cwd: folder, env: {}, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT, signal }, (error, output) => {
       if (error === null) return done([]);
