@@ -145,6 +145,7 @@ describe('the listener of pith serve', () => {
       socket.write('POST /echo HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n123');
       return { socket, said: () => said, closed: once(socket, 'close') };
     };
+    expect((await ask('/echo')).status).toBe(200); // its extension is loaded: time that passes meanwhile would end that
     const slow = half();
     await passing(clock, () => slow.said().startsWith('HTTP/1.1 408 '), 10_000);
     await slow.closed;
