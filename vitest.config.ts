@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { filesApart } from './test/apart.ts';
-import { SecondTries } from './test/second-tries.ts';
+import { SlowestFiles } from './test/slowest-files.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -24,8 +24,6 @@ export const base = {
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    // Set by .ci/run alone: a machine that others use may stop a test in the middle of a step. Who works on Pith sees each failure.
-    retry: Number(process.env['PITH_TEST_RETRY'] ?? 0),
     // K5: test kernels give extensions plain data only, as if each were in another process. The journeys run the command without this.
     env: { PITH_TEST_WIRE: '1' },
   },
@@ -34,26 +32,29 @@ export const base = {
 /** The command and the processes of extensions run what was built: of the sources as they are now. */
 export const globalSetup = ['scripts/build.mjs', source('test/homes.ts')];
 
-const CORES = availableParallelism();
+/** What holds for texts: `npm run rules`, beside lint. */
+export const RULES = 'test/architecture/**/*.test.ts';
+
+/** Tests wait, for processes and for the disk. */
+const WORKERS = availableParallelism() + 2;
 const apart = filesApart(source('test'));
 
 export default defineConfig({
   test: {
     globalSetup,
-    reporters: ['default', new SecondTries()],
+    reporters: ['default', new SlowestFiles()],
     // One after the other.
     projects: [
-      // These wait for processes, which work on the same cores.
-      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: CORES + 1, sequence: { groupOrder: 0 } } },
+      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: WORKERS, sequence: { groupOrder: 0 } } },
       {
         ...base,
         test: {
           ...base.test,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [...apart],
+          exclude: [...apart, RULES],
           isolate: false,
-          maxWorkers: CORES + 1,
+          maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },
       },
