@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 /** What one process cost. */
 export interface Cost {
@@ -10,7 +11,17 @@ export interface Cost {
 }
 
 export const repository = process.env['PITH_REPOSITORY'] ?? process.cwd();
-export const pith = path.join(repository, 'bin', 'pith');
+
+/** The command as a person has it who installed the packed package: a checkout looks after its build at every start. */
+export async function packedPith(folder: string): Promise<string> {
+  const run = promisify(execFile);
+  const { stdout } = await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], { cwd: repository });
+  const place = path.join(folder, 'node_modules', 'pith');
+  await mkdir(place, { recursive: true });
+  await run('tar', ['-xzf', path.join(folder, stdout.trim()), '-C', place, '--strip-components', '1']);
+  await symlink(path.join(repository, 'node_modules'), path.join(place, 'node_modules'));
+  return path.join(place, 'bin', 'pith');
+}
 
 /** Tells its use of resources on descriptor 3 at the end. Every process that is compared loads it. */
 const TELL = `process.on('exit', () => {
