@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Metafile, Plugin } from 'esbuild';
 import { stateFolder } from '@pith/safe-files';
-import { type Declaration, discover, openIndex } from '../declarations/index.ts';
+import { type Declaration, discover, isExtension, openIndex, RECORDS_FILE, recordsOf } from '../declarations/index.ts';
 import type { ShippedIndex } from './bundle-store.ts';
 import { contractShim } from './contract-shim.ts';
 
@@ -18,14 +18,17 @@ export interface Graph {
 
 /**
  * Builds Pith's own entries and those of all extensions that ship as one graph: what two of them import is there once, in `chunks`.
- * Lists the extensions by digest in `ext/index.json`. For the build.
+ * Lists the extensions by digest in `ext/index.json`, and
+ * keeps what the folders declare. For the build.
  */
 export async function buildGraph({ packageRoot, folder, entries, ships = () => true }: Graph): Promise<void> {
   await mkdir(path.join(folder, 'ext'), { recursive: true });
+  const sandbox = path.join(packageRoot, 'sandbox');
+  const index = openIndex(stateFolder(folder, 'none')); // never saved
   const { declarations } = await discover({
-    roots: [{ directory: path.join(packageRoot, 'sandbox'), shipped: true }],
+    roots: [{ directory: sandbox, shipped: true }],
     agentPaths: [],
-    index: openIndex(stateFolder(folder, 'none')),
+    index,
     isEnabled: () => true,
     at: 0,
   });
@@ -65,8 +68,10 @@ export async function buildGraph({ packageRoot, folder, entries, ships = () => t
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, name(withoutNeedless(text)));
   }
-  const index: ShippedIndex = Object.fromEntries(shipped.map((declaration) => [declaration.id, filesOf(declaration)]));
-  await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(index, null, 2)}\n`);
+  const files: ShippedIndex = Object.fromEntries(shipped.map((declaration) => [declaration.id, filesOf(declaration)]));
+  await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(files, null, 2)}\n`);
+  const directories = [...declarations.values()].flatMap((each) => (isExtension(each) && !ships(each.id) ? [] : [each.directory]));
+  await writeFile(path.join(folder, RECORDS_FILE), recordsOf(index, sandbox, directories));
 }
 
 function entriesOf({ id, directory, manifest }: Declaration): readonly (readonly [string, string])[] {

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isBelow, isInside, realPathOf } from '@pith/safe-files';
+import { isBelow, isInside } from '@pith/safe-files';
 import { CONTRACT_FILE } from '../declarations/index.ts';
 import { RESERVED_IDS } from '../trust/index.ts';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
