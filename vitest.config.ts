@@ -18,6 +18,8 @@ export const base = {
     ],
   },
   test: {
+    // What was built, and bundles, are imported by Node itself, as outside of tests.
+    server: { deps: { external: [/\/dist\/[^/]+\/(?:ext|chunks|library)\//, /\/\.cache\/bundles\//] } },
     setupFiles: ['reflect-metadata', source('test/own-home.ts')],
     pool: 'forks' as const,
     // What ends a test that waits for ever, on the slowest machine. What a statement allows, its test measures itself.

@@ -20,41 +20,6 @@ const FIXED = ['contract.js', 'testing.js', 'contract.d.ts', 'testing.d.ts', 'pa
 /** A process of another user cannot register itself at a build. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** zod brings its messages in fifty languages, half of its size; start-up pays for each byte. */
-const englishOnly = {
-  name: 'english-only',
-  setup(builder) {
-    builder.onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
-      contents: "export { default as en } from './en.js';",
-      loader: 'js',
-    }));
-  },
-};
-
-/** @type {import('esbuild').BuildOptions} */
-const common = {
-  absWorkingDir: root,
-  bundle: true,
-  format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  tsconfig: path.join(root, 'tsconfig.json'),
-  conditions: ['module'],
-  // Native code and compilers stay packages: they find files beside themselves.
-  external: ['@photostructure/sqlite', 'esbuild'],
-  // Packages in the old module format use what such modules have.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
-  },
-  minifySyntax: true,
-  minifyWhitespace: true,
-  sourcemap: 'linked',
-  sourcesContent: false,
-  legalComments: 'none',
-  logLevel: 'warning',
-  plugins: [englishOnly],
-};
-
 /** For tests: what they run of dist/ is what the sources are. */
 export async function setup() {
   await updateBuild();
@@ -93,7 +58,7 @@ async function makeBuild(digest) {
   const aside = path.join(dist, `.building-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   await mkdir(aside, { recursive: true });
-  await Promise.all([bundleCommand(aside), bundleContract(aside), bundleExtensions(aside), emitDeclarations(aside)]);
+  await Promise.all([bundleAll(aside), emitDeclarations(aside)]);
   const isWhole = digestOf(root) === digest;
   if (isWhole) await rename(aside, path.join(dist, digest)).catch(unlessThere);
   await rm(aside, { recursive: true, force: true });
@@ -110,37 +75,35 @@ function unlessForeign(error) {
   if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code)) throw error;
 }
 
-/** The command and the process of an extension: a file each, in which what is imported late is evaluated late. */
-async function bundleCommand(folder) {
-  await build({ ...common, outdir: folder, entryPoints: { main: 'core/main.ts', process: 'core/compose/extension-process.ts' } });
-}
-
-/** What programs and tests import as `pith` and `pith/testing`, with one instance of the contract, and what extensions import as `@pith/…`. */
-async function bundleContract(folder) {
+/** What runs and what is imported, and all extensions that ship, by the code that finds them later: digests agree. */
+async function bundleAll(folder) {
+  const outfile = path.join(folder, 'build-graph.js');
   await build({
-    ...common,
-    outdir: path.join(folder, 'library'),
-    entryPoints: {
-      contract: 'core/contract/index.ts',
-      testing: 'core/testing/index.ts',
-      ...Object.fromEntries((await packages()).map((name) => [`packages/${name}`, `packages/${name}/index.ts`])),
-    },
-    splitting: true,
+    absWorkingDir: root,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    outfile,
+    entryPoints: ['core/loader/build-graph.ts'],
+    logLevel: 'warning',
   });
+  const { buildGraph } = await import(pathToFileURL(outfile).href);
+  await rm(outfile);
+  const entries = {
+    main: 'core/main.ts',
+    process: 'core/compose/extension-process.ts',
+    // What programs and tests import as `pith` and `pith/testing`, and what extensions import as `@pith/…`.
+    'library/contract': 'core/contract/index.ts',
+    'library/testing': 'core/testing/index.ts',
+    ...Object.fromEntries((await packages()).map((name) => [`library/packages/${name}`, `packages/${name}/index.ts`])),
+  };
+  await buildGraph({ packageRoot: root, folder, entries, ships: await trackedExtensions() });
 }
 
 /** The names of the workspace packages. */
 function packages() {
   return readdir(path.join(root, 'packages'));
-}
-
-/** By the same code that bundles other people's extensions, so that digests agree. */
-async function bundleExtensions(folder) {
-  const outfile = path.join(folder, 'ship-extensions.js');
-  await build({ ...common, sourcemap: false, packages: 'external', outfile, entryPoints: ['core/loader/ship-extensions.ts'] });
-  const { shipExtensions } = await import(pathToFileURL(outfile).href);
-  await rm(outfile);
-  await shipExtensions(root, path.join(folder, 'ext'), await trackedExtensions());
 }
 
 /** In a checkout what is committed, or about to be, comes with Pith. A person's own extension beside it runs in its own process. */
@@ -171,13 +134,13 @@ async function lead(record) {
   const file = `./${digest}/library`;
   const types = `./${digest}/types`;
   const ofPackages = (await packages()).flatMap((name) => [
-    [`packages/${name}.js`, `export * from '.${file}/packages/${name}.js';\n`],
+    [`packages/${name}.js`, `export * from '.${file}/packages/${name}.mjs';\n`],
     [`packages/${name}.d.ts`, `export * from '.${types}/packages/${name}/index.js';\n`],
   ]);
   await mkdir(path.join(dist, 'packages'), { recursive: true });
   const texts = {
-    'contract.js': `export * from '${file}/contract.js';\n`,
-    'testing.js': `export * from '${file}/testing.js';\n`,
+    'contract.js': `export * from '${file}/contract.mjs';\n`,
+    'testing.js': `export * from '${file}/testing.mjs';\n`,
     'contract.d.ts': `export * from '${types}/core/contract/index.js';\n`,
     'testing.d.ts': `export * from '${types}/core/testing/index.js';\n`,
     ...Object.fromEntries(ofPackages),

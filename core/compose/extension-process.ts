@@ -1,5 +1,5 @@
 import { importBundle } from '../loader/index.ts';
 import { runExtensionProcess } from '../process/index.ts';
 
-/** What `dist/process.js` runs. */
+/** What `dist/process.mjs` runs. */
 runExtensionProcess(importBundle);

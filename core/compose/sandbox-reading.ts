@@ -17,6 +17,7 @@ import {
   type LoadedSettings,
   type Settings,
   type SettingsOptions,
+  shippedRecords,
   shippedSandbox,
   type Declaration,
 } from '../declarations/index.ts';
@@ -70,7 +71,7 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const reading: SandboxReading = {
     options: { ...options, sandbox, trust },
     state,
-    index: openIndex(stateFolder(state.directory, '.cache')),
+    index: openIndex(stateFolder(state.directory, '.cache'), shippedRecords(packageRoot())),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     unread: first.unread,
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.loosened)],

@@ -26,13 +26,22 @@ export async function readFolder(directory: string, agentFiles: AgentFiles | nul
 
     const digest = digestOf(directory, stamp.files);
     const record =
-      isSame && known.declaration.digest === digest ? { ...known, fresh: stamp.fresh } : await read(directory, agentFiles, digest, stamp);
+      known?.declaration.digest === digest && (isSame || isMoved(known, stamp, readerOf(stamp, agentFiles)))
+        ? { ...known, stamps: stamp.stamps, fresh: stamp.fresh }
+        : await read(directory, agentFiles, digest, stamp);
     if (record.fresh !== known?.fresh || record.stamps !== known.stamps || record.declaration !== known.declaration)
       index.putFolder(directory, record);
     return record;
   } catch (error) {
     return unreadable(directory, agentFiles === null ? 'extensions' : 'agents', error);
   }
+}
+
+/** Whether a record of the same bytes under other stamps holds: all that it says comes from those bytes, now and then. */
+function isMoved({ declaration }: FolderRecord, { odd, truncated, strayLinks }: FolderStamp, readBy: string | undefined): boolean {
+  const { diagnostics, prompt, directory } = declaration;
+  if (declaration.readBy !== readBy || diagnostics.length > 0 || odd.size > 0 || truncated || strayLinks.length > 0) return false;
+  return prompt === null || whyNotItsOwn(directory, prompt.file) === null;
 }
 
 function declaringFile({ files }: FolderStamp, agentFiles: AgentFiles | null): string | undefined {

@@ -29,8 +29,8 @@ export interface IndexFile {
   save(): Promise<Diagnostic | null>;
 }
 
-/** Opens the index in a folder. A missing, unreadable or older file makes an empty index. */
-export function openIndex(folder: StateFolder): IndexFile {
+/** Opens the index in a folder. A missing, unreadable or older file makes one that holds what `known` says of a folder. */
+export function openIndex(folder: StateFolder, known: (directory: string) => FolderRecord | undefined = () => undefined): IndexFile {
   const file = path.join(folder.path, FILE);
   const { content, diagnostics } = load(folder, file);
   const folders = new Map(Object.entries(content.folders));
@@ -70,7 +70,11 @@ export function openIndex(folder: StateFolder): IndexFile {
   return {
     file,
     diagnostics,
-    folder: (directory) => folders.get(directory),
+    folder(directory) {
+      const found = folders.get(directory) ?? known(directory);
+      if (found !== undefined && !folders.has(directory)) put(folders, directory, found);
+      return found;
+    },
     putFolder: (directory, record) => put(folders, directory, record),
     lastManifest(directory, manifest) {
       if (manifest !== null) manifests.set(directory, manifest);

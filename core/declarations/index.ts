@@ -15,6 +15,7 @@ export {
 } from './declaration.ts';
 export { discover } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';
+export { RECORDS_FILE, recordsOf, shippedRecords } from './shipped-records.ts';
 export { lastGoodIn, quarantineIn, type Quarantine, type Quarantined } from './quarantine.ts';
 export { digestWith } from './definitions.ts';
 export { dependencyFailures, isBlocked } from './dependencies.ts';

@@ -1,13 +1,13 @@
 import { needDescriptors, notStarted } from '@pith/held-process';
 import path from 'node:path';
 import type * as Esbuild from 'esbuild';
-import type { BuildFailure, BuildOptions, Message, Plugin } from 'esbuild';
+import type { BuildFailure, Message } from 'esbuild';
 import { contractShim } from './contract-shim.ts';
 import { CONTRACT, FORBIDDEN, importRules, type ImportRules } from './import-rules.ts';
 import { NO_MAP, ownSources } from './own-sources.ts';
 import { Problem } from '../kernel/index.ts';
 
-export interface BundleRequest extends Omit<ImportRules, 'bundlePackages'> {
+export interface BundleRequest extends ImportRules {
   /** Relative to the directory. */
   readonly entry: string;
   /** Stands for the entry's file, where there is none. */
@@ -21,7 +21,15 @@ export async function bundle(request: BundleRequest): Promise<string> {
   const { build } = await openBundler();
   try {
     const result = await build({
-      ...(await common({ ...request, bundlePackages: false })),
+      absWorkingDir: request.directory,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      logLevel: 'silent',
+      legalComments: 'none',
+      tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
+      plugins: [await contractShim(), ownSources(request), importRules(request)],
       ...(request.text === undefined
         ? { entryPoints: [path.join(request.directory, request.entry)] }
         : { stdin: { contents: request.text, resolveDir: request.directory, sourcefile: request.entry } }),
@@ -37,47 +45,6 @@ export async function bundle(request: BundleRequest): Promise<string> {
   } catch (error) {
     throw isBuildFailure(error) ? problemOfBuild(error.errors[0], request) : error;
   }
-}
-
-export interface ShippedBundleRequest extends Omit<ImportRules, 'bundlePackages'> {
-  /** Relative to the directory. */
-  readonly entry: string;
-  readonly outdir: string;
-}
-
-/** Bundles an entry with its packages, for the build. Returns the name of its file. */
-export async function bundleShipped({ entry, outdir, ...rules }: ShippedBundleRequest): Promise<string> {
-  const { build } = await openBundler();
-  const { metafile } = await build({
-    ...(await common({ ...rules, bundlePackages: true })),
-    // Packages in the old module format use what such modules have.
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module';import { fileURLToPath as __fileURLToPath } from 'node:url';const require = __createRequire(import.meta.url), __filename = __fileURLToPath(import.meta.url), __dirname = __fileURLToPath(new URL('.', import.meta.url));",
-    },
-    entryPoints: [path.join(rules.directory, entry)],
-    outdir,
-    entryNames: '[name]-[hash]',
-    outExtension: { '.js': '.mjs' },
-    conditions: ['module'],
-    minifySyntax: true,
-    minifyWhitespace: true,
-    metafile: true,
-  });
-  return path.basename(Object.keys(metafile.outputs)[0] ?? '');
-}
-
-async function common(rules: ImportRules) {
-  return {
-    absWorkingDir: rules.directory,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    logLevel: 'silent',
-    legalComments: 'none',
-    tsconfigRaw: { compilerOptions: { experimentalDecorators: true, target: 'ES2022', verbatimModuleSyntax: false } },
-    plugins: [await contractShim(), ...(rules.bundlePackages ? [englishOnly] : [ownSources(rules)]), importRules(rules)],
-  } as const satisfies BuildOptions;
 }
 
 function problemOfBuild(message: Message | undefined, { directory, entry, contracts = {} }: BundleRequest): Problem {
@@ -98,17 +65,6 @@ function problemOfBuild(message: Message | undefined, { directory, entry, contra
 function isBuildFailure(error: unknown): error is BuildFailure {
   return error instanceof Error && Array.isArray((error as Partial<BuildFailure>).errors);
 }
-
-/** zod brings its messages in fifty languages, half of its size; start-up pays for each byte. */
-export const englishOnly: Plugin = {
-  name: 'english-only',
-  setup(build) {
-    build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
-      contents: "export { default as en } from './en.js';",
-      loader: 'js',
-    }));
-  },
-};
 
 /**
  * esbuild, whose process runs and answers. esbuild starts that itself and does not expect that this fails: without descriptors it would end

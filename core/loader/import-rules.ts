@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isBelow, isInside, realPathOf } from '@pith/safe-files';
+import { isBelow, isInside } from '@pith/safe-files';
 import { CONTRACT_FILE } from '../declarations/index.ts';
 import { RESERVED_IDS } from '../trust/index.ts';
 import type { OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild';
@@ -15,8 +15,6 @@ export interface ImportRules {
   readonly owner?: string;
   /** Where packages are looked for when the extension has none of its own. */
   readonly packageRoot: string;
-  /** Packages become part of the bundle, as for shipped extensions; else they stay files, imported by absolute URL. */
-  readonly bundlePackages: boolean;
   /** What each `pith/<id>` leads to. Absent: nothing may be imported so. */
   readonly contracts?: Readonly<Record<string, { readonly file: string }>>;
   /** Told of every file that is read, and of every path that is looked for, whether it is there or not. */
@@ -26,8 +24,6 @@ export interface ImportRules {
 /** Marks a finding of these rules among esbuild's. */
 export const FORBIDDEN = 'import_forbidden';
 export const WHAT_MAY = "import 'pith', 'pith/<id>' of what it depends on, node:*, npm packages and own files only";
-/** Native code and compilers find files beside themselves. */
-const NEVER_BUNDLED = /^(?:@photostructure\/sqlite|esbuild|typescript(?:-7)?)(?:\/|$)/;
 const OWN_PACKAGES = '@pith/';
 const DESCRIPTIONS = ['package.json', 'tsconfig.json'];
 export const LARGEST_SOURCE = 16 * 1024 * 1024;
@@ -36,7 +32,6 @@ const BUILT_IN = new Set(builtinModules);
 /** What an extension may import, and how each import is found. */
 export function importRules(rules: ImportRules): Plugin {
   const home = realpathSync(rules.directory);
-  const packages = realPathOf(path.join(rules.packageRoot, 'packages'));
   return {
     name: 'pith-imports',
     setup(build) {
@@ -55,9 +50,7 @@ export function importRules(rules: ImportRules): Plugin {
         if (args.kind === 'entry-point' && args.path === path.join(rules.directory, CONTRACT_FILE))
           return { path: args.path, namespace: CONTRACT };
         if (args.kind === 'entry-point' || args.pluginData === RESOLVING || args.namespace !== 'file') return undefined;
-        const inPackage = args.importer.split(path.sep).includes('node_modules') || isBelow(args.importer, packages);
-        if (args.path.startsWith(OWN_PACKAGES)) return ownPackage(args.path, rules);
-        return inPackage ? insidePackage(args) : resolveImport(build, args, rules, home);
+        return args.path.startsWith(OWN_PACKAGES) ? ownPackage(args.path, rules) : resolveImport(build, args, rules, home);
       });
     },
   };
@@ -121,10 +114,9 @@ async function oddBeforeLooking({ resolveDir }: OnResolveArgs, wanted: string, h
   return null;
 }
 
-/** Pith's own packages: part of what ships, and one built file each for all others. */
-function ownPackage(wanted: string, { bundlePackages, packageRoot }: ImportRules): OnResolveResult {
+/** Pith's own packages: one built file each. */
+function ownPackage(wanted: string, { packageRoot }: ImportRules): OnResolveResult {
   const name = wanted.slice(OWN_PACKAGES.length);
-  if (bundlePackages) return { path: realPathOf(path.join(packageRoot, 'packages', name, 'index.ts')) };
   const file = path.join(packageRoot, 'dist/packages', `${name}.js`);
   if (/^[\w-]+$/.test(name) && existsSync(file)) return { path: pathToFileURL(file).href, external: true };
   return { errors: [{ text: `Pith has no package '${wanted}'` }] };
@@ -139,13 +131,7 @@ async function resolvePackage(build: PluginBuild, args: OnResolveArgs, rules: Im
   if (found.errors?.length || found.path === undefined) {
     return { errors: [{ text: `Cannot find package '${args.path}' from the ${rules.owner ?? 'extension'}'s folder nor from Pith` }] };
   }
-  if (!rules.bundlePackages) return { path: pathToFileURL(found.path).href, external: true };
-  return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : found;
-}
-
-function insidePackage(args: OnResolveArgs): OnResolveResult | undefined {
-  if (BUILT_IN.has(args.path)) return { path: `node:${args.path}`, external: true };
-  return NEVER_BUNDLED.test(args.path) ? { path: args.path, external: true } : undefined;
+  return { path: pathToFileURL(found.path).href, external: true };
 }
 
 async function resolveFrom(build: PluginBuild, args: OnResolveArgs, resolveDir: string): Promise<OnResolveResult> {

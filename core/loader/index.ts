@@ -1,3 +1,3 @@
 export { createLoader } from './bundle-store.ts';
 export { importBundle } from './contract-shim.ts';
-export { shipExtensions } from './ship-extensions.ts';
+export { buildGraph } from './build-graph.ts';

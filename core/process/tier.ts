@@ -23,7 +23,7 @@ export type { ProcessOptions } from './remote-host.ts';
 export function createProcessTier(kernel: TierKernel, options: ProcessOptions): ProcessTier {
   const { runtime } = kernel;
   const { clock, loader, secrets, places } = runtime;
-  const entryFile = path.join(buildOf(options.packageRoot), 'process.js');
+  const entryFile = path.join(buildOf(options.packageRoot), 'process.mjs');
 
   /** In a process that imports the class and constructs nothing. */
   async function imported(version: Version, number: number, bundle: Bundle): Promise<RemoteHost> {

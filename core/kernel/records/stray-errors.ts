@@ -32,9 +32,13 @@ export function currentCorrelation(): string | undefined {
   return owners.getStore()?.correlationId;
 }
 
+/** The build names entries and chunks of an extension by its id; an edited one runs from its sources. */
+const OWN_FILE =
+  /[\\/](?:dist[\\/][^\\/]+[\\/]ext[\\/]|dist[\\/][^\\/]+[\\/]chunks[\\/](?=[a-z0-9_]+\.)|sandbox[\\/]extensions[\\/])([a-z0-9_]+)[\\/.]/;
+
 function ownerOf(error: unknown): Owner | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
-  const [, id = ''] = /[\\/](?:dist[\\/][^\\/]+[\\/]ext|sandbox[\\/]extensions)[\\/]([a-z0-9_]+)[\\/]/.exec(stack) ?? [];
+  const [, id = ''] = OWN_FILE.exec(stack) ?? [];
   return shipped.get(id);
 }
 

@@ -81,7 +81,7 @@ describe('bin/pith', () => {
   const pith = () => path.join(folder, 'bin', 'pith');
   const builds = async (main: string) => {
     await mkdir(path.join(folder, 'dist', 'newest'), { recursive: true });
-    await writeFile(path.join(folder, 'dist', 'newest', 'main.js'), main);
+    await writeFile(path.join(folder, 'dist', 'newest', 'main.mjs'), main);
     await writeFile(path.join(folder, 'dist', 'build.json'), '{"build":"newest"}');
   };
 

@@ -18,13 +18,16 @@ function errorFrom(file: string): Error {
   return error;
 }
 
-it('K5 lays a stray error of a shipped extension at its door, by the file it came from', () => {
-  const { told, owner, stray } = guarded(true);
-  runAs(owner, () => undefined);
-  const error = errorFrom('/opt/pith/dist/0123456789abcdef/ext/offline/main-AB12.mjs');
-  stray(error);
-  expect(told).toEqual([error]);
-});
+it.each(['ext/offline/main.mjs', 'chunks/offline.terms-ABCDEF12.mjs'])(
+  'K5 lays a stray error of a shipped extension at its door, by the file it came from: %s',
+  (file) => {
+    const { told, owner, stray } = guarded(true);
+    runAs(owner, () => undefined);
+    const error = errorFrom(`/opt/pith/dist/0123456789abcdef/${file}`);
+    stray(error);
+    expect(told).toEqual([error]);
+  },
+);
 
 it('K5 lays a stray error of any other extension at its door, wherever it was made', () => {
   const { told, owner, stray } = guarded(false);

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import path from 'node:path';
 import { PithError, z } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createLoader, importBundle, shipExtensions } from '../../../core/loader/index.ts';
+import { buildGraph, createLoader, importBundle } from '../../../core/loader/index.ts';
 import { type Declaration, packageRoot, sourceDigest } from '../../../core/declarations/index.ts';
 import { folderWith } from '../../places.ts';
 
@@ -22,7 +22,8 @@ beforeEach(async () => {
     'commands.ts',
     "import { PithError } from 'pith';\nimport { didYouMean } from '@pith/plain-text';\nexport default () => [new PithError('usage', didYouMean('ab', ['abc']))];",
   );
-  for (const name of ['node_modules', 'packages']) await symlink(path.join(packageRoot(), name), path.join(root, name));
+  for (const name of ['node_modules', 'packages', 'package.json', 'tsconfig.json'])
+    await symlink(path.join(packageRoot(), name), path.join(root, name));
 });
 
 const directory = (): string => path.join(root, 'sandbox/extensions/mine');
@@ -38,8 +39,8 @@ const declaration = (): Declaration => ({
   manifest: { entrypoint: 'main.ts' } as Declaration['manifest'],
 });
 /** As the build does. */
-async function ship(): Promise<void> {
-  await shipExtensions(root, path.join(root, 'dist', 'newest', 'ext'));
+async function ship(ships?: (id: string) => boolean): Promise<void> {
+  await buildGraph({ packageRoot: root, folder: path.join(root, 'dist', 'newest'), entries: {}, ships });
   await writeFile(path.join(root, 'dist', 'build.json'), '{"build":"newest"}');
 }
 const store = () => createLoader({ dataDirectory: path.join(root, 'data'), packageRoot: root });
@@ -58,8 +59,7 @@ describe('bundles', () => {
   });
 
   it('K6 a person’s own extension in a checkout of Pith does not ship, also after a build', async () => {
-    await shipExtensions(root, path.join(root, 'dist', 'newest', 'ext'), (id) => id !== 'mine');
-    await writeFile(path.join(root, 'dist', 'build.json'), '{"build":"newest"}');
+    await ship((id) => id !== 'mine');
     expect(store().isShipped(declaration())).toBe(false);
     expect(await store().bundle(declaration(), 'main.ts')).toMatchObject({ shipped: false });
   });
@@ -79,6 +79,23 @@ describe('bundles', () => {
       default: new () => object;
     };
     expect(new Mine()).toEqual({ name: " (did you mean 'abc'?)" });
+  });
+
+  it('K6 what two entries of what ships import is there once, in files that bear its id where it is of one extension', async () => {
+    await source('state.ts', 'export const shared = { evaluated: 0 };\nshared.evaluated += 1;');
+    const text = "import { z } from 'pith';\nimport { shared } from './state.ts';\nexport default { z, shared };";
+    await Promise.all(['main.ts', 'commands.ts'].map((name) => source(name, text)));
+    await ship();
+    const [main, commands] = await Promise.all(
+      ['main.ts', 'commands.ts'].map(async (entry) => {
+        const { file } = await store().bundle(declaration(), entry);
+        return (await importBundle(file, 1))['default'] as { z: unknown; shared: { evaluated: number } };
+      }),
+    );
+    expect(main?.shared).toBe(commands?.shared);
+    expect(main).toEqual({ z, shared: { evaluated: 1 } });
+    const chunks = await readdir(path.join(root, 'dist/newest/chunks'));
+    expect(chunks.filter((name) => /^mine\.chunk-[A-Z0-9]{8}\.mjs$/.test(name))).toHaveLength(1);
   });
 
   it('K20 does not keep new sources under an old digest', async () => {

@@ -1,0 +1,85 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { stateFolder } from '@pith/safe-files';
+import { expect, it, vi } from 'vitest';
+import { openIndex, RECORDS_FILE, recordsOf, shippedRecords } from '../../../core/declarations/index.ts';
+import { folderWith, writeFiles } from '../../places.ts';
+import { stampsHold } from '../../waiting.ts';
+import { discoverIn, extension } from './sandbox-folder.ts';
+
+/** A package with two extensions and an agent, and what its build keeps of them, in which each description tells that it comes from there. */
+async function built(): Promise<string> {
+  const root = folderWith({ 'dist/build.json': '{"build":"newest"}' });
+  const sandbox = path.join(root, 'sandbox');
+  writeFiles(sandbox, {
+    ...extension('one', 'description: read\n'),
+    ...extension('two', 'description: read\n'),
+    'extensions/two/contract.ts': 'export {};\n',
+    'agents/three/manifest.yaml': 'id: three\ndescription: read\nagent: { model: standard }\n',
+    'agents/three/prompt.jinja2': 'Be kind.\n',
+  });
+  await stampsHold(sandbox);
+  const index = openIndex(stateFolder(root, 'none'));
+  const { declarations } = await discoverIn(sandbox, { index });
+  const directories = [...declarations.values()].map(({ directory }) => directory);
+  const text = recordsOf(index, sandbox, directories);
+  expect(text).not.toContain(root);
+  writeFiles(root, { [path.join('dist/newest', RECORDS_FILE)]: text.replaceAll('"description":"read"', '"description":"built"') });
+  return root;
+}
+
+const indexOf = (root: string) => openIndex(stateFolder(root, 'none'), shippedRecords(root));
+
+async function described(root: string, index = indexOf(root)): Promise<Readonly<Record<string, string | undefined>>> {
+  const roots = [{ directory: path.join(root, 'sandbox'), shipped: true }];
+  const { declarations } = await discoverIn('', { roots, index });
+  for (const { id, file, directory, contract, prompt } of declarations.values()) {
+    for (const each of [file, ...(contract ? [contract.file] : []), ...(prompt ? [prompt.file] : [])]) {
+      expect(path.dirname(each)).toBe(directory);
+      expect(fs.existsSync(each)).toBe(true);
+    }
+    expect([id, contract !== undefined, prompt?.text]).toEqual([id, id === 'two', id === 'three' ? 'Be kind.\n' : undefined]);
+  }
+  return Object.fromEntries([...declarations.values()].map(({ id, manifest }) => [id, manifest?.description]));
+}
+
+it('K3 a first start finds what the build read of the folders that ship, and reads no file where they are as they were', async () => {
+  const root = await built();
+  const opened = vi.spyOn(fs, 'openSync');
+  expect(await described(root)).toEqual({ one: 'built', two: 'built', three: 'built' });
+  expect(opened.mock.calls.map(([file]) => String(file)).filter((file) => file.includes('sandbox'))).toEqual([]);
+  opened.mockRestore();
+});
+
+it('K3 what the build read holds wherever the package is installed, with other times', async () => {
+  const root = await built();
+  const installed = folderWith();
+  fs.cpSync(root, installed, { recursive: true });
+  expect(await described(installed)).toEqual({ one: 'built', two: 'built', three: 'built' });
+});
+
+it('K3 an extension that ships and was edited is read, also where its size stays, and also as a link to elsewhere', async () => {
+  const root = await built();
+  const file = (name: string) => path.join(root, 'sandbox', name, 'manifest.yaml');
+  fs.writeFileSync(file('extensions/one'), fs.readFileSync(file('extensions/one'), 'utf8').replace('read', 'edit'));
+  fs.writeFileSync(path.join(root, 'sandbox/extensions/two/more.ts'), '');
+  const elsewhere = path.join(folderWith({ 'prompt.jinja2': 'Be kind.\n' }), 'prompt.jinja2');
+  fs.rmSync(path.join(root, 'sandbox/agents/three/prompt.jinja2'));
+  fs.symlinkSync(elsewhere, path.join(root, 'sandbox/agents/three/prompt.jinja2'));
+  const { declarations } = await discoverIn('', {
+    roots: [{ directory: path.join(root, 'sandbox'), shipped: true }],
+    index: indexOf(root),
+  });
+  expect(declarations.get('one')?.manifest?.description).toBe('edit');
+  expect(declarations.get('two')?.manifest?.description).toBe('read');
+  expect(declarations.get('three')?.diagnostics).toMatchObject([{ code: 'prompt_invalid' }]);
+});
+
+it('K3 what another format of the index wrote, or something damaged, is not used', async () => {
+  const root = await built();
+  const file = path.join(root, 'dist/newest', RECORDS_FILE);
+  for (const text of [fs.readFileSync(file, 'utf8').replace(/"format":\d+/, '"format":1'), '{', '[]']) {
+    fs.writeFileSync(file, text);
+    expect(await described(root)).toEqual({ one: 'read', two: 'read', three: 'read' });
+  }
+});
