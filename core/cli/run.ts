@@ -169,7 +169,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
-/** Runs a command on a started kernel; reports known problems before it, and new ones after it. */
+/** Runs a command on a started kernel; reports known problems before it, and new ones after it. One message waits for what concerns its agent alone. */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
   await untilAborted(isShort ? kernel.start('used') : kernel.start(), signal);
@@ -177,7 +177,8 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   const problems = new Problems(kernel, io);
   const isRead = io.interactive && !isShort;
   if (!isRead) problems.follow();
-  await untilAborted(isRead ? problems.summarise() : problems.report(), signal);
+  const agent = isShort ? String(input.options['agent'] ?? kernel.settings.default_agent) : undefined;
+  await untilAborted(isRead ? problems.summarise() : problems.report(agent), signal);
   try {
     return (await command.run(input, isRead ? io : problems.quietIO, signal)) ?? EXIT.done;
   } catch (error) {

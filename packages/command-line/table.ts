@@ -1,4 +1,4 @@
-import { displayWidth, printableLine } from '@pith/plain-text';
+import { displayWidth, graphemes, printableLine } from '@pith/plain-text';
 
 export interface Column<Row> {
   readonly title: string;
@@ -68,7 +68,7 @@ function joined(texts: readonly string[]): string {
 function cut(text: string, room: number): string {
   if (displayWidth(text) <= room) return text;
   let [kept, left] = ['', room - 1];
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  for (const { segment } of graphemes(text)) {
     left -= displayWidth(segment);
     if (left < 0) break;
     kept += segment;

@@ -1,7 +1,8 @@
-import type { GuardedFetch, OutgoingOptions } from './outgoing-requests.ts';
+import type { GuardedFetch } from './fetch.ts';
+import type { GuardedRequest, OutgoingOptions } from './outgoing-requests.ts';
 
 export { isListening } from './listening.ts';
-export type { GuardedFetch, OutgoingOptions };
+export type { GuardedFetch, GuardedRequest, OutgoingOptions };
 
 /**
  * Requests of Pith itself. The host is resolved once, only global unicast addresses are connected to, and to the very
@@ -9,10 +10,16 @@ export type { GuardedFetch, OutgoingOptions };
  * to http. Rejects `address_refused` for what it does not ask and `limit_reached` beyond its bounds; a lost connection is a TypeError,
  * as that of `fetch`.
  */
+export function guardedRequest(options: OutgoingOptions = {}): GuardedRequest {
+  let guard: Promise<GuardedRequest> | undefined;
+  return async (address, request) =>
+    (await (guard ??= import('./outgoing-requests.ts').then(({ createGuard }) => createGuard(options))))(address, request);
+}
+
+/** As `guardedRequest`, for whoever wants the objects of `fetch`. */
 export function guardedFetch(options: OutgoingOptions = {}): GuardedFetch {
-  let guard: Promise<GuardedFetch> | undefined;
-  return async (input, init) =>
-    (await (guard ??= import('./outgoing-requests.ts').then(({ createGuard }) => createGuard(options))))(input, init);
+  const ask = guardedRequest(options);
+  return async (input, init) => (await import('./fetch.ts')).fetchOver(ask)(input, init);
 }
 
 /** The global unicast addresses of a host, for programs that connect by themselves. Rejects `address_refused` where it has none. */

@@ -1,4 +1,4 @@
-import { displayWidth } from '@pith/plain-text';
+import { displayWidth, graphemes } from '@pith/plain-text';
 
 /** What is being typed. `cursor` counts UTF-16 units and is never inside a character as people see it. */
 export interface EditedText {
@@ -128,8 +128,4 @@ function wordAfter(text: string, at: number): number {
 
 function spacedWordBefore(text: string, at: number): number {
   return /\S*\s*$/u.exec(text.slice(0, at))?.index ?? 0;
-}
-
-function graphemes(text: string): Iterable<Intl.SegmentData> {
-  return new Intl.Segmenter().segment(text);
 }

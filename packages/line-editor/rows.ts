@@ -1,4 +1,4 @@
-import { displayWidth, printable, wrapLines } from '@pith/plain-text';
+import { displayWidth, graphemes, printable, wrapLines } from '@pith/plain-text';
 import type { EditedText } from './edited-text.ts';
 
 /** Colours and their ends. */
@@ -17,7 +17,7 @@ export function breakPainted(line: string, columns: number): readonly string[] {
       row += part;
       continue;
     }
-    for (const { segment } of new Intl.Segmenter().segment(part)) {
+    for (const { segment } of graphemes(part)) {
       const cells = displayWidth(segment);
       if (width + cells > columns && width > 0) {
         rows.push(row);
@@ -60,7 +60,7 @@ export function layOut(prompt: string, { text, cursor }: EditedText, columns: nu
     row = ' '.repeat(indent);
     width = indent;
   };
-  for (const { segment, index } of new Intl.Segmenter().segment(text)) {
+  for (const { segment, index } of graphemes(text)) {
     if (index === cursor) at = { row: rows.length, column: width };
     if (segment === '\n') {
       next();

@@ -2,5 +2,5 @@ export { hideKeys } from './key-shapes.ts';
 export { didYouMean, nearest, slipsOf } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';
 export { findingLine, printable, printableJson, printableLine, printablePainted, PrintableStream } from './printable.ts';
-export { displayWidth, wrapLines } from './terminal-text.ts';
+export { displayWidth, graphemes, wrapLines } from './terminal-text.ts';
 export { headAndTail, splitWords } from './words.ts';

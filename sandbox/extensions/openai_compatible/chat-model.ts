@@ -1,14 +1,10 @@
-import { PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
+import { codeOf, messageOf, PithError, type LanguageModel, type ModelCallOptions, type ModelPart } from 'pith';
 import { nearest } from '@pith/plain-text';
+import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
-import type { Endpoint } from './endpoint.ts';
-import { withResultImages } from './result-images.ts';
+import { headersOf, type Endpoint } from './endpoint.ts';
 
-/**
- * A model behind `POST <base>/chat/completions`. The client library, imported by the first call, makes requests and
- * errors; the answer is read here, because the library's own way costs five times as much for each token. `list` names
- * the server's models, for an error that says what there is.
- */
+/** A model behind `POST <base>/chat/completions`. `list` names the server's models, for an error that says what there is. */
 export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<readonly string[]>): LanguageModel {
   return {
     specificationVersion: 'v3',
@@ -25,33 +21,57 @@ export function chatModel(endpoint: Endpoint, name: string, list: () => Promise<
 }
 
 async function stream(endpoint: Endpoint, name: string, options: ModelCallOptions): Promise<{ stream: AsyncIterable<ModelPart> }> {
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-  let body: AsyncIterable<Uint8Array> | undefined;
-  const provider = createOpenAICompatible({
-    name: endpoint.prefix,
-    baseURL: endpoint.baseUrl,
-    ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
-    headers: { ...endpoint.headers },
-    includeUsage: true,
-    ...(endpoint.official ? { transformRequestBody: officialBody } : {}),
-    fetch: async (input, init) => {
-      const response = await endpoint.fetch(input, init);
-      if (!response.ok || response.body === null) return response;
-      body = response.body;
-      return new Response('', { headers: response.headers });
-    },
+  const { body, warnings } = chatRequest(name, options, endpoint.official);
+  const url = `${endpoint.baseUrl}/chat/completions`;
+  const headers = { ...headersOf(endpoint), ...definedOf(options.headers), 'content-type': 'application/json' };
+  const signal = options.abortSignal;
+  const answer = await endpoint.ask(url, { method: 'POST', headers, body: JSON.stringify(body), signal }).catch((error: unknown) => {
+    if (signal?.aborted || codeOf(error, '') !== '') throw error;
+    const { cause = error } = error as Error;
+    throw new RequestFailed(`cannot connect: ${messageOf(cause)}`, { cause, url, isRetryable: true });
   });
-  const answer = await provider.chatModel(name).doStream({ ...options, prompt: withResultImages(options.prompt) });
-  if (body === undefined) return answer; // an answer without a body: the library knows what to say
-  const first = await answer.stream.getReader().read(); // what it could not send: its only part before an answer
-  const warnings = first.value?.type === 'stream-start' ? first.value.warnings : [];
-  return { stream: chatStream(body, warnings) };
+  const { status, statusText, headers: named } = answer;
+  if (status >= 200 && status < 300) return { stream: chatStream(answer.body ?? nothing(), warnings) };
+  const responseBody = await answer.text();
+  const data = jsonOf(responseBody);
+  throw new RequestFailed(wordsOf(data) ?? (statusText || `status ${status}`), {
+    url,
+    statusCode: status,
+    responseHeaders: Object.fromEntries(named),
+    responseBody,
+    data,
+    isRetryable: status === 408 || status === 409 || status === 429 || status >= 500,
+  });
 }
 
-/** OpenAI's newer models refuse `max_tokens`; other servers know nothing else. */
-function officialBody(body: Record<string, unknown>): Record<string, unknown> {
-  const { max_tokens: limit, ...rest } = body;
-  return limit === undefined ? body : { ...rest, max_completion_tokens: limit };
+/** What the router reads of an error of a provider, as those of the AI SDK tell it. */
+class RequestFailed extends Error {
+  constructor(message: string, { cause, ...known }: { readonly cause?: unknown; readonly [field: string]: unknown }) {
+    super(message, { cause });
+    Object.assign(this, known);
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function definedOf(headers: ModelCallOptions['headers'] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // a page of a proxy: the status says what there is to say
+  }
+}
+
+/** The server's own words: `{error: {message}}`, as OpenAI writes it, or what is near to that. */
+function wordsOf(data: unknown): string | null {
+  if (typeof data === 'string') return data || null;
+  if (typeof data !== 'object' || data === null) return null;
+  const { error, message, detail } = data as Record<string, unknown>;
+  return wordsOf(error) ?? wordsOf(message) ?? wordsOf(detail);
 }
 
 const MOST_NAMES = 5;

@@ -1,5 +1,5 @@
 import { type ExtensionContext, PithError } from 'pith';
-import { guardedFetch, type GuardedFetch } from '@pith/guarded-fetch';
+import { guardedRequest, type GuardedRequest } from '@pith/guarded-fetch';
 import type { Config, ServerConfig } from './config.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
@@ -20,7 +20,7 @@ export interface Endpoint {
   /** OpenAI's own service, which has its own few parameters. */
   readonly official: boolean;
   /** Asks this server, and no other that it names. */
-  readonly fetch: GuardedFetch;
+  readonly ask: GuardedRequest;
 }
 
 /** Throws `model_unknown` for a prefix without an address, `model_auth` when OpenAI's own service is meant and there is no key. */
@@ -36,8 +36,13 @@ export function endpointOf(prefix: string, config: Config, getSecret: GetSecret)
       cure: `set ${keyName ?? 'OPENAI_API_KEY'}, or OPENAI_BASE_URL for another server`,
     });
   }
-  const fetch = guardedFetch({ allow: [baseUrl], elsewhere: 'refused' });
-  return { prefix, baseUrl, host, keyName, apiKey, official, fetch, headers: { ...shared.headers, ...own.headers } };
+  const ask = guardedRequest({ allow: [baseUrl], elsewhere: 'refused' });
+  return { prefix, baseUrl, host, keyName, apiKey, official, ask, headers: { ...shared.headers, ...own.headers } };
+}
+
+/** The key, and what the settings add. */
+export function headersOf({ apiKey, headers }: Pick<Endpoint, 'apiKey' | 'headers'>): Readonly<Record<string, string>> {
+  return { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...headers };
 }
 
 /** Its address for itself, and where the keys of all prefixes go. A prefix without an address asks for none. */

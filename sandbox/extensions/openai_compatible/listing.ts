@@ -1,18 +1,18 @@
 import { messageOf, PithError, z, type Logger } from 'pith';
-import { guardedFetch } from '@pith/guarded-fetch';
-import type { Endpoint } from './endpoint.ts';
+import { guardedRequest } from '@pith/guarded-fetch';
+import { headersOf, type Endpoint } from './endpoint.ts';
 
 const TIMEOUT_MS = 3_000;
 const response = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
 
 /** Names that `GET <base>/models` lists, in the server's order. Rejects `model_auth` for a refused key, `model_unreachable` for anything else. */
-export async function askModels({ apiKey, baseUrl, host, headers: own }: Endpoint, signal?: AbortSignal): Promise<readonly string[]> {
-  const headers = { ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }), ...own };
-  const ask = guardedFetch({ allow: [baseUrl], elsewhere: 'refused', timeoutMs: TIMEOUT_MS });
+export async function askModels(endpoint: Endpoint, signal?: AbortSignal): Promise<readonly string[]> {
+  const { apiKey, baseUrl, host } = endpoint;
+  const ask = guardedRequest({ allow: [baseUrl], elsewhere: 'refused', timeoutMs: TIMEOUT_MS });
   try {
-    const answer = await ask(`${baseUrl}/models`, { headers, signal });
-    if (!answer.ok) {
-      await answer.body?.cancel();
+    const answer = await ask(`${baseUrl}/models`, { headers: headersOf(endpoint), signal });
+    if (answer.status < 200 || answer.status > 299) {
+      answer.cancel();
       if (answer.status === 401 || answer.status === 403)
         throw new PithError('model_auth', `${host} ${apiKey === null ? 'wants a key' : 'refused the key'} (status ${answer.status})`, {
           cure: 'check the key',
