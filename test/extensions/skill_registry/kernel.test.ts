@@ -255,7 +255,7 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     const second = (await turn('explain subject number 77')).requests[0]!;
     expect(second.system).toBe(first.system);
     const catalog = /\[Available Skills\][^]*201 more: search with list_skills\(query\)/.exec(first.system)![0];
-    expect(catalog).toMatch(/^topic \(\d+\): topic-0, (?:topic-\d+, )+…$/m);
+    expect(catalog).toMatch(/^For example: soup, topic-0, (?:topic-\d+, )+…$/m);
     expect(countTokens(catalog)).toBeGreaterThan(600 * 0.7);
     expect(countTokens(catalog)).toBeLessThanOrEqual(600);
     expect(JSON.stringify(first.messages)).toMatch(/\[Skills for this message\].*`soup`/);
