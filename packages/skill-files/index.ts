@@ -32,7 +32,7 @@ export {
   type Resource,
   type ResourceBytes,
 } from './reading/resource.ts';
-export type { FoundSkill, ScanOptions, ScanSource, SkillBody, SourceScan } from './scan/found.ts';
+export type { FoundDirectory, FoundSkill, ScanOptions, ScanSource, SkillBody, SourceScan } from './scan/found.ts';
 export { canonical, idOf } from './scan/ids.ts';
 export { LINK_REFUSED } from './scan/scan-findings.ts';
 export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
