@@ -1,3 +1,4 @@
+export { STOP_WORDS } from './stop-words.ts';
 export { Bm25fRanker, PARAMETERS } from './bm25f.ts';
 export { BODY_CHARACTERS, type RankedDocument, type RankOptions, type TextDocument } from './document.ts';
 export { synonymsOf } from './synonyms.ts';

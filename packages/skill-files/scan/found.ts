@@ -82,6 +82,8 @@ export interface ScanOptions {
   readonly ownerOf?: (real: string) => string | undefined;
   /** The last good body of a file that is broken now, where it is kept. */
   readonly goodBody?: (file: string) => SkillBody | null;
+  /** Another process found what was before: of a file that is broken now this one has seen no good version. */
+  readonly isRestored?: boolean;
   /** How a person lets a link be followed, and has a folder that is a link looked into, as the cures of findings say it. */
   readonly cures?: { readonly link: string; readonly source: string };
 }

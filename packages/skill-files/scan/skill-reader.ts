@@ -28,12 +28,12 @@ export interface SkillPlace {
 
 /** Reads the skill files of one source. Returns `before` itself when they say what they said. */
 export class SkillReader {
-  readonly #options: Pick<ScanOptions, 'now' | 'goodBody'>;
+  readonly #options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>;
   readonly #roots: readonly string[];
   #repairing: Repairing | null = null;
 
   /** `roots`: where links may lead. */
-  constructor(roots: readonly string[], options: Pick<ScanOptions, 'now' | 'goodBody'>) {
+  constructor(roots: readonly string[], options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>) {
     this.#roots = roots;
     this.#options = options;
   }
@@ -77,7 +77,7 @@ export class SkillReader {
   }
 
   #goodVersion(before: FoundSkill | undefined, file: string): GoodVersion | null {
-    if (before === undefined) return null;
+    if (before === undefined || this.#options.isRestored === true) return null;
     if (!before.parsed.valid) return before.good;
     return { fields: before.parsed.fields, tokens: before.parsed.tokens, body: this.#options.goodBody?.(file) ?? null };
   }

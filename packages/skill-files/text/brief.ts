@@ -16,11 +16,12 @@ export function clean(text: string): string {
 /** One line of printable ASCII, as most are. */
 const PLAIN = /^(?:[!-~]+(?: [!-~]+)*)?$/;
 
-/** The beginning of a text, at most `limit` characters, between words where that loses little. */
+/** The beginning of a text, at most `limit` characters, between words where that loses little; a mark says so, unless a sentence ends there. */
 export function cut(text: string, limit: number): string {
   const characters = [...text];
   if (characters.length <= limit) return text;
   const head = characters.slice(0, limit - 1).join('');
   const space = head.lastIndexOf(' ');
-  return `${(space > head.length * 0.6 ? head.slice(0, space) : head).replace(/[\s,;:(—–-]+$/u, '')}…`;
+  const words = (space > head.length * 0.6 ? head.slice(0, space) : head).replace(/[\s,;:(—–-]+$/u, '');
+  return /[.!?。！？]$/u.test(words) ? words : `${words}…`;
 }

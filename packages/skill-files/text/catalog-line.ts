@@ -1,34 +1,42 @@
 import type { SkillFields } from '../format/fields.ts';
-import { briefOf, clean, cut } from './brief.ts';
-import { firstSentence } from './sentence.ts';
+import { clean, cut } from './brief.ts';
 import { whenSentence } from './when-sentence.ts';
 
 type Described = Pick<SkillFields, 'brief' | 'description'>;
 
 /** A line of a whole description has at most so many characters. */
 export const WHOLE_LINE = 350;
-/** A line of more characters shows the description, one of fewer the brief description and when to use the skill. */
-const BRIEF_LINE = 160;
-/** Two halves of a shorter line say less than one: no room is left for more than "Use when asked to…". */
+const USUAL_LINE = 160;
+/** Two halves of a shorter line say less than one, and "Use when asked to" is more than it has room for. */
 const SHARED_LINE = 60;
 
-/** A skill's one line in a catalog, `limit` characters of what it is for; with a limit of 0 its id alone. */
-export function catalogLine(skill: Described & { readonly id: string }, limit = BRIEF_LINE): string {
-  const purpose = limit === 0 ? '' : purposeOf(skill, limit);
-  return purpose === '' ? `• \`${clean(skill.id)}\`` : `• \`${clean(skill.id)}\` — ${purpose}`;
+/** A skill's one line in a catalog, `limit` characters of what it is for. */
+export function catalogLine(skill: Described & { readonly id: string }, limit = USUAL_LINE): string {
+  return lineOf(clean(skill.id), catalogPurpose(skill)(limit));
 }
 
-/** What a skill is for as one harmless line of at most `limit` characters. The sentence that says when to use it shares the room with what it does. */
-function purposeOf(skill: Described, limit: number): string {
+/** A line of a catalog, of clean texts; the id alone where the other is empty. */
+export function lineOf(id: string, purpose: string): string {
+  return purpose === '' ? `• \`${id}\`` : `• \`${id}\` — ${purpose}`;
+}
+
+/**
+ * What a skill is for as one harmless line of at most so many characters: the whole description, else its beginning, or the brief
+ * one, which shares the room with the sentence that says when to use it. The description is taken apart once.
+ */
+export function catalogPurpose(skill: Described): (limit: number) => string {
   const whole = clean(skill.description);
-  const brief = limit > BRIEF_LINE || skill.brief === null ? '' : clean(skill.brief);
-  if (brief === '' && lengthOf(whole) <= limit) return whole;
-  const found = limit < SHARED_LINE ? null : whenSentence(whole);
-  if (found === null) return limit > BRIEF_LINE ? cut(whole, limit) : briefOf(skill, limit);
-  const { before, when, end } = found;
-  if (limit > BRIEF_LINE && lengthOf(whole.slice(0, end)) < limit) return cut(whole, limit);
-  const does = brief !== '' ? brief : limit > BRIEF_LINE ? before : firstSentence(before);
-  return does === '' ? cut(when, limit) : shared(does, when, limit);
+  const length = lengthOf(whole);
+  const brief = skill.brief === null ? '' : clean(skill.brief);
+  const found = whenSentence(whole);
+  const before = brief !== '' ? brief : (found?.before ?? whole);
+  const reached = found === null || brief !== '' ? Infinity : lengthOf(whole.slice(0, found.end));
+  return (limit) => {
+    if (length <= limit || reached < limit) return cut(whole, limit);
+    if (found === null) return cut(before, limit);
+    if (limit < SHARED_LINE) return cut(before === '' ? found.said : before, limit);
+    return before === '' ? cut(found.when, limit) : shared(before, found.when, limit);
+  };
 }
 
 /** Both, each cut where it is longer than its half and than what the other leaves. */

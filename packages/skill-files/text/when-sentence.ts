@@ -6,6 +6,8 @@ export interface WhenSentence {
   readonly before: string;
   /** The sentence, its opening as short as it can be said: "Use when", "Use for". */
   readonly when: string;
+  /** What follows that opening, without "asked to"; all of it where the opening says that it is before or after. */
+  readonly said: string;
   /** Where it ends in the description. */
   readonly end: number;
 }
@@ -18,7 +20,14 @@ export function whenSentence(text: string): WhenSentence | null {
   const before = text.slice(0, found.index);
   const said = text.slice(found.index + found[0].length, end);
   const inside = before.endsWith('(') ? said.replace(/\)(?=[.!?]?$)/, '') : said;
-  return { before: before.replace(JOINT, ''), when: `${openingOf(found)}${asked(inside)}`, end };
+  const rest = asked(inside);
+  const when = `${openingOf(found)}${rest}`;
+  return {
+    before: before.replace(JOINT, ''),
+    when,
+    said: /\b(?:before|after|while)$/i.test(found[0]) ? when : rest.replace(OPENING, ''),
+    end,
+  };
 }
 
 const BEGINNING = String.raw`(?<=^|[.!?]["'”)]? |[。！？;:—–(] ?|- )`;
@@ -43,6 +52,7 @@ const CAPITAL = new RegExp(`(?<= )(?<verb>Use)${OBJECT} (?<word>when(?:ever)?)\\
 /** Many begin so without the word use. */
 const AT_LAST = /(?<=^|[.!?] |[。！？])When(?:ever)?\b(?= )/u;
 const JOINT = /[\s,;:(—–-]+$/u;
+const OPENING = /^[\s,;:—–-]*(?:asked (?:to|for|about) )?/u;
 
 function openingOf({ 0: opening, groups }: RegExpExecArray): string {
   const plain = /^(?:use|invoke|apply|appl|load|consult)/i.test(groups?.verb ?? '') && !/\bonly\b/i.test(opening);

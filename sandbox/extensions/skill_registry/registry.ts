@@ -8,6 +8,8 @@ import { findSkill } from './scan/names.ts';
 import { type Look, SourceScans } from './scan/source-scans.ts';
 import { locate, type Places, type RegistryConfig, resolveSources, type Source } from './scan/sources.ts';
 import { FolderWatch } from '@pith/folder-watch';
+import { stateFolder } from '@pith/safe-files';
+import { KeptScans } from './scan/kept-scans.ts';
 import { inPieces } from '@pith/skill-files';
 import { Trust, TRUST_CURE, type TrustOptions } from './trust/trust.ts';
 import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
@@ -50,7 +52,8 @@ export class SkillRegistry {
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'auto', clock, logger, inspect: options.inspect });
     this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
     this.bodies = new Bodies({ sources, trustedLinks, logger });
-    this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, goodBody: (file) => this.bodies.kept(file) });
+    const kept = new KeptScans(stateFolder(dataDirectory, '.cache'), logger);
+    this.scans = new SourceScans({ sources, trustedLinks, trust: this.trust, clock, kept, goodBody: (file) => this.bodies.kept(file) });
   }
 
   /** The newest snapshot; empty, generation 0, before the first `refresh`. */
@@ -124,7 +127,7 @@ export class SkillRegistry {
     const found = body.stale === undefined ? this.scans.foundOf(skill) : undefined;
     if (found?.bodyTokens === null) {
       const { estimateTokenCount } = await import('tokenx');
-      found.bodyTokens = estimateTokenCount(body.body);
+      this.scans.count(found, estimateTokenCount(body.body));
       this.hasCounted = true;
     }
     return body.body;
@@ -173,6 +176,7 @@ export class SkillRegistry {
   /** Resolves when nothing goes on any more. */
   async close(): Promise<void> {
     await this.running?.catch(noop);
+    await this.scans.keep();
     await this.trust.store.close();
   }
 

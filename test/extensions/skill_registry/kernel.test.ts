@@ -1,3 +1,4 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { readFile, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, type FakeClock, type ScriptedStep, type TestKernel } from 'pith/testing';
@@ -247,13 +248,16 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(JSON.stringify(requests.at(-1)!.messages)).not.toContain('skill_name');
   });
 
-  it('R12 R10 beyond its budget the catalog names what it leaves out, and the skills for a message stand beside it', async () => {
+  it('R11 R12 R10 beyond its budget, which it uses, the catalog counts what it leaves out, and the skills for a message stand beside it', async () => {
     await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
     await resultOf('list_skills', { query: 'broth' }); // waits for the index, for longer than a turn does
     const first = (await turn('cook me a broth please')).requests[0]!;
     const second = (await turn('explain subject number 77')).requests[0]!;
     expect(second.system).toBe(first.system);
-    expect(first.system).toContain('201 more: search with list_skills(query)');
+    const catalog = /\[Available Skills\][^]*201 more: search with list_skills\(query\)/.exec(first.system)![0];
+    expect(catalog).toMatch(/^For example: soup, topic-0, (?:topic-\d+, )+…$/m);
+    expect(countTokens(catalog)).toBeGreaterThan(600 * 0.7);
+    expect(countTokens(catalog)).toBeLessThanOrEqual(600);
     expect(JSON.stringify(first.messages)).toMatch(/\[Skills for this message\].*`soup`/);
     expect(JSON.stringify(second.messages.slice(first.messages.length))).toContain('`topic-77`');
   });

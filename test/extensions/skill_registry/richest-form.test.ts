@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseSkillFile } from '@pith/skill-files';
+import { catalogLine, estimateTokens, parseSkillFile } from '@pith/skill-files';
+import { countTokens as countOlder } from 'gpt-tokenizer/encoding/cl100k_base';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { renderCatalog } from '../../../sandbox/extensions/skill_registry/catalog/catalog.ts';
 import { listResult } from '../../../sandbox/extensions/skill_registry/reading/list.ts';
@@ -22,6 +24,15 @@ const made = (count: number): readonly Skill[] =>
     skillOf(`${SUBJECTS[at % 10]}-${String(at).padStart(5, '0')}`, { description: describedIn(at) }),
   ).sort((a, b) => (a.id < b.id ? -1 : 1));
 const saysWhen = /use (?:only )?(?:when|for|before|after|to|if|on)|when |triggers? /i;
+
+/** What the text says of topics. */
+function topicsIn(text: string | null) {
+  return [...text!.matchAll(/^([^•(\n]+) \((\d+)\)(?:: (.*))?$/gm)].map(([, name, count, ids = '']) => ({
+    name: name!,
+    count: Number(count),
+    ids: ids.split(', ').filter((id) => id !== '…' && id !== ''),
+  }));
+}
 
 function linesOf(text: string | null): readonly string[] {
   return text!.split('\n').filter((line) => line.startsWith('• '));
@@ -53,41 +64,109 @@ describe('R11 the richest form that has room for all', () => {
     }
   });
 
-  it('R11 300 skills are named, or have a line where the budget has room for 40 characters', () => {
+  it('R11 the length of all lines is the largest that fits', () => {
+    for (const count of [60, 75, 90]) {
+      const { limit } = renderCatalog(made(count), { budget: B });
+      const longer = made(count).map((skill) => catalogLine(skill, limit! + 1));
+      expect(longer.reduce((sum, line) => sum + estimateTokens(line) + 1, 0)).toBeGreaterThan(B - 60);
+      expect(linesOf(renderCatalog(made(count), { budget: B }).text)).toEqual(made(count).map((skill) => catalogLine(skill, limit!)));
+    }
+  });
+
+  /** Libraries of which other things are to be said. */
+  const LIBRARIES: Readonly<Record<string, (at: number) => Partial<Skill>>> = {
+    'tells by words of ids': (at) => ({ id: `${SUBJECTS[at % 10]}-${String(at).padStart(5, '0')}` }),
+    'tells by tags': (at) => ({ id: `skill-${String(at).padStart(5, '0')}`, tags: [SUBJECTS[at % 10]!, `team-${at}`] }),
+    'tells by descriptions': (at) => ({ id: `gen-${String(at).padStart(5, '0')}` }),
+    'tells nothing': (at) => ({ id: `gen-${String(at).padStart(5, '0')}`, description: 'Does what a person wants to have done.' }),
+  };
+  const library = (kind: string, count: number) =>
+    Array.from({ length: count }, (_, at) => skillOf('x', { description: describedIn(at), ...LIBRARIES[kind]!(at) })).sort((a, b) =>
+      a.id < b.id ? -1 : 1,
+    );
+
+  it.each(Object.keys(LIBRARIES))('R10 R11 of a library that %s the budget is used at every number of skills', (kind) => {
+    for (const count of [60, 90, 105, 120, 150, 200, 250, 300, 400, 1000, 3000, 10_000]) {
+      const { text, tokens, complete } = renderCatalog(library(kind, count), { budget: B });
+      const real = Math.max(countTokens(text!), countOlder(text!));
+      expect(tokens, String(count)).toBeLessThanOrEqual(B);
+      expect(real, String(count)).toBeLessThanOrEqual(B);
+      const least = kind === 'tells nothing' && count <= 90 ? 0 : 0.7; // lines of short descriptions are whole
+      expect(real, String(count)).toBeGreaterThan(B * least);
+      expect(text!.split('\n').at(-1)).toMatch(
+        complete ? /^Use read_skill/ : new RegExp(`^${count} more: search with list_skills\\(query\\)$`),
+      );
+    }
+  });
+
+  it('R11 300 skills are named, and where the budget has room for 24 characters have a line', () => {
     const named = made(300).map((skill, at) => ({
       ...skill,
       id: `${'abcdef'[at % 6]}${'abcdef'[Math.floor(at / 6) % 6]}-${SUBJECTS[Math.floor(at / 36)]}`,
     }));
-    const { text, rest, tokens } = renderCatalog(named, { budget: B });
+    const { text, rest } = renderCatalog(named, { budget: B });
     expect(rest).toBe('names');
     for (const { id } of named) expect(text).toContain(id);
-    expect(tokens).toBeGreaterThan(B * 0.6);
     expect(renderCatalog(named, { budget: 8000 })).toMatchObject({ complete: true, limit: expect.any(Number) });
+    expect(renderCatalog(named, { budget: 8000 }).limit).toBeGreaterThanOrEqual(24);
   });
 
-  it('R11 2,000 skills are counted by topic; no topic is a source, none has fewer than three skills, and all are counted', () => {
-    const { text, rest } = renderCatalog(made(1990).concat(made(10).map((skill, at) => ({ ...skill, id: `z${'abcdefghij'[at]}` }))), {
-      budget: B,
-    });
-    expect(rest).toBe('groups');
-    const counts = [...text!.match(/^Groups: (.*)$/m)![1]!.matchAll(/([^,]+?) \((\d+)\)/g)].map(
-      ([, name, count]) => [name!.trim(), Number(count)] as const,
+  it('R11 where names leave room, all have words behind them, or those whose ids say least', () => {
+    const behind = (count: number) =>
+      renderCatalog(library('tells by words of ids', count), { budget: B }).text!.match(/\(Writes/g)!.length;
+    expect(behind(130)).toBe(130);
+    expect(behind(200)).toBeLessThan(200);
+    const opaque = [
+      ...made(197).map((skill) => ({ ...skill, id: `of-${skill.id}` })),
+      ...['foo', 'grok', 'xlsx'].map((id) => skillOf(id, { description: 'Writes and checks what is in it.' })),
+    ];
+    const text = renderCatalog(
+      opaque.sort((a, b) => (a.id < b.id ? -1 : 1)),
+      { budget: B },
+    ).text!;
+    expect(text).toMatch(/foo \(Writes.*grok \(Writes.*xlsx \(Writes/s);
+  });
+
+  it.each(['tells by words of ids', 'tells by tags', 'tells by descriptions'])(
+    'R11 2,000 skills of a library that %s are counted by topic, each with as many of its ids as the others',
+    (kind) => {
+      const skills = library(kind, 2000);
+      const { text, rest } = renderCatalog(skills, { budget: B });
+      expect(rest).toBe('groups');
+      const topics = topicsIn(text);
+      expect(topics.map(({ name }) => name)).toEqual([...SUBJECTS].sort());
+      for (const { name, count, ids } of topics) {
+        expect(count).toBe(200);
+        for (const id of ids) expect(JSON.stringify(skills.find((skill) => skill.id === id))).toContain(name);
+      }
+      const sizes = topics.map(({ ids }) => ids.length);
+      expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+      expect(text).not.toContain('sandbox/skills');
+    },
+  );
+
+  it('R11 no topic is of one or two, what is in none stands last, and a word that all share is none', () => {
+    const odd = Array.from('abcdefghij', (letter, at) =>
+      skillOf(`zz-${letter.repeat(3)}`, { description: `Q${letter.repeat(4)}`, tags: at < 2 ? ['two'] : [] }),
     );
-    expect(new Set(counts.map(([name]) => name))).toEqual(new Set(SUBJECTS));
-    expect(counts.reduce((sum, [, count]) => sum + count, 0)).toBe(1990);
-    expect(text).toContain('other: za, zb, zc, zd, ze, zf, zg, zh, zi, zj\n'); // no count says anything of these
-    expect(text!.split('\n').at(-1)).toBe('2000 more: search with list_skills(query)');
-    expect(text).not.toContain('sandbox/skills');
+    const topics = topicsIn(renderCatalog([...library('tells by descriptions', 1990), ...odd], { budget: B }).text);
+    expect(topics.reduce((sum, { count }) => sum + count, 0)).toBe(2000);
+    for (const { name, count } of topics) expect(count, name).toBeGreaterThanOrEqual(3);
+    expect(topics.map(({ name }) => name)).not.toContain('gen');
+    const nothing = renderCatalog(library('tells nothing', 3500), { budget: B }).text!;
+    expect(nothing.split('\n')[1]).toMatch(/^For example: gen-00000, gen-0\d+, .*, …$/);
   });
 
-  it('R11 skills that share no topic are only counted as more', () => {
-    const skills = Array.from({ length: 3500 }, (_, at) => skillOf(`skill-${String(at).padStart(5, '0')}`));
-    expect(renderCatalog(skills, { budget: B }).text!.split('\n')).toHaveLength(3);
-  });
-
-  it('R11 a large topic is counted by its tag, whatever the case, and small ones by the words of ids that skills share', () => {
+  it('R11 a large topic is counted by its tag, whatever the case, and others by the words of ids that skills share', () => {
     const skills = made(2000).map((skill, at) => (at % 2 === 0 ? { ...skill, tags: [at % 4 === 0 ? 'Paper' : 'paper'] } : skill));
-    expect(renderCatalog(skills, { budget: B }).text).toMatch(/^Groups: paper \(1000\), \w+ \(1\d\d\), /m);
+    const topics = topicsIn(renderCatalog(skills, { budget: B }).text);
+    expect(topics.find(({ name }) => name === 'paper')?.count).toBe(1000);
+    expect(topics.length).toBe(11);
+  });
+
+  it('R11 the same skills have the same bytes', () => {
+    for (const count of [100, 300, 2000])
+      expect(renderCatalog(made(count), { budget: B })).toEqual(renderCatalog(made(count), { budget: B }));
   });
 
   it('R12 pinned skills have the richest lines that the names of the others leave room for', () => {
@@ -99,16 +178,11 @@ describe('R11 the richest form that has room for all', () => {
     expect(text!.split('\n').at(-1)).toBe('148 more: search with list_skills(query)');
   });
 
-  it.each([2000, 20_000])(
-    'R11 10,000 skills hold the event loop for less than 50 ms, also where all are pinned (budget %i)',
-    async (budget) => {
-      const skills = made(10_000);
-      const pinned = skills.map(({ id }) => id);
-      for (const options of [{ budget }, { budget, pinned }]) {
-        expect(await leastCpu(() => renderCatalog(skills, options), 50)).toBeLessThan(50);
-      }
-    },
-  );
+  it('R11 10,000 skills hold the event loop for less than 50 ms, also where all are pinned', async () => {
+    const skills = made(10_000);
+    for (const pinned of [[], skills.map(({ id }) => id)])
+      expect(await leastCpu(() => renderCatalog(skills, { budget: B, pinned }), 50)).toBeLessThan(50);
+  });
 
   it('R11 list_skills shows whole descriptions, cut at 350 characters', () => {
     const scope = scopeOf(snapshotOf([...made(1), skillOf('long', { description: 'word '.repeat(200) })]), agentOf());
@@ -155,17 +229,13 @@ describe.skipIf(!existsSync(POOL))('R11 a thousand real skills (skipped where th
     : [];
   const some = (count: number) => pool.filter((_, at) => at % Math.floor(pool.length / count) === 0).slice(0, count);
 
-  it.each([
-    [6, 0.1, 0.5],
-    [60, 0.9, 1],
-    [100, 0.8, 1],
-    [300, 0.8, 1],
-    [900, 0.6, 1],
-  ])('R10 R11 %i of them use their share of the budget', (count, least, most) => {
-    const { tokens, complete } = renderCatalog(some(count), { budget: B });
+  it.each([60, 100, 130, 200, 300, 500, 900])('R10 R11 %i of them use their share of the budget', (count) => {
+    const { text, tokens, complete } = renderCatalog(some(count), { budget: B });
     expect(complete).toBe(count <= 100);
-    expect(tokens / B).toBeGreaterThan(least);
-    expect(tokens / B).toBeLessThanOrEqual(most);
+    expect(tokens).toBeLessThanOrEqual(B);
+    expect(countTokens(text!) / B).toBeGreaterThan(0.7);
+    expect(countTokens(text!) / B).toBeLessThanOrEqual(1);
+    for (const { name, count: size } of topicsIn(text)) expect(size, name).toBeGreaterThanOrEqual(3);
   });
 
   it('R11 up to 60 each that says when to use it says so in its line', () => {

@@ -33,7 +33,9 @@ describe('R11 the line of a skill', () => {
   it.each(['Tools used by many for sums', 'Do not use for sums', 'Re-use when cold', 'Explains when to use hooks', 'Use rdkit for atoms'])(
     'R11 does not take %j for it',
     (words) => {
-      expect(line(`First sentence of it. ${words}. ${'And more words. '.repeat(8)}`, 100)).toBe('First sentence of it.');
+      expect(line(`First sentence of it. ${words}. ${'And more words. '.repeat(8)}`, 100)).toMatch(
+        /^First sentence of it\. .*(?:…|words\.)$/,
+      );
     },
   );
 
@@ -42,11 +44,22 @@ describe('R11 the line of a skill', () => {
     const description = `${NOTES}. ${'It sorts them well. '.repeat(6)}${when}`;
     expect(line(description, 500)).toBe(description);
     expect(line(description, 300)).toMatch(/^Write release notes .* It sorts them well\. .*… Use when a reader .*…$/);
-    expect(line(description, 160)).toMatch(/^Write release notes from a list of merged changes\. Use when a reader waits .*…$/);
+    expect(line(description, 160)).toMatch(
+      /^Write release notes from a list of merged changes\. It sorts them well\. .*… Use when a reader waits .*…$/,
+    );
     expect(line(description, 80)).toBe('Write release notes from a list of merged… Use when a reader waits for words a…');
     expect(line(description, 40)).toBe('Write release notes from a list of…');
     expect(line(description, 100, 'Release notes')).toMatch(/^Release notes\. Use when a reader waits/);
     expect(line(description, 500, 'Release notes')).toBe(description);
+    expect(line('Short.', 24, 'A brief description')).toBe('Short.');
+  });
+
+  it.each([
+    ['Use when asked to split a bill among friends and strangers.', 'split a bill among friends…'],
+    ['This skill should be used when working with cold lamps and warm ones.', 'working with cold lamps and…'],
+    ['Use before any bill is split among friends and strangers.', 'Use before any bill is split…'],
+  ])('R11 a short line of %j says what stands after "Use when"', (description, short) => {
+    expect(line(description, 30)).toBe(short);
   });
 
   it('R11 a description that begins with when to use it has all the room for that', () => {

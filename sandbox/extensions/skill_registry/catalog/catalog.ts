@@ -1,8 +1,8 @@
-import { catalogLine } from '@pith/skill-files';
+import { clean, lineOf } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
-import { nameLines, topicLines } from './rest-lines.ts';
-import { costOf, richestLines, sumOf } from './richest-lines.ts';
-import { topicsOf } from './topics.ts';
+import { fitting, type Fitting, largest, richestLines, sumOf } from './fitting.ts';
+import { nameLines } from './names.ts';
+import { topicLines } from './topic-lines.ts';
 
 export interface CatalogOptions {
   /** Tokens that the text may have at most. */
@@ -22,7 +22,7 @@ export interface Catalog {
   readonly limit: number | null;
   /** Estimated, rather too many. */
   readonly tokens: number;
-  /** Whether the skills without a line are all named, or counted by topic where there is no room for their names; null where there are none. */
+  /** How the skills without a line are told of: all are named, or counted by topic where there is no room for their names; null where there are none. */
   readonly rest: 'names' | 'groups' | null;
 }
 
@@ -43,7 +43,7 @@ function overflow(skills: readonly Skill[], budget: number, pinned: readonly str
   const byId = new Map(skills.map((skill) => [skill.id, skill]));
   const wanted = [...new Set(pinned)].flatMap((id) => byId.get(id) ?? []);
   const frame = sumOf([HEAD, USE, moreLine(skills.length)]);
-  const parts = withNames(skills, wanted, budget - frame) ?? withTopics(skills, wanted, budget - frame, budget);
+  const parts = withNames(skills, wanted, budget - frame) ?? withTopics(skills, wanted, budget - frame);
   const shown = new Set(parts.shown);
   const end = [USE, moreLine(skills.length - shown.size)];
   return {
@@ -60,12 +60,7 @@ function moreLine(count: number): string {
   return `${count} more: search with list_skills(query)`;
 }
 
-interface Parts {
-  readonly lines: readonly string[];
-  /** Those of the pinned skills that have a line among `lines`. */
-  readonly shown: readonly Skill[];
-  readonly limit: number | null;
-  readonly tokens: number;
+interface Parts extends Pinned {
   readonly rest: 'names' | 'groups';
 }
 
@@ -73,46 +68,47 @@ interface Parts {
 function withNames(skills: readonly Skill[], wanted: readonly Skill[], room: number): Parts | null {
   if (skills.length > room) return null;
   const pinned = new Set(wanted);
-  const names = nameLines(
-    skills.filter((skill) => !pinned.has(skill)),
-    room,
-  );
-  if (names === null) return null;
-  const used = sumOf(names);
-  const found = richestLines(sorted(wanted), room - used);
+  const others = skills.filter((skill) => !pinned.has(skill));
+  const names = nameLines(others, room);
+  const found = names === null ? null : richestLines(sorted(wanted), room - names.tokens);
   if (found === null) return null;
+  const { lines, tokens } = names!.within(room - found.tokens);
   const limit = wanted.length === 0 ? null : found.limit;
-  return { lines: [...found.lines, ...names], shown: wanted, limit, tokens: found.tokens + used, rest: 'names' };
+  return { lines: [...found.lines, ...lines], shown: wanted, limit, tokens: found.tokens + tokens, rest: 'names' };
 }
 
-/** What pinned skills leave to the others. Counts of topics leave a quarter of the budget: more of them help nobody. */
+/** What pinned skills leave to the topics of the others, or a quarter of the room where that is less. */
 const REST = 150;
-/** Pinned skills beside counts have no longer lines, so that there is room for the counts. */
-const BESIDE_COUNTS = 160;
+/** Pinned skills beside topics have no longer lines, so that there is room for the topics. */
+const BESIDE_TOPICS = 160;
 
-function withTopics(skills: readonly Skill[], wanted: readonly Skill[], room: number, budget: number): Parts {
-  const quarter = Math.floor(budget / 4);
-  const { lines, limit, shown, tokens } = pinnedLines(wanted, Math.max(0, room - Math.min(REST, quarter)));
-  const left = room - tokens;
+function withTopics(skills: readonly Skill[], wanted: readonly Skill[], room: number): Parts {
+  const found = pinnedLines(wanted, Math.max(0, room - Math.min(REST, Math.floor(room / 4))));
   const pinned = new Set(wanted);
-  const rest = topicsOf(skills.filter((skill) => !pinned.has(skill)));
-  const counted = topicLines(rest, wanted.length - shown.length, { counts: Math.max(Math.min(left, REST), left - quarter), all: left });
-  return { lines: [...lines, ...counted], shown, limit, tokens: tokens + sumOf(counted), rest: 'groups' };
+  const shown = new Set(found.shown);
+  const others = skills.filter((skill) => !pinned.has(skill));
+  const unshown = skills.filter((skill) => pinned.has(skill) && !shown.has(skill));
+  const { lines, tokens } = topicLines(others, unshown, room - found.tokens);
+  return { ...found, lines: [...found.lines, ...lines], tokens: found.tokens + tokens, rest: 'groups' };
 }
 
-/** Many of them get shorter lines, all alike. Where not even their ids fit, those that were pinned first have their line. */
-function pinnedLines(wanted: readonly Skill[], room: number): Omit<Parts, 'rest'> {
-  const found = richestLines(sorted(wanted), room, BESIDE_COUNTS);
-  if (found !== null) return { ...found, shown: wanted, limit: wanted.length === 0 ? null : found.limit };
-  const shown: Skill[] = [];
-  let left = room;
-  for (const skill of wanted) {
-    const cost = costOf(catalogLine(skill, 0));
-    if (cost > left) break;
-    left -= cost;
-    shown.push(skill);
-  }
-  return { lines: sorted(shown).map((skill) => catalogLine(skill, 0)), shown, limit: shown.length === 0 ? null : 0, tokens: room - left };
+interface Pinned extends Fitting {
+  /** Those of the pinned skills that have a line among `lines`. */
+  readonly shown: readonly Skill[];
+  readonly limit: number | null;
+}
+
+/** Many of them get shorter lines, all alike. Where not even the shortest fit, those that were pinned first have their id. */
+function pinnedLines(wanted: readonly Skill[], room: number): Pinned {
+  if (wanted.length === 0) return { lines: [], tokens: 0, shown: [], limit: null };
+  const found = richestLines(sorted(wanted), room, BESIDE_TOPICS);
+  if (found !== null) return { ...found, shown: wanted };
+  const first = largest(0, Math.min(wanted.length, room), (count) => {
+    const shown = wanted.slice(0, count);
+    const lines = fitting(sorted(shown), room, ({ id }) => lineOf(clean(id), ''));
+    return lines === null ? null : { ...lines, shown };
+  });
+  return { lines: [], tokens: 0, shown: [], ...first, limit: 0 };
 }
 
 function sorted(skills: readonly Skill[]): readonly Skill[] {

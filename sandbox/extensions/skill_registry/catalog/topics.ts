@@ -1,78 +1,116 @@
-import { headingOf } from './heading.ts';
+import { STOP_WORDS } from '@pith/word-ranker';
 import type { Skill } from '../skill.ts';
+import { headings } from './heading.ts';
 
-/** A topic with the ids of its skills, sorted as the skills are. */
-export type Topic = readonly [name: string, ids: readonly string[]];
-
-export interface Topics {
-  /** The largest first. */
-  readonly topics: readonly Topic[];
-  /** Ids of the skills that are in no topic. */
-  readonly other: readonly string[];
+/** A word that several skills share. */
+export interface Topic {
+  readonly name: string;
+  /** Sorted as the skills are; first those that have the word in their tags or id. */
+  readonly ids: readonly string[];
+  /** How many those are. */
+  readonly named: number;
 }
 
 /** What skills of no topic are called. */
 export const OTHER = 'other';
-/** A topic of fewer skills says no more than their names would. */
-const FEWEST = 3;
+/** A topic of fewer skills says no more than their ids would. */
+export const FEWEST_OF_TOPIC = 3;
+
+/** Of a description, where the first sentence is. */
+const READ = 200;
+/** A word that more of the skills have does not tell them apart. */
+const SHARE = 0.9;
+/** The same of words of descriptions; the second where all words are more frequent than the first says. */
+const DESCRIBED_SHARES = [1 / 5, 2 / 3];
 
 /**
- * What skills are about: each counts once, under its first tag, else under that of its other tags and of the words of its id
- * that most of them share. A source is not a topic: it says where skills come from and not what they are for.
+ * What `skills`, sorted by id, are about, in at most `most` topics sorted by name: each skill counts once. The topics are tags and words of ids that many
+ * share, chosen so that each adds as many skills as possible; skills without one join the topic that their description names, and
+ * what words of descriptions tell apart makes further topics. A source is no topic: it says where skills come from. The rest comes last.
  */
-export function topicsOf(skills: readonly Skill[]): Topics {
-  const named = new Map<string, string>(); // few tags among many skills: each is cleaned once
-  const [shared, first] = [new Map<string, number>(), new Map<string, number>()];
-  const words = skills.map((skill) => {
-    const found = wordsOf(skill, named);
-    for (const word of found) shared.set(word, (shared.get(word) ?? 0) + 1);
-    if (skill.tags.length > 0 && found.length > 0) first.set(found[0]!, (first.get(found[0]!) ?? 0) + 1);
-    return found;
+export function topicsOf(skills: readonly Skill[], most: number): readonly Topic[] {
+  const heading = headings();
+  const topicOf: (string | undefined)[] = skills.map(() => undefined);
+  const named = skills.map((skill) => ownWords(skill, heading));
+  const topics = new Set(choose(named, topicOf, most, skills.length * SHARE));
+  const isNamed = topicOf.map((topic) => topic !== undefined);
+  const told = skills.map((skill, at) => (isNamed[at] ? [] : describingWords(skill)));
+  told.forEach((words, at) => (topicOf[at] ??= words.find((word) => topics.has(word))));
+  for (const share of DESCRIBED_SHARES) {
+    const left = topicOf.filter((topic) => topic === undefined).length;
+    for (const topic of choose(told, topicOf, most - topics.size, Math.max(FEWEST_OF_TOPIC, left * share))) topics.add(topic);
+  }
+  const found = new Map<string | undefined, { readonly named: string[]; readonly described: string[] }>();
+  for (const name of [...[...topics].sort(), undefined]) found.set(name, { named: [], described: [] });
+  skills.forEach(({ id }, at) => found.get(topicOf[at])![isNamed[at] ? 'named' : 'described'].push(id));
+  return [...found].flatMap(([name = OTHER, { named: own, described }]) => {
+    const ids = [...own, ...described];
+    return ids.length === 0 ? [] : { name, ids, named: own.length };
   });
-  const groups = new Map<string, string[]>();
-  const other: string[] = [];
-  skills.forEach(({ id }, at) => {
-    const found = words[at]!;
-    const topic = found.length > 0 && (first.get(found[0]!) ?? 0) >= FEWEST ? found[0] : mostShared(found, shared);
-    const ids = topic === undefined ? other : groups.get(topic);
-    if (ids === undefined) groups.set(topic!, [id]);
-    else ids.push(id);
-  });
-  const large = [...groups].filter(([, ids]) => ids.length >= FEWEST);
-  large.sort(([a, one], [b, two]) => two.length - one.length || (a < b ? -1 : 1));
-  const small = [...groups.values()].filter((ids) => ids.length < FEWEST).flat();
-  return { topics: large, other: [...other, ...small].sort((a, b) => (a < b ? -1 : 1)) };
 }
 
-function mostShared(words: readonly string[], shared: ReadonlyMap<string, number>): string | undefined {
-  let best: string | undefined;
-  let most = FEWEST - 1;
-  for (const word of words) {
-    const count = shared.get(word)!;
-    if (count > most) [best, most] = [word, count];
+/** Chooses words, each the one that most skills without a topic have, and gives them that topic. A word of more than `largest` skills is none. */
+function choose(
+  wordsOf: readonly (readonly string[])[],
+  topicOf: (string | undefined)[],
+  most: number,
+  largest: number,
+): readonly string[] {
+  const having = new Map<string, number[]>();
+  wordsOf.forEach((words, at) => {
+    if (topicOf[at] !== undefined) return;
+    for (const word of words) {
+      const places = having.get(word);
+      if (places === undefined) having.set(word, [at]);
+      else places.push(at);
+    }
+  });
+  const open = new Map<string, number>();
+  for (const [word, { length }] of having) if (length >= FEWEST_OF_TOPIC && length <= largest) open.set(word, length);
+  const chosen: string[] = [];
+  while (chosen.length < most) {
+    let best: string | undefined;
+    let count = FEWEST_OF_TOPIC - 1;
+    for (const [word, number] of open)
+      if (number > count || (number === count && best !== undefined && word < best)) [best, count] = [word, number];
+    if (best === undefined) break;
+    chosen.push(best);
+    for (const at of having.get(best)!) {
+      if (topicOf[at] !== undefined) continue;
+      topicOf[at] = best;
+      for (const word of wordsOf[at]!) if (open.has(word)) open.set(word, open.get(word)! - 1);
+    }
   }
-  return best;
+  return chosen;
 }
 
 /** Tags and the words of an id, each once, in small letters. */
-function wordsOf({ id, tags }: Skill, named: Map<string, string>): readonly string[] {
-  const found: string[] = [];
-  for (const tag of tags) {
-    let name = named.get(tag);
-    if (name === undefined) named.set(tag, (name = headingOf(tag).toLowerCase()));
-    if (name !== '' && name !== OTHER && !found.includes(name)) found.push(name);
-  }
-  for (const word of id.toLowerCase().split(NO_WORD)) if (word.length > 1 && !GENERAL.has(word) && !found.includes(word)) found.push(word);
-  return found;
+function ownWords({ id, tags }: Skill, heading: (text: string) => string): readonly string[] {
+  const found = new Set(tags.map((tag) => heading(tag).toLowerCase()));
+  for (const word of id.toLowerCase().split(NO_WORD)) if (word.length > 1 && isOfSubject(word)) found.add(word);
+  found.delete('');
+  found.delete(OTHER);
+  return [...found];
+}
+
+function describingWords({ description }: Skill): readonly string[] {
+  const words = description.slice(0, READ).toLowerCase().split(NO_WORD);
+  return [...new Set(words.filter((word) => word.length > 2 && isOfSubject(word)))];
 }
 
 const NO_WORD = /[^\p{L}\p{M}]+/u;
 
-/** Words of ids that say what kind of thing a skill is, and nothing of its subject. */
+function isOfSubject(word: string): boolean {
+  return !GENERAL.has(word) && !STOP_WORDS.has(word);
+}
+
+/** Words that say what kind of thing a skill is, and nothing of its subject. */
 const GENERAL: ReadonlySet<string> = new Set(
   (
     'skill skills agent agents tool tools helper helpers guide guides guidelines basics basic pro expert experts engineer developer specialist ' +
     'senior junior manager builder creator generator writer maker assistant architect analyst master best practices practice patterns pattern ' +
-    'advanced techniques technique templates template setup the and for with from into of to in on by an my your new use using how'
+    'advanced techniques technique templates template setup new how other comprehensive asks asked create creating build building develop ' +
+    'developing write writing implement implementing provides providing including include includes based across covers step steps triggers ' +
+    'proactively handle handles handling support supports complete working work works needs task tasks workflow workflows'
   ).split(' '),
 );

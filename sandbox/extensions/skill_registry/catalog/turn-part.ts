@@ -1,6 +1,6 @@
 import type { Skill } from '../skill.ts';
 import { catalogLine, clean, estimateTokens } from '@pith/skill-files';
-import { richestLines, sumOf } from './richest-lines.ts';
+import { richestLines, sumOf } from './fitting.ts';
 
 export interface TurnPartInput {
   /** Skills for the user's last texts, best first. */

@@ -1,5 +1,5 @@
 import type { AgentSpec, ExtensionContext } from 'pith';
-import { catalogLine } from '@pith/skill-files';
+import { catalogLine, lineOf } from '@pith/skill-files';
 import { catalogBudget, renderCatalog } from '../catalog/catalog.ts';
 import { type SkillScope, scopeOf } from '../catalog/scope.ts';
 import { SHOWN_BESIDE } from '../catalog/turn-part.ts';
@@ -47,7 +47,7 @@ export async function catalogOf(
   return {
     agent: agent?.id ?? null,
     mode,
-    line: lines.includes(skill) ? catalogLine(skill, limit!) : catalogLine(skill),
+    line: lines.includes(skill) ? (limit === 0 ? lineOf(skill.id, '') : catalogLine(skill, limit!)) : catalogLine(skill),
     offered,
     why: against ?? FOR[mode] ?? `it is in scope, and the mode ${mode} brings it`,
     budget,

@@ -1,4 +1,5 @@
 import type { Clock, Diagnostic } from 'pith';
+import type { KeptScans } from './kept-scans.ts';
 import type { Skill } from '../skill.ts';
 import type { DistrustOf, Trust } from '../trust/trust.ts';
 import { isInside } from '@pith/safe-files';
@@ -27,6 +28,7 @@ export interface SourceScansOptions {
   readonly trust: Trust;
   readonly clock: Clock;
   readonly goodBody: (file: string) => SkillBody | null;
+  readonly kept: KeptScans;
 }
 
 /** What one look found. */
@@ -49,6 +51,9 @@ export class SourceScans {
   /** null: to be gathered from the scans. */
   #folders: ReadonlySet<string> | null = null;
   readonly #scanOptions: ScanOptions;
+  /** False before the first look. */
+  #hasLooked = false;
+  #isKept = true;
 
   constructor(options: SourceScansOptions) {
     this.#options = options;
@@ -58,17 +63,20 @@ export class SourceScans {
 
   /** Looks at every source. */
   async look(): Promise<Look> {
-    const { sources, trust } = this.#options;
+    const { sources, trust, kept } = this.#options;
+    const isRestored = !this.#hasLooked;
+    const known = isRestored ? kept.read() : this.#scans;
+    const scanOptions = { ...this.#scanOptions, isRestored };
     const [scans, checks] = [new Map<string, SourceScan>(), new Map<string, Checked>()];
     const taken = new Map<string, Source>();
     const read: FoundSkill[] = [];
     let [found, differs] = [false, false];
     for (const source of byRank(sources)) {
       const { directory } = source;
-      const before = this.#scans.get(directory) ?? (source.configured ? null : NOTHING_FOUND);
+      const before = known.get(directory) ?? (source.configured ? null : NOTHING_FOUND);
       const place = placeOf(directory);
       const other = taken.get(place);
-      const scan = other === undefined ? await scanSource(source, before, this.#scanOptions) : again(before, sourceTwice(source, other));
+      const scan = other === undefined ? await scanSource(source, before, scanOptions) : again(before, sourceTwice(source, other));
       if (place !== '') taken.set(place, other ?? source);
       const checked = await trust.check(source, scan);
       scans.set(directory, scan);
@@ -79,8 +87,23 @@ export class SourceScans {
     }
     this.#scans = scans;
     this.#checks = checks;
+    this.#hasLooked = true;
+    if (found) this.#isKept = false;
     if (found) this.#folders = null;
     return { changed: found || differs, read };
+  }
+
+  /** Writes down what was found, where it is not what the file has: the next start reads only what changed since. */
+  async keep(): Promise<void> {
+    if (this.#isKept) return;
+    this.#isKept = true;
+    await this.#options.kept.write(this.#scans);
+  }
+
+  /** Takes down how many tokens the body has. */
+  count(found: FoundSkill, tokens: number): void {
+    found.bodyTokens = tokens;
+    this.#isKept = false;
   }
 
   /** In order of precedence, lowest first. */

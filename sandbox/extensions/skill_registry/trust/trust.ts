@@ -184,10 +184,16 @@ export class Trust {
   async #adopted(source: Source, { skills }: SourceScan): Promise<TrustedSource | null> {
     if (source.trustedWithProject !== true || this.store.file.read().problem !== null) return null;
     const trees = new Map<string, TrustedTree>();
+    const yielder = new Yielder();
     for (const found of skills.values()) {
       const skill = subjectOf(found);
       try {
-        const looked = await this.look(source, skill);
+        const { stats, settled } = await this.#treeOf(source, skill, yielder);
+        if (this.#options.inspect === undefined && settled) {
+          trees.set(folderOf(source, found.directory), { ...NO_TREE, stats, unscanned: true }); // nobody scans, so nothing is written: stamps do
+          continue;
+        }
+        const looked = await this.look(source, skill, yielder);
         const warning = await this.#scanned(source, skill, looked, () => true);
         const isFine = warning === null || warning === 'unscanned';
         trees.set(

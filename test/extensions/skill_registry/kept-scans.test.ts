@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '@pith/promises';
+import { conformanceCases, parseSkillFile } from '@pith/skill-files';
+import { expect, it } from 'vitest';
+import { SCANS_FORMAT } from '../../../sandbox/extensions/skill_registry/scan/kept-scans.ts';
+import { skillSandbox, skillText } from './skill-sandbox.ts';
+
+/** Files that were just written are read again: this clock is past that. */
+const clock = { ...systemClock, now: () => systemClock.now() + 5000 };
+
+async function box() {
+  const skills = ['alpha', 'beta', 'gamma'].map((name) => [
+    `sandbox/skills/${name}/SKILL.md`,
+    skillText({ name, more: 'tags: [one, two]\n' }),
+  ]);
+  const made = await skillSandbox({
+    ...Object.fromEntries(skills),
+    'sandbox/skills/deep/delta/skill.md': skillText({ name: 'Delta', more: 'default_enabled: false\n' }),
+  });
+  /** What a new process finds, and how many files it has to read for it. */
+  const started = async () => {
+    let read = -1;
+    const info = (message: string, data?: { readonly read?: number }) => void (message === 'skills discovered' && (read = data!.read!));
+    const registry = made.registry({
+      clock,
+      keepsBodies: false,
+      logger: { debug: () => {}, info: info as never, warn: () => {}, error: () => {} },
+    });
+    const { all, diagnostics } = await registry.refresh();
+    await registry.close();
+    return { read, all, diagnostics };
+  };
+  const file = path.join(made.sandbox, 'data/extensions/skill_registry/.cache/skills.json');
+  return { ...made, started, file };
+}
+
+it('performance: a start with unchanged skills reads none of them, and finds the same', async () => {
+  const { started } = await box();
+  const first = await started();
+  expect(first.read).toBe(4);
+  expect(await started()).toEqual({ ...first, read: 0 });
+});
+
+it('performance: a start reads what changed, came or broke since, and forgets what went', async () => {
+  const { started, write, remove } = await box();
+  await started();
+  await write('sandbox/skills/beta/SKILL.md', skillText({ name: 'beta', description: 'Is another now.' }));
+  await write('sandbox/skills/new/SKILL.md', skillText({ name: 'new' }));
+  await write('sandbox/skills/gamma/SKILL.md', '---\nname: [\n---\n');
+  await remove('sandbox/skills/alpha');
+  const { read, all } = await started();
+  expect(read).toBe(3);
+  expect(all.map(({ id, state }) => `${id} ${state}`)).toEqual(['beta offered', 'delta disabled', 'gamma invalid', 'new offered']);
+  expect(all[0]).toMatchObject({ description: 'Is another now.', tags: [] });
+});
+
+it.each([
+  ['cut off', (text: string) => text.slice(0, -20)],
+  ['changed in one place', (text: string) => text.replace('"one"', '"own"')],
+  ['of another version', (text: string) => `${SCANS_FORMAT + 1}${text.slice(1)}`],
+  ['no file of ours', () => 'hello'],
+  ['empty', () => ''],
+])('performance: what was kept and is %s counts for nothing', async (_name, damage) => {
+  const { started, file } = await box();
+  const first = await started();
+  writeFileSync(file, damage(readFileSync(file, 'utf8')));
+  expect(await started()).toEqual(first);
+  expect((await started()).read).toBe(0); // and is written anew
+});
+
+it('performance: a file with its old times is another one', async () => {
+  const { started, write } = await box();
+  const file = await write('sandbox/skills/alpha/SKILL.md', skillText({ name: 'alpha', description: 'Is aaa.' }));
+  utimesSync(file, 1_700_000_000, 1_700_000_000);
+  await started();
+  await write('sandbox/skills/alpha/SKILL.md', skillText({ name: 'alpha', description: 'Is bbb.' }));
+  utimesSync(file, 1_700_000_000, 1_700_000_000);
+  expect((await started()).all[0]!.description).toBe('Is bbb.');
+});
+
+it('performance: the format of what is kept is raised when a SKILL.md is read otherwise', async () => {
+  const hash = createHash('sha256');
+  for (const { text } of TEXTS) hash.update(JSON.stringify(await parseSkillFile(text, { id: 'x', file: '/x/SKILL.md', mode: 'load' })));
+  expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([1, 'bf9ae6be2573f3a6']);
+});
+
+const TEXTS = conformanceCases().flatMap(({ files }) => Object.values(files).flatMap((text) => (typeof text === 'string' ? { text } : [])));
