@@ -1,7 +1,6 @@
 import { type Clock, codeOf, type Command, type Diagnostic, messageOf, PithError, SkillProvider } from '../contract/index.ts';
 import { extensionData, type ExtensionStatus, type Host } from '../kernel/index.ts';
 import type { Settings } from '../declarations/index.ts';
-import { whyTooLarge } from '../process/index.ts';
 import { checkDatabase } from '../store/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import { fails, isIgnored } from './problems.ts';
@@ -87,6 +86,7 @@ async function keptFindings(
   { databaseFile, dataDirectory, quotas, clock }: KeptState,
   extensions: Iterable<{ readonly id: string }>,
 ): Promise<readonly Diagnostic[]> {
+  const { whyTooLarge } = await import('../process/index.ts');
   const found: Diagnostic[] = [...checkDatabase(databaseFile, () => clock.now())];
   for (const { id } of extensions) {
     const { path } = extensionData(dataDirectory, id);

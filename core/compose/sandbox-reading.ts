@@ -26,7 +26,7 @@ import { type EnvironmentFile, openEnvironmentFile, openSecretsFile, trustOf, ty
 import { oncePromised } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { createLoader } from '../loader/index.ts';
-import { createProcessTier } from '../process/index.ts';
+import { processTier } from './process-tier.ts';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
   /** Whose sandbox it is; absent: as it is recorded. */
@@ -198,7 +198,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
     secrets: { env, stored: home === undefined ? undefined : openSecretsFile(home), project: environmentFileOf(trust) },
     log: { level: logLevelOf(env['PITH_LOG']), quota: settings.quotas },
     processes: (kernel) =>
-      createProcessTier(kernel, {
+      processTier(kernel, {
         packageRoot: installation,
         env,
         sandboxing: async () => (settings.extensions_sandbox === 'off' ? null : bubblewrap()),

@@ -5,4 +5,4 @@ export { KernelCalls } from './kernel-calls.ts';
 export { launchHost } from './launch.ts';
 export { OwnTurns } from './own-turns.ts';
 export { whyTooLarge } from './data-quota.ts';
-export { createProcessTier } from './tier.ts';
+export { createProcessTier, type ProcessOptions } from './tier.ts';

@@ -1,4 +1,3 @@
-import { endOrphans } from '@pith/held-process';
 import path from 'node:path';
 import { codeOf, type Command } from '../contract/index.ts';
 import { type Declaration, buildOf } from '../declarations/index.ts';
@@ -20,7 +19,7 @@ import { placesOf, type Setup } from './setup.ts';
 export type { ProcessOptions } from './remote-host.ts';
 
 /** Runs each extension in its own process, whose entry is made by the build. */
-export function createProcessTier(kernel: TierKernel, options: ProcessOptions): ProcessTier {
+export function createProcessTier(kernel: TierKernel, options: ProcessOptions): Omit<ProcessTier, 'confinement' | 'endOrphans'> {
   const { runtime } = kernel;
   const { clock, loader, secrets, places } = runtime;
   const entryFile = path.join(buildOf(options.packageRoot), 'process.mjs');
@@ -110,7 +109,5 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
       }));
       return { commands, end: () => remote.end('its command has ended') };
     },
-    confinement: options.sandboxing,
-    endOrphans: () => endOrphans(places.dataDirectory),
   };
 }

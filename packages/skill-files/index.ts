@@ -1,7 +1,6 @@
 export type { Area, Case, Verdict } from './conformance/case.ts';
-export { conformanceCases } from './conformance/cases.ts';
-export { checkLoader, type LoaderCheck } from './conformance/check-loader.ts';
-export { CONFORMANCE_INPUT, conformanceInput, ConformanceMisused, conformanceUsage, runConformance } from './conformance/command.ts';
+export type { LoaderCheck } from './conformance/check-loader.ts';
+export { CONFORMANCE_INPUT } from './conformance/input.ts';
 export type { Result } from './conformance/result.ts';
 export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
 export { placesIn, type Finding } from './format/finding.ts';
@@ -72,3 +71,6 @@ export {
   type SkillTree,
   type TreeDigests,
 } from './tree/skill-tree.ts';
+
+/** The table of odd skills and the command that holds a loader to it: loaded by the few who want them. */
+export const loadConformance = () => import('./conformance/index.ts');

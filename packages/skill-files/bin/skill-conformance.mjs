@@ -12,7 +12,8 @@ else {
 }
 
 async function main(words) {
-  const { conformanceInput, conformanceUsage, runConformance } = await import(built.href);
+  const { loadConformance } = await import(built.href);
+  const { conformanceInput, conformanceUsage, runConformance } = await loadConformance();
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort(new Error(`stopped by ${signal}`)));
   if (words[0] === '--help' || words[0] === '-h') {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Case, checkLoader, conformanceCases, conformanceInput, type Result, runConformance } from '@pith/skill-files';
+import { type Case, loadConformance, type Result } from '@pith/skill-files';
 import { openKernel } from '../../../core/cli/index.ts';
 import { inTemporaryFolder, NotHere, writeCase } from '../../../packages/skill-files/conformance/fixture.ts';
 import { MARK } from '../../../packages/skill-files/conformance/mark.ts';
@@ -16,6 +16,7 @@ import { until } from '../../waiting.ts';
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PITH = path.join(ROOT, 'bin/pith');
 const BIN = path.join(ROOT, 'packages/skill-files/bin/skill-conformance.mjs');
+const { checkLoader, conformanceCases, conformanceInput, runConformance } = await loadConformance();
 const cases = conformanceCases();
 
 interface Loader {

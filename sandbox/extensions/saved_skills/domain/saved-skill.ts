@@ -1,5 +1,5 @@
 import { z } from 'pith';
-import semver from 'semver';
+import validVersion from 'semver/functions/valid.js';
 import { inputFieldSchema } from './inputs.ts';
 
 export const VISIBILITIES = ['private', 'shared', 'public'] as const;
@@ -29,7 +29,7 @@ function makeSchema() {
     authored_by: z.string().nullable(),
     version: z
       .string()
-      .refine((text) => semver.valid(text) === text && !text.includes('+'), 'must be a version such as 1.0.0')
+      .refine((text) => validVersion(text) === text && !text.includes('+'), 'must be a version such as 1.0.0')
       .default('1.0.0'),
     system_prompt: z.string().min(1).max(100_000),
     /** `extension/tool`, or a tool's name where one extension has it. */

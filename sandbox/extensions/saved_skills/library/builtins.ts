@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError, type Diagnostic } from 'pith';
 import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
-import semver from 'semver';
+import compareVersions from 'semver/functions/compare.js';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import { parsedSkill } from './parsed-skill.ts';
@@ -78,7 +78,7 @@ async function seed(ports: LibraryPorts, folder: string, file: SkillFile): Promi
     await insert(ports, { ...file, id, name, version });
     return null;
   }
-  const order = semver.compare(version, stored.skill.version);
+  const order = compareVersions(version, stored.skill.version);
   if (order < 0) return `version ${version} is lower than ${stored.skill.version}, which is stored and stays`;
   if (order > 0) await renew(ports, stored, { ...file, id, name, version });
   return null;
