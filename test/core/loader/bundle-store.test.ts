@@ -94,6 +94,10 @@ describe('bundles', () => {
     );
     expect(main?.shared).toBe(commands?.shared);
     expect(main).toEqual({ z, shared: { evaluated: 1 } });
+    // A reload: the entry afresh, with the same chunks.
+    const again = (await importBundle((await store().bundle(declaration(), 'main.ts')).file, 2))['default'];
+    expect(again).toEqual(main);
+    expect(again).not.toBe(main);
     const chunks = await readdir(path.join(root, 'dist/newest/chunks'));
     expect(chunks.filter((name) => /^mine\.chunk-[A-Z0-9]{8}\.mjs$/.test(name))).toHaveLength(1);
   });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@pith/promises';
-import { conformanceCases, parseSkillFile } from '@pith/skill-files';
+import { loadConformance, parseSkillFile } from '@pith/skill-files';
 import { expect, it } from 'vitest';
 import { SCANS_FORMAT } from '../../../sandbox/extensions/skill_registry/scan/kept-scans.ts';
 import { skillSandbox, skillText } from './skill-sandbox.ts';
@@ -86,4 +86,6 @@ it('performance: the format of what is kept is raised when a SKILL.md is read ot
   expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([1, 'bf9ae6be2573f3a6']);
 });
 
-const TEXTS = conformanceCases().flatMap(({ files }) => Object.values(files).flatMap((text) => (typeof text === 'string' ? { text } : [])));
+const TEXTS = (await loadConformance())
+  .conformanceCases()
+  .flatMap(({ files }) => Object.values(files).flatMap((text) => (typeof text === 'string' ? { text } : [])));
