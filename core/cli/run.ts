@@ -169,23 +169,34 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
-/** Runs a command on a started kernel; reports known problems before it, and new ones after it. One message waits for what concerns its agent alone. */
+/**
+ * Runs a command on a started kernel; reports known problems before it, and new ones after it. One message waits for what concerns its
+ * agent alone, and a person at a terminal for nothing that comes before the prompt.
+ */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
-  await untilAborted(isShort ? kernel.start('used') : kernel.start(), signal);
   const { Problems } = await import('./terminal/problems.ts');
   const problems = new Problems(kernel, io);
-  const isRead = io.interactive && !isShort;
-  if (!isRead) problems.follow();
-  const agent = isShort ? String(input.options['agent'] ?? kernel.settings.default_agent) : undefined;
-  await untilAborted(isRead ? problems.summarise() : problems.report(agent), signal);
+  if (io.interactive && !isShort) {
+    const start = async () => {
+      await untilAborted(kernel.start(), signal);
+      return untilAborted(problems.summary(), signal);
+    };
+    if (command.drawsFirst) return (await command.run(input, { ...io, start }, signal)) ?? EXIT.done;
+    const summary = await start();
+    if (summary !== null) io.print(summary);
+    return (await command.run(input, io, signal)) ?? EXIT.done;
+  }
+  await untilAborted(kernel.start(isShort ? 'used' : 'all'), signal);
+  problems.follow();
+  await untilAborted(problems.report(isShort ? String(input.options['agent'] ?? kernel.settings.default_agent) : undefined), signal);
   try {
-    return (await command.run(input, isRead ? io : problems.quietIO, signal)) ?? EXIT.done;
+    return (await command.run(input, problems.quietIO, signal)) ?? EXIT.done;
   } catch (error) {
     if (!problems.hasReported(messageOf(error))) throw error;
     return exitCodeOf(error);
   } finally {
-    if (!isRead && !signal.aborted) await problems.report();
+    if (!signal.aborted) await problems.report();
   }
 }
 

@@ -175,7 +175,7 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
 
   const problemsNow = async (agentId?: string) => {
     const isWhole = agentId === undefined;
-    if (isWhole) await knowConfigured();
+    await knowConfigured();
     const own = isWhole ? await ownFindings(host) : [];
     await knowAsked();
     const statuses = await agents.list(agentId);

@@ -49,6 +49,8 @@ export interface CommandIO {
   readonly workingDirectory: string;
   /** Who gives it: `PITH_USER`, else `local`. On one machine a label and not a boundary: whoever may start Pith may say another. */
   readonly userId: string;
+  /** Where a command `drawsFirst`: starts the services, and resolves with what a person should know before they begin; null: nothing. */
+  start?(): Promise<string | null>;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
 }
@@ -91,6 +93,8 @@ export interface Command {
   readonly renamed?: string;
   /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
   readonly unservedWith?: readonly string[];
+  /** With `needs: started`, in the kernel's process: on a terminal it runs before the services are started, draws, and starts them by `io.start()`. */
+  readonly drawsFirst?: boolean;
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */

@@ -22,6 +22,8 @@ export interface LineEditorOptions {
   interrupted(text: string): boolean;
   /** Esc, where it closes nothing of the editor. */
   escaped(): void;
+  /** The input has ended: by Ctrl-D, or with the terminal. */
+  ended?(): void;
   /** Rows above the prompt that last only for a while. */
   above?(columns: number): readonly string[];
   /** Rows below the prompt. */
@@ -33,6 +35,10 @@ export interface LineEditorOptions {
 
 /** The source of what a person types; everything else is printed through it, above the prompt. */
 export interface LineSource {
+  /** Shows the prompt before a message is asked for: what is typed meanwhile is queued. */
+  begin(prompt: string): void;
+  /** How many messages are queued. */
+  readonly queued: number;
   /** The next message; null when the input has ended. Messages that were queued come first, in their order. */
   next(prompt: string): Promise<string | null>;
   /**
@@ -99,6 +105,15 @@ export class LineEditor implements LineSource {
     this.#mode = new TerminalMode(terminal, () => this.#area.resized());
     this.#mode.enter();
     this.#keys = new KeyStream(terminal.input, { key: (key) => this.#key(key), ended: () => this.#end() });
+  }
+
+  begin(prompt: string): void {
+    this.#prompt = prompt;
+    this.#area.refresh();
+  }
+
+  get queued(): number {
+    return this.#queue.length;
   }
 
   next(prompt: string): Promise<string | null> {
@@ -177,6 +192,7 @@ export class LineEditor implements LineSource {
     const waiting = this.#waiting;
     this.#waiting = null;
     waiting?.(null);
+    this.options.ended?.();
   }
 
   #key(key: Key): void {

@@ -2,7 +2,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { wrapLines } from '@pith/plain-text';
 import type { LineEditorOptions, LineSource } from './line-editor.ts';
 
-type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped'>;
+type PlainOptions = Pick<LineEditorOptions, 'terminal' | 'escaped' | 'ended'>;
 
 /** A line that stops the answer. */
 const STOP = '/stop';
@@ -22,6 +22,14 @@ export class PlainLines implements LineSource {
     this.#lines = createInterface({ input: options.terminal.input, terminal: false, crlfDelay: Infinity });
     this.#lines.on('line', (line) => this.#line(line));
     this.#lines.on('close', () => this.#end());
+  }
+
+  begin(): void {
+    // a prompt would be left in the middle of what is printed next
+  }
+
+  get queued(): number {
+    return this.#queue.length;
   }
 
   next(prompt: string): Promise<string | null> {
@@ -108,6 +116,7 @@ export class PlainLines implements LineSource {
     this.#asking?.(null);
     this.#waiting?.(null);
     this.#waiting = null;
+    this.options.ended?.();
   }
 }
 

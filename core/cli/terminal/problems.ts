@@ -27,14 +27,14 @@ export class Problems {
     private readonly io: CommandIO,
   ) {}
 
-  /** A line each, cut to the terminal. */
-  async summarise(): Promise<void> {
+  /** A line each, cut to the terminal; null: there is none. */
+  async summary(): Promise<string | null> {
     const problems = await this.kernel.problems();
-    if (problems.length === 0) return;
+    if (problems.length === 0) return null;
     const { io } = this;
     const texts = problems.slice(0, MOST_LINES).map((problem) => `  ${printableLine(lineOf(problem, io))}`);
     const rest = problems.length > MOST_LINES ? '/doctor for the rest' : '/doctor';
-    io.print([`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n'));
+    return [`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n');
   }
 
   /** Prints those that have not been reported yet on the error stream; with an agent, what concerns a turn of it. */

@@ -6,7 +6,7 @@ import type { ChatContext } from './conversation.ts';
 import { findCommands, findKernelCommands } from './found-commands.ts';
 import { chatInteractively } from './interactive.ts';
 import { mentionedFiles } from './file-mentions.ts';
-import { openConversation } from './opening.ts';
+import { openConversation, threadNamed } from './opening.ts';
 import { chatThroughPipe, type PipedChat } from './piped.ts';
 import { readStandardInput } from './standard-input.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
@@ -21,6 +21,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     description: 'Talk to an agent: in the terminal, or with one message',
     slash: false,
     unservedWith: ['text', 'prompt', 'recipe'],
+    drawsFirst: true,
     arguments: [
       {
         name: 'text',
@@ -59,6 +60,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     ],
     async run(given: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
       const message = givenMessage(given);
+      threadNamed(given); // wrong use is said before anything is drawn
       const recipe = await recipeMessage(() => findCommands(context), given, signal);
       const commands = await findKernelCommands(context);
       const isChat = io.interactive && message === null && recipe === null;
@@ -71,10 +73,14 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
         throw new PithError('usage', 'wrong use of --allow: a chat on a terminal asks you', {
           cure: 'use it with -p, or answer a question with p',
         });
-      const opening = await openConversation(context, commands, { ...input, userId: io.userId }, signal);
-      opening.conversation.isPlanning = input.options['plan'] === true;
+      const open = async () => {
+        const opening = await openConversation(context, commands, { ...input, userId: io.userId }, signal);
+        opening.conversation.isPlanning = input.options['plan'] === true;
+        return opening;
+      };
       const plain = io.plain === true || input.options['plain'] === true;
-      if (isChat) return chatInteractively({ context, opening, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
+      if (isChat) return chatInteractively({ context, open, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
+      const opening = await open();
       const note = (line: string) => (io.quiet ? undefined : io.error(line));
       opening.notes.forEach(note);
       const { piped = null } = io;

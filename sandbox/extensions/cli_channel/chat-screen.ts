@@ -22,6 +22,7 @@ export interface ScreenOptions {
   /** Ctrl-C. True: the text that was typed goes. */
   readonly interrupted: (typed: string) => boolean;
   readonly escaped: () => void;
+  readonly ended: () => void;
 }
 
 /** Lines below the prompt while something is awaited: what it is, and ten of its output. */
@@ -42,7 +43,7 @@ export class ChatScreen {
   #live: readonly string[] = [];
 
   constructor(private readonly options: ScreenOptions) {
-    const { terminal, io, plain, history, complete, interrupted, escaped } = options;
+    const { terminal, io, plain, history, complete, interrupted, escaped, ended } = options;
     this.colour = pc.createColors(io.colour);
     this.editor = openEditor(
       {
@@ -53,6 +54,7 @@ export class ChatScreen {
         isAnswer: (word) => answerOf(word) !== null,
         interrupted,
         escaped,
+        ended,
         above: () => this.#live,
         below: (columns) => [this.status?.line(columns) ?? ''].filter((line) => line !== '').map(this.colour.dim),
         dim: this.colour.dim,

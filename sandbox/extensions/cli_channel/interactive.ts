@@ -1,4 +1,5 @@
 import { messageOf, Places, SkillProvider, type ChannelMessage, type CommandIO } from 'pith';
+import { untilAborted } from '@pith/promises';
 import { isInside, realPathOf, stateFolder } from '@pith/safe-files';
 import { ChatScreen } from './chat-screen.ts';
 import { ChatStatus } from './chat-status.ts';
@@ -17,7 +18,8 @@ import { TurnSteps } from './turn-steps.ts';
 
 export interface InteractiveOptions {
   readonly context: ChatContext;
-  readonly opening: Opening;
+  /** Finds out who talks with whom where. Rejects as the command does. */
+  readonly open: () => Promise<Opening>;
   readonly resume: boolean;
   readonly terminal: Terminal;
   readonly terminals: Terminals;
@@ -43,119 +45,157 @@ type ChatOptions = InteractiveOptions & {
   readonly past: readonly string[];
 };
 
-/** A conversation at a terminal: reads lines, runs what they lead to one at a time, and lets the keys stop it. */
+/** What there is once it is known who talks with whom. */
+interface OpenChat {
+  readonly opening: Opening;
+  readonly slash: SlashCommands;
+  readonly turns: ChatTurns;
+}
+
+const PROMPT = '› ';
+
+/** A conversation at a terminal: draws its prompt at once, reads lines, runs what they lead to one at a time, and lets the keys stop it. */
 class InteractiveChat {
-  readonly #slash: SlashCommands;
   readonly #screen: ChatScreen;
-  readonly #turns: ChatTurns;
+  readonly #steps = new TurnSteps();
+  /** null: what is typed waits. */
+  #chat: OpenChat | null = null;
   /** Of what a line led to; null while the next line is awaited. */
   #turn: AbortController | null = null;
   /** Ctrl-C was pressed on an empty line. */
   #isWarned = false;
+  /** The person leaves before the conversation is open. */
+  readonly #left = new AbortController();
 
   constructor(
     private readonly options: ChatOptions,
     private readonly signal: AbortSignal,
   ) {
-    const { context, opening, terminal, past, plain = false } = options;
+    const { context, terminal, past, plain = false } = options;
     const io = plain ? { ...options.io, colour: false } : options.io;
-    const { conversation } = opening;
-    const steps = new TurnSteps();
-    const raw = (line: string) => this.#screen.editor.write(`${line}\n`);
-    this.#slash = new SlashCommands(context, conversation, raw, {
-      clear: () => this.#screen.editor.clearScreen(),
-      steps: () => steps.all,
-    });
     const files = new ProjectPaths(io.workingDirectory, isTrusted(context, io.workingDirectory), context.clock);
-    const sources = {
-      commands: () => this.#slash.all(),
-      skills: () => skillNames(context, conversation.agentId),
-      files: (abort: AbortSignal) => files.list(abort),
-    };
     this.#screen = new ChatScreen({
       terminal,
       io,
       plain,
       history: past,
-      complete: (typed, cursor) => complete(typed, cursor, sources, signal),
+      complete: async (typed, cursor) => {
+        if (this.#chat === null) return { from: 0, items: [] };
+        const { slash, opening } = this.#chat;
+        const sources = {
+          commands: () => slash.all(),
+          skills: () => skillNames(context, opening.conversation.agentId),
+          files: (abort: AbortSignal) => files.list(abort),
+        };
+        return complete(typed, cursor, sources, signal);
+      },
       interrupted: (typed) => this.#interrupted(typed),
       escaped: () => this.#stop('Esc'),
+      ended: () => this.#leaveEarly(),
     });
-    const { clock } = context;
-    const parts = { conversation, slash: this.#slash, steps, screen: this.#screen, terminal, clock, io };
-    this.#turns = new ChatTurns(parts, () => this.#turn?.signal ?? signal);
   }
 
   async talk(): Promise<void> {
-    const { conversation } = this.options.opening;
-    const close = this.#open();
+    const { editor, colour } = this.#screen;
+    const leave = () => {
+      this.#turn?.abort(this.signal.reason);
+      editor.close();
+    };
+    this.signal.addEventListener('abort', leave, { once: true });
+    let close = () => {};
     try {
-      await this.#begin();
+      editor.begin(colour.cyan(PROMPT));
+      const chat = await this.#open();
+      if (chat === null) return;
+      close = this.#listen(chat);
+      await this.#begin(chat);
+      const { conversation } = chat.opening;
       for (;;) {
-        if (this.#slash.left || this.signal.aborted) break;
-        const { editor, colour } = this.#screen;
-        const line = await editor.next(colour.cyan(conversation.isPlanning ? 'plan › ' : '› '));
+        if (chat.slash.left || this.signal.aborted) break;
+        const line = await editor.next(colour.cyan(conversation.isPlanning ? `plan ${PROMPT}` : PROMPT));
         if (line === null || /^\s*(?:exit|quit)\s*$/u.test(line)) break;
         if (line.trim() === '') continue;
         this.options.history.add(line);
-        await this.#run((abort) => this.#turns.take(line, abort));
+        await this.#run((abort) => chat.turns.take(line, abort));
       }
     } finally {
+      this.signal.removeEventListener('abort', leave);
       close();
+      editor.close();
     }
-    if (conversation.begun) this.#screen.writeDim(`Go on later with: pith chat --thread ${conversation.threadId}`);
+    const { begun = false, threadId = '' } = this.#chat?.opening.conversation ?? {};
+    if (begun) this.#screen.writeDim(`Go on later with: pith chat --thread ${threadId}`);
+  }
+
+  /** Starts the services and opens the conversation, while the person may type already; null: they left, or the process ends. */
+  async #open(): Promise<OpenChat | null> {
+    const { context, open, terminal, io: given, plain } = this.options;
+    await new Promise((resolve) => setImmediate(resolve)); // not a time to wait for: the prompt is drawn by then
+    const left = AbortSignal.any([this.signal, this.#left.signal]);
+    try {
+      const problems = await untilAborted(given.start?.() ?? Promise.resolve(null), left);
+      const opening = await untilAborted(open(), left);
+      if (problems !== null) this.#screen.write(problems);
+      const { conversation } = opening;
+      const io = plain ? { ...given, colour: false } : given;
+      const screen = this.#screen;
+      const raw = (line: string) => screen.editor.write(`${line}\n`);
+      const slash = new SlashCommands(context, conversation, raw, {
+        clear: () => screen.editor.clearScreen(),
+        steps: () => this.#steps.all,
+      });
+      const parts = { conversation, slash, steps: this.#steps, screen, terminal, clock: context.clock, io };
+      return (this.#chat = { opening, slash, turns: new ChatTurns(parts, () => this.#turn?.signal ?? this.signal) });
+    } catch (error) {
+      if (left.aborted) return null;
+      throw error;
+    }
   }
 
   /** Listens to what others report; returns what ends that. */
-  #open(): () => void {
-    const { context, opening, terminals } = this.options;
-    const leave = () => {
-      this.#turn?.abort(this.signal.reason);
-      this.#screen.editor.close();
-    };
-    this.signal.addEventListener('abort', leave, { once: true });
+  #listen({ opening, slash, turns }: OpenChat): () => void {
+    const { context, terminals } = this.options;
+    const screen = this.#screen;
     const offs = [
       terminals.open({
         get threadId() {
           return opening.conversation.threadId;
         },
-        show: (message) => void this.#numbered(message).then((shown) => shown !== null && this.#screen.notify(shown)),
+        show: (message) => void this.#numbered(message, slash, turns).then((shown) => shown !== null && screen.notify(shown)),
       }),
       context.events.handle('extension.failed', (failure) => {
-        if (failure.phase !== 'reload' || this.#turns.isCommanding) return; // a command says what it broke
-        this.#screen.notify(problemLine(failure, failure.extensionId));
+        if (failure.phase !== 'reload' || turns.isCommanding) return; // a command says what it broke
+        screen.notify(problemLine(failure, failure.extensionId));
       }),
       context.events.handle('problem.found', (problem) => {
-        this.#turns.know(problem);
-        this.#screen.notify(problemLine(problem));
+        turns.know(problem);
+        screen.notify(problemLine(problem));
       }),
     ];
     return () => {
-      this.signal.removeEventListener('abort', leave);
       for (const off of offs) off();
-      this.#screen.status?.close();
-      this.#screen.editor.close();
+      screen.status?.close();
     };
   }
 
   /** The first screen, the last messages, and the questions that are still open. */
-  async #begin(): Promise<void> {
-    const { context, opening, terminals, io, plain = false, resume } = this.options;
+  async #begin({ opening, slash, turns }: OpenChat): Promise<void> {
+    const { context, terminals, io, plain = false, resume } = this.options;
     const { conversation } = opening;
     const screen = this.#screen;
-    const commands = await this.#slash.all();
+    const commands = await slash.all();
     screen.paths = commands.map(({ path }) => path);
     const first = await firstScreen(conversation, commands, screen.colour, this.signal);
     screen.write(first.text);
     const changed = () => screen.editor.redraw();
-    const status = { conversation, terminals, commands: () => this.#slash.all(), changed };
+    const status = { conversation, terminals, commands: () => slash.all(), changed };
     if (!plain) screen.status = new ChatStatus(context, status, first.model);
     screen.status?.refresh();
     if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${opening.notes.join('\n')}\n`);
     for (const line of pastLines(opening.past, screen.colour, screen.columns)) screen.write(line);
     context.events.publish('channel.opened', { extensionId: context.id });
-    if (resume) await this.#run((abort) => this.#turns.resume(abort));
-    else if (conversation.begun) await this.#run((abort) => this.#turns.catchUp(abort));
+    if (resume) await this.#run((abort) => turns.resume(abort));
+    else if (conversation.begun) await this.#run((abort) => turns.catchUp(abort));
   }
 
   async #run(work: (abort: AbortSignal) => Promise<unknown>): Promise<void> {
@@ -173,6 +213,11 @@ class InteractiveChat {
     }
   }
 
+  /** A message that waits is sent before the conversation ends. */
+  #leaveEarly(): void {
+    if (this.#chat === null && this.#screen.editor.queued === 0) this.#left.abort();
+  }
+
   #stop(key: string): void {
     if (this.#turn === null) return;
     this.#turn.abort(new DOMException(`stopped by ${key}`, 'AbortError'));
@@ -186,6 +231,7 @@ class InteractiveChat {
       return false;
     }
     if (typed === '' && this.#isWarned) {
+      if (this.#chat === null) this.#screen.editor.takeBack(); // nothing that waits is sent
       this.#screen.editor.close();
       return false;
     }
@@ -195,13 +241,13 @@ class InteractiveChat {
   }
 
   /** With the number of the question in place of its id, by which people answer it. null: the person has just left that question open here. */
-  async #numbered({ text: message, approvalId }: ChannelMessage): Promise<string | null> {
+  async #numbered({ text: message, approvalId }: ChannelMessage, slash: SlashCommands, turns: ChatTurns): Promise<string | null> {
     if (approvalId === undefined) return message;
-    const open = await query(await this.#slash.all(), ['approvals', 'list'], this.signal).catch(() => null); // then its id says which it is
+    const open = await query(await slash.all(), ['approvals', 'list'], this.signal).catch(() => null); // then its id says which it is
     const question = list(open ?? [])
       .map(fields)
       .find(({ id }) => text(id) === approvalId);
-    if (question !== undefined && text(question['thread']) === this.#turns.leftOpen) return null;
+    if (question !== undefined && text(question['thread']) === turns.leftOpen) return null;
     return Number(question?.['number'] ?? 0) > 0 ? message.replaceAll(approvalId, String(question?.['number'])) : message;
   }
 }

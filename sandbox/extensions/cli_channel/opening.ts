@@ -30,8 +30,6 @@ export async function openConversation(
   const named = threadNamed(input);
   const resume = input.options['resume'] === true;
   const goesOn = input.options['continue'] === true;
-  if (goesOn && named !== undefined)
-    throw new PithError('usage', 'wrong use of --continue: --thread names another conversation', { cure: 'leave one of them out' });
   const threadId = named ?? (resume || goesOn ? await latestThread(commands, resume ? 'resume' : 'continue', signal) : undefined);
   const thread = threadId === undefined ? null : await readThread(commands, threadId, signal);
   if (resume && thread === null)
@@ -63,8 +61,11 @@ async function openingLines({ find }: Pick<ChatContext, 'find'>, signal: AbortSi
   return lines.flatMap((each) => (each ? [printable(each)] : []));
 }
 
-function threadNamed(input: CommandInput): string | undefined {
+/** The thread of `--thread`; absent where none is named. Throws `usage`. */
+export function threadNamed(input: CommandInput): string | undefined {
   const named = input.options['thread'];
+  if (input.options['continue'] === true && named !== undefined)
+    throw new PithError('usage', 'wrong use of --continue: --thread names another conversation', { cure: 'leave one of them out' });
   if (typeof named !== 'string' || THREAD_ID.test(named)) return typeof named === 'string' ? named : undefined;
   throw new PithError('usage', `wrong use of --thread: '${named.slice(0, 80)}' cannot name a conversation`, {
     cure: 'use up to 64 letters, digits, dots, dashes and underscores, with a letter or digit first',

@@ -329,7 +329,7 @@ it('U13 a question of work in the background is shown with its number', async ()
   );
   const named = { ...chat, context: { ...chat.context, find: onlyExtra(chat.context.find) } as typeof chat.context };
   const ada = person(named);
-  await ada.sees('› ');
+  await ada.sees('Ctrl-D leaves');
   chat.terminals.deliver({ text: 'asks; answer with: pith approvals approve q-two', kind: 'approval', approvalId: 'q-two' }, 'all');
   await ada.sees('approve 8');
   expect(ada.screen()).not.toContain('q-two');

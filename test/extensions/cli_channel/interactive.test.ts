@@ -11,6 +11,54 @@ import { answering, scriptedChat, fails, hangs, person, says, USAGE, type Answer
 let chat: Chat;
 
 describe('a conversation on a terminal', () => {
+  it('29 draws its prompt first: what is typed before the services are there waits, and is sent after the header', async () => {
+    chat = await scriptedChat([says('The answer')]);
+    const started = Promise.withResolvers<string | null>();
+    const ada = person(chat, [], { start: () => started.promise });
+    await ada.sees('› ');
+    ada.type('hello\r');
+    await ada.sees('queued: hello');
+    ada.type('and mo');
+    await expect.poll(() => ada.screen()).toMatch(/queued: hello\n› and mo$/u);
+    expect(chat.requests).toEqual([]);
+    started.resolve('1 problem (/doctor):\n  a wrong key');
+    await ada.sees('The answer');
+    const shown = ada.screen();
+    const order = ['a wrong key', 'main · scripted/scripted', '› hello', 'The answer', '› and mo'].map((text) => shown.indexOf(text));
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(Math.min(...order)).toBeGreaterThanOrEqual(0);
+    expect(shown).not.toContain('queued:');
+    expect(chat.requests).toHaveLength(1);
+    ada.type('\u0015\u0004');
+    expect(await ada.done).toBe(0);
+  });
+
+  it.each([
+    ['Ctrl-D', '\u0004', 0],
+    ['Ctrl-C twice', '\u0003\u0003', 0],
+  ])('29 %s leaves before the services are there, and gives the terminal back', async (_, keys, code) => {
+    chat = await scriptedChat([says('never')]);
+    const ada = person(chat, [], { start: () => new Promise(() => undefined) });
+    await ada.sees('› ');
+    ada.type(keys);
+    expect(await ada.done).toBe(code);
+    expect(ada.raw().endsWith('\u001b[<u\u001b[?2004l')).toBe(true);
+    expect(chat.requests).toEqual([]);
+  });
+
+  it('29 a start that fails ends the conversation with its reason and gives the terminal back; so does the end of the process', async () => {
+    chat = await scriptedChat([says('never')]);
+    const ada = person(chat, [], { start: async () => Promise.reject(new Error('no disk')) });
+    await expect(ada.done).rejects.toThrow('no disk');
+    expect(ada.raw()).toContain('\u001b[?2004l');
+    const abort = new AbortController();
+    const bob = person(chat, [], { signal: abort.signal, start: () => new Promise(() => undefined) });
+    await bob.sees('› ');
+    abort.abort();
+    expect(await bob.done).toBe(130);
+    expect(bob.raw()).toContain('\u001b[?2004l');
+  });
+
   it('opens with who, which model and how to leave; shows answers and steps; says how to go on', async () => {
     chat = await scriptedChat([
       says(
@@ -196,7 +244,7 @@ describe('a conversation on a terminal', () => {
       file: '/s/kv/main.ts',
       line: 3,
     });
-    await ada.sees('› ');
+    await ada.sees('Ctrl-D leaves');
     chat.tell('extension.failed', failure('first'));
     await ada.sees('kv /s/kv/main.ts:3: first');
     ada.type('hi\r');
@@ -217,7 +265,7 @@ describe('a conversation on a terminal', () => {
     const slip = { code: 'unknown_key', message: 'a wrong key', cure: 'look' };
     chat = await scriptedChat([says('ok', { type: 'notice', code: slip.code, message: 'a wrong key; look' })]);
     const ada = person(chat);
-    await ada.sees('› ');
+    await ada.sees('Ctrl-D leaves');
     chat.tell('problem.found', { ...slip, severity: 'warning', file: '/s/pith.yaml', line: 2 });
     await ada.sees('/s/pith.yaml:2: a wrong key; look');
     ada.type('hi\r');
@@ -366,7 +414,7 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([says('ok')]);
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
     const ada = person(chat);
-    await ada.sees('› ');
+    await ada.sees('Ctrl-D leaves');
     expect(chat.terminals.deliver({ text: 'the task is done', kind: 'notice' }, 'all')).toBe('terminal-1');
     await ada.sees('the task is done');
     ada.end();
