@@ -1,6 +1,7 @@
 import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from './document.ts';
-import { NAME_MATCH } from './name-index.ts';
-import { countTerms, FIELD_COUNT, hasCountOutsideBody, PACKING, TermIndex, type Posting } from './term-index.ts';
+import { NAME_MATCH, type NameIndex } from './name-index.ts';
+import { hasCountOutsideBody, PACKING, type Posting } from './posting.ts';
+import { countTerms, FIELD_COUNT, TermIndex } from './term-index.ts';
 import { synonymsOf } from './synonyms.ts';
 import { markOf, NearbyTerms } from './term-positions.ts';
 import { queryTerms, type QueryTerm } from './tokens.ts';
@@ -56,6 +57,22 @@ export class Bm25fRanker {
 
   remove(id: string): void {
     this.#index.remove(id);
+  }
+
+  /** All documents, in pieces, as `restore` takes them; null where one changed meanwhile. */
+  *encoded(): Generator<void, { readonly ids: readonly string[]; readonly parts: readonly Uint8Array[] } | null> {
+    const found = yield* this.#index.encoded();
+    return found === null
+      ? null
+      : { ids: found.ids, parts: [Buffer.from(JSON.stringify(this.#index.names.entries(found.ids))), ...found.parts] };
+  }
+
+  restore([names, ...parts]: readonly Uint8Array[]): readonly string[] {
+    const entries = JSON.parse(Buffer.from(names!).toString()) as ReturnType<NameIndex['entries']>;
+    this.#index.names.restore(entries);
+    const ids = entries.map(([id]) => id);
+    this.#index.restore(ids, parts);
+    return ids;
   }
 
   rank(query: string, options: RankOptions): readonly RankedDocument[] {

@@ -5,3 +5,4 @@ export { synonymsOf } from './synonyms.ts';
 export { TextRanker } from './text-ranker.ts';
 export { eachTerm, queryTerms } from './tokens.ts';
 export { WordVectors } from './word-vectors.ts';
+export { packed, unpacked } from './packed.ts';

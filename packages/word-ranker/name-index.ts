@@ -22,6 +22,19 @@ export class NameIndex {
     this.#joined = null;
   }
 
+  /** What these ids are found by, as `restore` takes it: the last are forms of tags. */
+  entries(ids: readonly string[]): readonly (readonly [id: string, own: number, all: readonly string[]])[] {
+    return ids.map((id) => {
+      const { own, all } = this.#keys.get(id)!;
+      return [id, own.length, all];
+    });
+  }
+
+  restore(entries: ReturnType<NameIndex['entries']>): void {
+    for (const [id, own, all] of entries) this.#keys.set(id, { own: all.slice(0, own), all });
+    this.#joined = null;
+  }
+
   delete(id: string): void {
     if (this.#keys.delete(id)) this.#joined = null;
   }

@@ -1,4 +1,5 @@
 import type { FoundDocument, RankedDocument, RankOptions, TextDocument } from './document.ts';
+import { bytesOf } from './packed.ts';
 import { direction, nearness, type WordVectors } from './word-vectors.ts';
 
 /** What the order goes by. Chosen on needs of which half were kept untouched, and on MetaTool. */
@@ -65,6 +66,26 @@ export class NearTexts {
 
   remove(id: string): void {
     this.#directions.delete(id);
+  }
+
+  /** The directions of these ids, one behind the other; zeros for one that has none. */
+  encoded(ids: readonly string[]): Uint8Array {
+    const { dimensions } = this.#vectors;
+    const all = new Float32Array(ids.length * dimensions);
+    for (const [at, id] of ids.entries()) {
+      const own = this.#directions.get(id);
+      if (own !== undefined) all.set(own, at * dimensions);
+    }
+    return bytesOf(all);
+  }
+
+  restore(ids: readonly string[], bytes: Uint8Array): void {
+    const { dimensions } = this.#vectors;
+    const all = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
+    for (const [at, id] of ids.entries()) {
+      const own = all.subarray(at * dimensions, (at + 1) * dimensions);
+      if (own.some((value) => value !== 0)) this.#directions.set(id, own);
+    }
   }
 
   /** The best of what the ranker of words has found and of what lies near the query; weak ones after the others. */

@@ -1,10 +1,15 @@
 import { NameIndex, Spelling } from './name-index.ts';
 import { BODY_CHARACTERS, type TextDocument } from './document.ts';
 import { POSITIONS, positionsOf } from './term-positions.ts';
+import { encodedTerms, KeptTerms } from './kept-terms.ts';
+import { bytesOf, numbers32 } from './packed.ts';
+import { countIn, hasCountOutsideBody, Posting } from './posting.ts';
 import { eachTerm } from './tokens.ts';
 
 /** Fields of a document: name, tags, description, examples and, last, the body. */
 export const FIELD_COUNT = 5;
+/** Between two yields. */
+const AT_ONCE = 2000;
 
 /** What of a document's text is searched. */
 export interface Counted {
@@ -36,20 +41,63 @@ export class TermIndex {
   /** By document number; null where one was removed. */
   ids: (string | null)[] = [];
   /** Terms of each field of each document, by `number * FIELD_COUNT + field`. */
-  lengths = new Uint32Array(64 * FIELD_COUNT);
+  lengths: Uint32Array = new Uint32Array(64 * FIELD_COUNT);
   /** Marks of each document's first terms in their order, by `number * POSITIONS`. */
-  #positions = new Uint16Array(64 * POSITIONS);
+  #positions: Uint16Array = new Uint16Array(64 * POSITIONS);
   /** Terms of each field of all documents together. */
   totals = new Float64Array(FIELD_COUNT);
   /** Grows with every change. */
   revision = 0;
   #postings = new Map<string, Posting>();
-  readonly #numbers = new Map<string, number>();
+  #numbers = new Map<string, number>();
   /** Numbers of removed documents that postings still have. */
   #dead: number[] = [];
   /** Numbers that no posting has. */
   readonly #free: number[] = [];
   #sweep: Sweep | null = null;
+  /** Postings that nobody has asked for. Numbers of its documents are never given again: what is removed of them is still there. */
+  #kept: KeptTerms | null = null;
+  #keptNumbers = 0;
+  #spellsKept = true;
+
+  /** All of it, in pieces, as `restore` takes it; null where something changed meanwhile. The ids come in the order of their numbers. */
+  *encoded(): Generator<void, { readonly ids: readonly string[]; readonly parts: readonly Uint8Array[] } | null> {
+    const { revision } = this;
+    const ids: string[] = [];
+    const numbers = this.ids.map((id) => (id === null ? undefined : ids.push(id) - 1));
+    const lengths = new Uint32Array(ids.length * FIELD_COUNT);
+    const positions = new Uint16Array(ids.length * POSITIONS);
+    for (const [former, number] of numbers.entries()) {
+      if (number === undefined) continue;
+      lengths.set(this.lengths.subarray(former * FIELD_COUNT, (former + 1) * FIELD_COUNT), number * FIELD_COUNT);
+      positions.set(this.positions(former), number * POSITIONS);
+      if (number % AT_ONCE === AT_ONCE - 1) yield;
+    }
+    let loaded = 0;
+    for (const term of this.#kept?.terms() ?? []) {
+      this.posting(term);
+      if (++loaded % (AT_ONCE * 5) === 0) yield;
+    }
+    const terms = encodedTerms(this.#postings, (former) => numbers[former]);
+    for (let step = terms.next(); ; step = terms.next()) {
+      if (revision !== this.revision) return null;
+      if (step.done === true) return { ids, parts: [bytesOf(lengths), bytesOf(positions), ...step.value] };
+      yield;
+    }
+  }
+
+  /** Takes what `encoded` gave into an empty index. */
+  restore(ids: readonly string[], [lengths, positions, ...terms]: readonly Uint8Array[]): void {
+    this.ids = [...ids];
+    this.#keptNumbers = ids.length;
+    this.#numbers = new Map(ids.map((id, number) => [id, number]));
+    this.lengths = numbers32(lengths!);
+    this.#positions = new Uint16Array(positions!.buffer, positions!.byteOffset, positions!.byteLength / 2);
+    this.lengths.forEach((length, at) => (this.totals[at % FIELD_COUNT]! += length));
+    this.#kept = new KeptTerms(terms);
+    this.#spellsKept = false;
+    this.revision++;
+  }
 
   /** Documents that are not removed. */
   get size(): number {
@@ -67,7 +115,7 @@ export class TermIndex {
     this.positions(number).set(positions);
     lengths.forEach((length, field) => this.#setLength(number, field, length));
     for (const [term, packed] of counts) {
-      let posting = this.#postings.get(term);
+      let posting = this.posting(term);
       if (posting === undefined) this.#postings.set(flat(term), (posting = new Posting()));
       posting.push(number, packed);
       if (hasCountOutsideBody(packed)) this.#spelling.add(term);
@@ -100,17 +148,23 @@ export class TermIndex {
   }
 
   posting(term: string): Posting | undefined {
-    return this.#postings.get(term);
+    const known = this.#postings.get(term);
+    if (known !== undefined || this.#kept === null) return known;
+    const kept = this.#kept.posting(term);
+    if (kept !== undefined) this.#postings.set(flat(term), kept);
+    return kept;
   }
 
   /** Terms that a document has, not in its body alone, and that differ from this one by a slip. */
   near(term: string): readonly string[] {
+    if (!this.#spellsKept) for (const other of this.#kept?.terms(true) ?? []) this.#spelling.add(other);
+    this.#spellsKept = true;
     return this.#spelling.near(term, (other) => this.#isUsed(other));
   }
 
   /** Whether a document has it, not in its body alone: what was removed is in the postings until they are swept. */
   #isUsed(term: string): boolean {
-    const posting = this.#postings.get(term);
+    const posting = this.posting(term);
     for (let at = 0; at < (posting?.length ?? 0); at++) {
       const { entries } = posting!;
       if (this.ids[entries[at * 2]!] !== null && hasCountOutsideBody(entries[at * 2 + 1]!)) return true;
@@ -119,6 +173,7 @@ export class TermIndex {
   }
 
   *postingsWithPrefix(prefix: string): Iterable<Posting> {
+    for (const term of this.#kept?.terms() ?? []) if (term.startsWith(prefix)) this.posting(term);
     for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
   }
 
@@ -151,7 +206,7 @@ export class TermIndex {
     for (let left = SWEPT_AT_ONCE; left > 0;) {
       const next = rest.next();
       if (next.done === true) {
-        for (const number of numbers) this.#free.push(number);
+        for (const number of numbers) if (number >= this.#keptNumbers) this.#free.push(number);
         this.#sweep = null;
         return;
       }
@@ -159,7 +214,7 @@ export class TermIndex {
       left -= posting.length + 1;
       posting.keep((number) => this.ids[number] !== null);
       if (posting.length === 0) this.#postings.delete(term);
-      if (!this.#isUsed(term)) this.#spelling.delete(term);
+      if (posting.length === 0 || !this.#isUsed(term)) this.#spelling.delete(term);
     }
   }
 }
@@ -181,73 +236,4 @@ function textsOf(document: TextDocument): readonly string[] {
 /** A copy that does not keep the text alive that it was cut from. */
 function flat(text: string): string {
   return Buffer.from(text).toString();
-}
-
-/** How often one term occurs in each field of each document: document numbers ascending, counts packed into one word. */
-export class Posting {
-  /** document, packed counts, document, packed counts, … */
-  entries = new Uint32Array(4);
-  length = 0;
-
-  push(document: number, counts: number): void {
-    if (this.length * 2 === this.entries.length) {
-      const grown = new Uint32Array(this.entries.length * 2);
-      grown.set(this.entries);
-      this.entries = grown;
-    }
-    const isLast = this.length === 0 || this.entries[this.length * 2 - 2]! < document;
-    const at = (isLast ? this.length : this.#placeOf(document)) * 2;
-    if (!isLast) this.entries.copyWithin(at + 2, at, this.length * 2);
-    this.entries[at] = document;
-    this.entries[at + 1] = counts;
-    this.length++;
-  }
-
-  has(document: number): boolean {
-    const place = this.#placeOf(document);
-    return place < this.length && this.entries[place * 2] === document;
-  }
-
-  /** Drops the documents for which it is false. */
-  keep(isKept: (document: number) => boolean): void {
-    let kept = 0;
-    for (let at = 0; at < this.length; at++) {
-      if (!isKept(this.entries[at * 2]!)) continue;
-      this.entries[kept * 2] = this.entries[at * 2]!;
-      this.entries[kept * 2 + 1] = this.entries[at * 2 + 1]!;
-      kept++;
-    }
-    this.length = kept;
-  }
-
-  /** Of the first document that is not before it. */
-  #placeOf(document: number): number {
-    let low = 0;
-    let high = this.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.entries[middle * 2]! < document) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
-
-/** Where each field's count lies in the packed word: its lowest bit and its greatest count. The body lies lowest, so that most words are small. */
-export const PACKING = [
-  { shift: 8, max: 15 },
-  { shift: 12, max: 15 },
-  { shift: 16, max: 63 },
-  { shift: 22, max: 255 },
-  { shift: 0, max: 255 },
-] as const;
-
-/** Adds one occurrence in `field` to packed counts. */
-function countIn(packed: number, field: number): number {
-  const { shift, max } = PACKING[field]!;
-  return ((packed >>> shift) & max) === max ? packed : packed + (1 << shift);
-}
-
-export function hasCountOutsideBody(packed: number): boolean {
-  return packed > PACKING[4].max;
 }

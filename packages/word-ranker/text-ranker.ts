@@ -1,6 +1,7 @@
 import { Bm25fRanker } from './bm25f.ts';
 import type { RankedDocument, RankOptions, TextDocument } from './document.ts';
 import { NearTexts } from './near-texts.ts';
+import { packed, unpacked } from './packed.ts';
 import type { WordVectors } from './word-vectors.ts';
 
 /** So many that words find are put into order. */
@@ -23,6 +24,19 @@ export class TextRanker {
   remove(id: string): void {
     this.#words.remove(id);
     this.#near?.remove(id);
+  }
+
+  /** All documents, in pieces, as `restore` takes them; null where one changed meanwhile. */
+  *encoded(): Generator<void, Uint8Array | null> {
+    const found = yield* this.#words.encoded();
+    return found === null ? null : packed([this.#near?.encoded(found.ids) ?? new Uint8Array(0), ...found.parts]);
+  }
+
+  /** Takes what `encoded` gave, with the same table of vectors, into an empty ranker. Whoever gives it knows that the bytes are whole; they are used from now on. */
+  restore(bytes: Uint8Array): void {
+    const [near, ...words] = unpacked(bytes);
+    const ids = this.#words.restore(words);
+    this.#near?.restore(ids, near!);
   }
 
   rank(query: string, options: RankOptions): readonly RankedDocument[] {

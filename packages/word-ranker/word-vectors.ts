@@ -10,6 +10,8 @@ const COMMON = 300;
  */
 export class WordVectors {
   readonly dimensions: number;
+  /** Tells tables apart: how many words, and how they are written in numbers. */
+  readonly digest: string;
   readonly #places = new Map<string, number>();
   readonly #scales: Float32Array;
   readonly #numbers: Int8Array;
@@ -31,6 +33,7 @@ export class WordVectors {
     if (dimensions === 0 || this.#places.size !== words) throw new Error('its words are damaged');
     this.#scales = new Float32Array(whole, scales, words);
     this.#numbers = new Int8Array(whole, numbers);
+    this.digest = `${words} ${dimensions} ${this.#scales.reduce((sum, scale) => sum + scale, 0)}`;
   }
 
   /** How little a word is said in passing: 0 of the most frequent words and of numbers, 1 of those that are not in the table, which are rarer than all that are. */

@@ -92,7 +92,9 @@ export interface RankedSkill {
 
 /** Ranks skills for a text, where the setting `skills.ranker` names its extension. */
 export interface RankerProvider {
-  /** Takes documents, new ones and changed ones. All are sent again whenever a version of the extension begins, and the ranker is not asked before that. */
+  /** Which of these documents it has kept since an earlier process, by their versions: those are not sent. Absent: it keeps none. */
+  recall?(versions: readonly Pick<RankerDocument, 'id' | 'version'>[], signal?: AbortSignal): Promise<readonly string[]>;
+  /** Takes documents, new ones and changed ones. All that it does not recall are sent again whenever a version of the extension begins, and the ranker is not asked before that. */
   upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void>;
   remove(ids: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Best first, at most `k`; empty when nothing matches well. Words shared with ids, names and tags decide where this rejects or is late. */
@@ -100,6 +102,13 @@ export interface RankerProvider {
 }
 
 export const RankerProvider = defineProtocol<RankerProvider>('skills.ranker', {
+  recall: {
+    kind: 'method',
+    signature: 'recall(versions: { id, version }[]): Promise<string[]>',
+    optional: true,
+    timeoutMs: 60_000,
+    signalAt: 1,
+  },
   upsert: { kind: 'method', signature: 'upsert(documents: RankerDocument[]): Promise<void>', timeoutMs: 60_000, signalAt: 1 },
   remove: { kind: 'method', signature: 'remove(ids: string[]): Promise<void>', signalAt: 1 },
   rank: { kind: 'method', signature: 'rank(query: string, options: RankerOptions): Promise<RankedSkill[]>', signalAt: 2 },

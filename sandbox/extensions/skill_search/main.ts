@@ -20,6 +20,7 @@ import {
   skillsChanged,
   skillUsed,
 } from 'pith/skill_registry';
+import { stateFolder } from '@pith/safe-files';
 import { type Config, configSchema } from './config.ts';
 import type { RerankOptions } from './contract.ts';
 import type { SkillFinder } from './commands.ts';
@@ -27,6 +28,7 @@ import { LearnedExamples } from './learning/learned-examples.ts';
 import { digestOf, WrittenExamples } from './enriching/written-examples.ts';
 import { ExampleRecorder } from './learning/example-recorder.ts';
 import { Reranking } from './reranking.ts';
+import { KeptIndex } from './kept-index.ts';
 import { SearchIndex } from './search-index.ts';
 import { wordVectors } from './vectors.ts';
 
@@ -58,7 +60,9 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     this.vectors = wordVectors(context);
     const { vectors } = this;
     this.written = new WrittenExamples(context);
-    this.index = new SearchIndex({ learned: this.learned, written: this.written, document: (id) => this.document(id), vectors });
+    const kept = new KeptIndex(stateFolder(context.dataDirectory, '.cache'), logger);
+    this.index = new SearchIndex({ learned: this.learned, written: this.written, document: (id) => this.document(id), vectors, kept });
+    context.own(() => this.index.keep());
     this.reranking = new Reranking(context, { revision: () => this.index.revision, vectors });
     context.own(() => this.reranking.close());
     this.recorder =
@@ -75,6 +79,10 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     context.own(() => recorder.settled());
     context.own(events.handle(skillUsed, (use) => recorder.used(use)));
     context.own(events.handle(skillsChanged, ({ removed }) => recorder.gone(removed)));
+  }
+
+  recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
+    return this.index.recall(versions);
   }
 
   upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {

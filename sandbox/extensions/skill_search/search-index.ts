@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { RankedSkill, RankerDocument } from 'pith/skill_registry';
 import { once } from '@pith/promises';
+import { inPieces } from '@pith/skill-files';
 import { type RankOptions, TextRanker, type WordVectors } from '@pith/word-ranker';
 import { digestOf, type WrittenExamples } from './enriching/written-examples.ts';
+import type { KeptIndex } from './kept-index.ts';
 import type { LearnedExamples } from './learning/learned-examples.ts';
 
 export interface SearchIndexPorts {
@@ -11,26 +14,35 @@ export interface SearchIndexPorts {
   readonly written: Pick<WrittenExamples, 'look' | 'of'>;
   /** What there is to search of one skill; null where it is gone. */
   document(id: string): Promise<RankerDocument | null>;
-  /** The table of word vectors, read when the first skill comes; null where it cannot be. */
+  /** The table of word vectors, read when something is counted; null where it cannot be. */
   vectors(): Promise<WordVectors | null>;
+  /** null where nothing is kept. */
+  readonly kept: Pick<KeptIndex, 'read' | 'write'> | null;
 }
 
 /** What of one skill is in the index besides what it says itself. */
 interface Indexed {
+  readonly version: string;
   readonly digest: string;
   readonly learned: readonly string[];
   readonly written: readonly string[];
 }
 
 const NOTHING: readonly string[] = [];
+/** So many are counted when somebody searches, in a moment, and not kept: mostly all skills have a line in the prompt, and nobody does. */
+const FEW = 64;
 
 /** Indexes the words and the meaning of all skills that were sent, of what people said when they wanted them, and of what a model wrote for them. */
 export class SearchIndex {
-  private readonly ranker = once(async () => new TextRanker(await this.ports.vectors()));
+  private ranker = once(async () => new TextRanker(await this.ports.vectors()));
   private readonly ports: SearchIndexPorts;
   private readonly indexed = new Map<string, Indexed>();
+  /** Sent, and not counted yet. */
+  private readonly waiting = new Map<string, RankerDocument>();
   /** Of what was learned and written: that of which the index has all. */
   private taken = '';
+  /** The revision that is on disk. */
+  private kept = 0;
   /** Grows with every change. */
   revision = 0;
 
@@ -38,29 +50,50 @@ export class SearchIndex {
     this.ports = ports;
   }
 
+  /** Takes over what an earlier process counted of these documents, and what was learned and written of them since is as it was then. Returns their ids. */
+  async recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
+    if (this.ports.kept === null || versions.length <= FEW || this.indexed.size + this.waiting.size > 0) return NOTHING;
+    this.taken = await this.look();
+    const vectors = await this.ports.vectors();
+    const found = this.ports.kept.read(vectors);
+    if (found === null) return NOTHING;
+    const ranker = new TextRanker(vectors);
+    ranker.restore(found.ranker);
+    this.ranker = once(async () => ranker);
+    const wanted = new Map(versions.map(({ id, version }) => [id, version]));
+    for (const { id, version, digest, extras } of found.documents) {
+      const { learned, written } = this.extrasOf(id, digest);
+      if (wanted.get(id) === version && extras === extrasDigest(learned, written))
+        this.indexed.set(id, { version, digest, learned, written });
+      else ranker.remove(id);
+    }
+    this.revision++;
+    if (this.indexed.size === found.documents.length) this.kept = this.revision;
+    return [...this.indexed.keys()];
+  }
+
   /** Others may work after each. */
   async upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
-    await this.look();
-    const ranker = await this.ranker();
-    for (const document of documents) {
-      signal?.throwIfAborted();
-      this.add(ranker, document);
-      await yieldToOthers();
-    }
+    for (const document of documents) this.waiting.set(document.id, document);
+    this.revision++;
+    if (this.indexed.size > 0 || this.waiting.size > FEW) await this.countAll(signal);
   }
 
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
+    for (const id of ids) this.waiting.delete(id);
+    this.revision++;
+    if (this.indexed.size === 0) return;
     const ranker = await this.ranker();
     for (const [at, id] of ids.entries()) {
       ranker.remove(id);
       this.indexed.delete(id);
-      this.revision++;
       if (at % 50 === 49) await yieldToOthers();
     }
   }
 
   async rank(query: string, options: RankOptions): Promise<readonly RankedSkill[]> {
+    if (this.waiting.size > 0 && this.waiting.size <= FEW) await this.countAll();
     const ranker = await this.ranker();
     const version = await this.look();
     if (version !== this.taken) await this.takeOver(ranker);
@@ -68,19 +101,47 @@ export class SearchIndex {
     return ranker.rank(query, options);
   }
 
+  /** Writes down what was counted since it was read, for the next process. */
+  async keep(): Promise<void> {
+    if (this.ports.kept === null || this.kept === this.revision || this.indexed.size <= FEW) return;
+    const { revision } = this;
+    const vectors = await this.ports.vectors();
+    const bytes = await inPieces((await this.ranker()).encoded());
+    if (bytes === null || revision !== this.revision) return; // it goes on: the next time
+    const documents = [...this.indexed].map(([id, { version, digest, learned, written }]) => ({
+      id,
+      version,
+      digest,
+      extras: extrasDigest(learned, written),
+    }));
+    await this.ports.kept.write({ documents, ranker: bytes }, vectors);
+    this.kept = revision;
+  }
+
   private async look(): Promise<string> {
     const { learned, written } = this.ports;
     return `${await learned?.look()} ${await written.look()}`;
   }
 
+  private async countAll(signal?: AbortSignal): Promise<void> {
+    await this.look();
+    const ranker = await this.ranker();
+    for (const [id, document] of this.waiting) {
+      signal?.throwIfAborted();
+      this.waiting.delete(id);
+      this.add(ranker, document);
+      await yieldToOthers();
+    }
+  }
+
   private add(ranker: TextRanker, document: RankerDocument): void {
-    const indexed = this.extrasOf(document.id, digestOf(document));
+    const indexed = { version: document.version, ...this.extrasOf(document.id, digestOf(document)) };
     ranker.upsert(searchedOf(document, indexed.learned, indexed.written));
     this.indexed.set(document.id, indexed);
     this.revision++;
   }
 
-  private extrasOf(id: string, digest: string): Indexed {
+  private extrasOf(id: string, digest: string): Omit<Indexed, 'version'> {
     return { digest, learned: this.ports.learned?.of(id) ?? NOTHING, written: this.ports.written.of(digest) };
   }
 
@@ -93,6 +154,14 @@ export class SearchIndex {
       if (now !== null && this.indexed.has(id)) this.add(ranker, now);
     }
   }
+}
+
+/** Empty for nothing, as mostly. */
+function extrasDigest(learned: readonly string[], written: readonly string[]): string {
+  if (learned.length + written.length === 0) return '';
+  return createHash('sha256')
+    .update(JSON.stringify([learned, written]))
+    .digest('hex');
 }
 
 /** What is searched of a document. */

@@ -32,8 +32,9 @@ const BATCH = 50;
 /** Up to so many skills that the asker may not see are asked for beside the others, and dropped; with more the ids of the others are sent. */
 const MOST_EXTRA = 200;
 const RETRY_MS = 30_000;
-/** The first time the whole library is sent, which takes so much longer. */
+/** The first time the whole library is sent, which takes so much longer; and once more where few are left. */
 const FIRST_MS = 250;
+const FEW = 500;
 const MOST_WORDS = 20;
 const LONGEST_WORD = 60;
 
@@ -47,6 +48,10 @@ export class RankerFeed {
   private snapshot: Snapshot | null = null;
   /** The last snapshot of which the ranker has every skill. */
   private complete: Snapshot | null = null;
+  /** One of which it has most, while there is none of which it has all. */
+  private recalled: Snapshot | null = null;
+  /** How many skills are still to be sent. */
+  private left = Infinity;
   private syncing: Promise<void> | null = null;
   /** Counts how often the ranker began or ended: what was sent before is gone. */
   private generation = 0;
@@ -89,7 +94,9 @@ export class RankerFeed {
 
   /** Resolves when everything has been sent, or after `ms`; the first time it waits longer. */
   async known(ms: number): Promise<void> {
-    await within(this.options.clock, this.complete === null ? ms + FIRST_MS : ms, this.settled());
+    const isFirst = this.complete === null;
+    await within(this.options.clock, isFirst ? ms + FIRST_MS : ms, this.settled());
+    if (isFirst && this.left > 0 && this.left < FEW) await within(this.options.clock, FIRST_MS, this.settled());
   }
 
   /** Resolves when nothing is being sent. */
@@ -101,7 +108,7 @@ export class RankerFeed {
   async rank(query: string, asked: RankOptions, timeoutMs: number): Promise<readonly RankedSkill[] | NoAnswer> {
     const provider = this.options.find();
     if (provider === null) return 'absent';
-    const snapshot = this.complete;
+    const snapshot = this.complete ?? this.recalled;
     if (snapshot === null) return this.syncing === null ? 'failed' : 'indexing';
     if (this.isLate) return 'failed';
     const { among, k, ...rest } = asked;
@@ -141,6 +148,8 @@ export class RankerFeed {
     this.generation++;
     this.sent.clear();
     this.complete = null;
+    this.recalled = null;
+    this.left = Infinity;
     this.notBefore = -Infinity;
     if (begins && this.snapshot !== null) this.follow(this.snapshot);
   }
@@ -167,13 +176,18 @@ export class RankerFeed {
   }
 
   /** False where the feed was reset meanwhile. */
-  private async sendChanges(provider: Remote<RankerProvider>, { skills }: Snapshot): Promise<boolean> {
+  private async sendChanges(provider: Remote<RankerProvider>, snapshot: Snapshot): Promise<boolean> {
     const { signal } = this.end;
-    const generation = this.generation;
+    const { generation } = this;
+    const { skills } = snapshot;
     const gone = [...this.sent.keys()].filter((id) => skills.get(id)?.state !== 'offered');
     if (gone.length > 0) await provider.remove(gone, signal);
     for (const id of gone) this.sent.delete(id);
-    const changed = [...skills.values()].filter((skill) => skill.state === 'offered' && this.sent.get(skill.id) !== documentVersion(skill));
+    const offered = [...skills.values()].filter(({ state }) => state === 'offered');
+    if (this.sent.size === 0) await this.recall(provider, snapshot, offered);
+    if (generation !== this.generation) return false;
+    const changed = offered.filter((skill) => this.sent.get(skill.id) !== documentVersion(skill));
+    this.left = changed.length;
     let unread = 0;
     for (let from = 0; from < changed.length; from += BATCH) {
       const some = changed.slice(from, from + BATCH);
@@ -184,9 +198,24 @@ export class RankerFeed {
       if (generation !== this.generation) return false;
       for (const [at, { id, version }] of documents.entries()) this.sent.set(id, bodies[at] === null ? '' : version);
       unread += bodies.filter((body) => body === null).length;
+      this.left -= documents.length;
     }
     this.hasUnread = unread > 0;
     return true;
+  }
+
+  /** What it has kept need not be read. Where that is most of all, it is asked at once: the others come in a moment. */
+  private async recall({ recall }: Remote<RankerProvider>, snapshot: Snapshot, offered: readonly Skill[]): Promise<void> {
+    if (recall === undefined || offered.length === 0) return;
+    const { generation } = this;
+    const versions = new Map(offered.map((skill) => [skill.id, documentVersion(skill)]));
+    const known: unknown = await recall(
+      [...versions].map(([id, version]) => ({ id, version })),
+      this.end.signal,
+    );
+    if (generation !== this.generation || !Array.isArray(known)) return;
+    for (const id of known as readonly unknown[]) if (typeof id === 'string' && versions.has(id)) this.sent.set(id, versions.get(id)!);
+    if (this.sent.size * 2 > offered.length) this.recalled = snapshot;
   }
 
   private async bodyOf(skill: Skill): Promise<string | null> {

@@ -1,0 +1,41 @@
+/** Parts of a file, one behind the other, each beginning where numbers of eight bytes may. */
+export function packed(parts: readonly Uint8Array[]): Uint8Array {
+  const head = new Uint32Array([parts.length, ...parts.map(({ byteLength }) => byteLength)]);
+  const all = [new Uint8Array(head.buffer), ...parts];
+  const whole = new Uint8Array(all.reduce((sum, { byteLength }) => sum + aligned(byteLength), 0));
+  let at = 0;
+  for (const part of all) {
+    whole.set(part, at);
+    at += aligned(part.byteLength);
+  }
+  return whole;
+}
+
+/** Throws where the bytes are not what `packed` made. */
+export function unpacked(bytes: Uint8Array): readonly Uint8Array[] {
+  const whole = bytes.byteOffset % ALIGNED === 0 ? bytes : new Uint8Array(bytes); // views of numbers begin at multiples of their size
+  const [count = 0] = new Uint32Array(whole.buffer, whole.byteOffset, 1);
+  const sizes = new Uint32Array(whole.buffer, whole.byteOffset + 4, count);
+  let at = aligned(4 + count * 4);
+  const parts = [...sizes].map((size) => {
+    const part = whole.subarray(at, at + size);
+    at += aligned(size);
+    return part;
+  });
+  if (at !== whole.byteLength) throw new Error('it is a part of an index, or none');
+  return parts;
+}
+
+export function numbers32(part: Uint8Array): Uint32Array {
+  return new Uint32Array(part.buffer, part.byteOffset, part.byteLength / 4);
+}
+
+export function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}
+
+const ALIGNED = 8;
+
+function aligned(size: number): number {
+  return Math.ceil(size / ALIGNED) * ALIGNED;
+}
