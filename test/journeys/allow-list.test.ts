@@ -3,7 +3,8 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
-import { linesOf, projectFolder, runPith, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { linesOf, projectFolder, type Folder } from './pith-process.ts';
 
 let server: OpenAiServer;
 let folder: Folder;
@@ -21,7 +22,7 @@ afterEach(async () => {
 });
 
 const pith = (...argv: string[]) =>
-  runPith(argv, {
+  pithHere(argv, {
     cwd: folder.path,
     env: { HOME: home, OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' },
   });

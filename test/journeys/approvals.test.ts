@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { agentFile } from './sandbox-files.ts';
+import { pithHere } from './pith-here.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
 
 let server: OpenAiServer;
@@ -19,7 +20,7 @@ afterEach(async () => {
 });
 
 const options = () => ({ cwd: folder.path, env: { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' } });
-const pith = (...argv: string[]) => runPith(argv, options());
+const pith = (...argv: string[]) => pithHere(argv, options());
 const json = async (...argv: string[]) =>
   JSON.parse((await pith(...argv, '--json')).out) as Record<string, unknown> & Record<string, unknown>[];
 const set = (value: string) => ({ calls: [{ name: 'kv_set', input: { key: 'colour', value } }] });
@@ -56,7 +57,7 @@ describe('approvals from any terminal', () => {
     expect(former.out).toBe(shown.out);
     expect(former.err).toContain("'approvals show' is now 'approvals <question>'");
 
-    const approved = await pith('approvals', 'approve', '1');
+    const approved = await runPith(['approvals', 'approve', '1'], options());
     expect(approved.code, approved.err).toBe(0);
     expect(approved.out).toMatch(/Run kv_set of kv: allowed once.*It is blue now\./su);
     expect(await json('approvals')).toEqual([]);
@@ -71,7 +72,7 @@ describe('approvals from any terminal', () => {
     server.script(set('red'), { text: 'done' });
     await say('make it red');
     const [open] = await json('approvals');
-    const both = await Promise.all(['approve', 'approve'].map((verb) => pith('approvals', verb, String(open!['id']))));
+    const both = await Promise.all(['approve', 'approve'].map((verb) => runPith(['approvals', verb, String(open!['id'])], options())));
     const [won, lost] = both.sort((a, b) => Number(a.code) - Number(b.code));
     expect([won!.code, lost!.code], won!.err).toEqual([0, 1]);
     expect(lost!.err).toContain('no longer open');

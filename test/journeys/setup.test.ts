@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { pithHere } from './pith-here.ts';
-import { allOf, projectFolder, runPith, type Folder } from './pith-process.ts';
+import { allOf, projectFolder, type Folder } from './pith-process.ts';
 
 const CANARY = 'sk-canary-5150-kept-by-a-person';
 const SETTINGS = `# mine
@@ -26,7 +26,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => runPith(argv, { cwd: folder.path, input, env });
+const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => pithHere(argv, { cwd: folder.path, input, env });
 const here = (argv: readonly string[]) => pithHere(argv, { cwd: folder.path });
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
 const setUp = (...values: string[]) => here(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
