@@ -3,7 +3,9 @@ import { expectNoLeaks, scriptedModel, testKernel, type ModelRequest, type Scrip
 import { describe, expect, it } from 'vitest';
 import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
 
-const CHATS = 1000;
+const isLong = process.env['PITH_TEST_LONG'] === '1';
+const CHATS = isLong ? 1000 : 100;
+const MESSAGES = isLong ? 100 : 20;
 const NONCE = /nonce-[0-9a-f-]{36}/gu;
 
 const ECHO = extensionFiles('echo', {
@@ -12,7 +14,7 @@ const ECHO = extensionFiles('echo', {
 });
 
 describe('a crowd', () => {
-  it('1,000 chats at once: no error, and no word of one in another', async () => {
+  it(`${CHATS} chats at once: no error, and no word of one in another`, async () => {
     const model = scriptedModel(Array.from({ length: CHATS * 2 }, () => answer));
     const pith = await testKernel({ model, files: ECHO });
     const nonces = Array.from({ length: CHATS }, () => `nonce-${randomUUID()}`);
@@ -36,12 +38,12 @@ describe('a crowd', () => {
     await pith.stop();
   });
 
-  it('100 messages at once in one thread are answered one after the other, each seeing all before it', async () => {
-    const model = scriptedModel(Array.from({ length: 100 }, () => ({ text: 'ok' })));
+  it(`${MESSAGES} messages at once in one thread are answered one after the other, each seeing all before it`, async () => {
+    const model = scriptedModel(Array.from({ length: MESSAGES }, () => ({ text: 'ok' })));
     const pith = await testKernel({ model });
-    const turns = await Promise.all(Array.from({ length: 100 }, (_, index) => pith.run(`message ${index}`)));
+    const turns = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => pith.run(`message ${index}`)));
     expect(turns.map(({ reason }) => reason)).toEqual(turns.map(() => 'done'));
-    expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: 100 }, (_, index) => index * 2 + 1));
+    expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: MESSAGES }, (_, index) => index * 2 + 1));
     await pith.stop();
   });
 

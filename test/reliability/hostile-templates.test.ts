@@ -7,7 +7,7 @@ import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
 import { checkPrompt } from '../../core/agent/index.ts';
 import { renderPrompt } from '../../core/kernel/index.ts';
 
-const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 600;
+const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 100;
 
 const TOKEN = '\uE000123456789\uE001';
 const VARIABLES = { ...PROMPT_VALUES, skills: { reviewing: TOKEN } };

@@ -8,8 +8,8 @@ import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from
 import { extensionFiles } from '../journeys/sandbox-files.ts';
 import { realTime } from '../waiting.ts';
 
-/** 2, in the long form (`npm run test:soak`) 50. */
-const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 50 : 2;
+/** 1, in the long form (`npm run test:soak`) 50. */
+const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 50 : 1;
 
 /** `record` writes a line, `mark` one for its key unless it is there, `recorded` tells the lines. Each waits, so that a kill may hit it. */
 const RECORDER = extensionFiles('recorder', {

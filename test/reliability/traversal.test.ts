@@ -23,8 +23,9 @@ const WHOLE = [
 const COMBINED = UP.flatMap((up) =>
   SEPARATORS.flatMap((separator) => TARGETS.flatMap((target) => [1, 2, 4].map((depth) => `${up}${separator}`.repeat(depth) + target))),
 );
-/** The plain ones, and every fifth of the others: test/extensions/skill_registry/resource-paths.test.ts has all. */
-const PATHS = [...WHOLE, ...COMBINED.filter((each, index) => each.startsWith('../') || index % 5 === 0)];
+/** The plain ones, and some of the others, with every way up and every separator among them: the long form of test/extensions/skill_registry/resource-paths.test.ts has all. */
+const EVERY = process.env['PITH_TEST_LONG'] === '1' ? 5 : 37;
+const PATHS = [...WHOLE, ...COMBINED.filter((each, index) => each.startsWith('../') || index % EVERY === 0)];
 
 let pith: TestKernel;
 let outside: string;

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { projectFolder, runPith, startPith, type Folder } from '../journeys/pith-process.ts';
 import { realTime } from '../waiting.ts';
 
-/** 2, in the long form 200. */
-const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 2));
+/** 1, in the long form 200. */
+const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 1));
 /** What an earlier version kept in `data/<id>`. */
 const FORMER = { 'skill_registry/kept/note.txt': 'of the registry\n', 'extension_builder/kept.txt': 'of the builder\n' };
 

@@ -32,16 +32,16 @@ describe('a lane', () => {
 });
 
 describe('lanes that two processes share', () => {
-  it('M60 M61 1,000 runs of five users in two lanes of one slot are claimed as A1 B1 C1 D1 E1 A2 …', async () => {
-    const order = await orderOfClaims(1000);
-    for (const claims of order.values()) expect(claims).toEqual(roundRobin(1000));
+  it('M60 M61 100 runs of five users in two lanes of one slot are claimed as A1 B1 C1 D1 E1 A2 …', async () => {
+    const order = await orderOfClaims(100);
+    for (const claims of order.values()) expect(claims).toEqual(roundRobin(100));
     expect(order.size).toBe(2);
   });
 
-  it('M60 M65 1,500 ever more urgent runs: no slot is given twice, and every run ends once', async () => {
-    const { most, ok, preempted } = await moreUrgent(1500, 3);
+  it('M60 M65 150 ever more urgent runs: no slot is given twice, and every run ends once', async () => {
+    const { most, ok, preempted } = await moreUrgent(150, 3);
     expect(most).toBe(3);
-    expect(ok + preempted).toBe(1500);
-    expect(preempted).toBeGreaterThan(100);
+    expect(ok + preempted).toBe(150);
+    expect(preempted).toBeGreaterThan(10);
   });
 });

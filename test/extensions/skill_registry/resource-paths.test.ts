@@ -9,6 +9,7 @@ import { folderWith, writeFiles } from '../../places.ts';
 import { words } from '../../words.ts';
 
 const SECRET = 'SECRET-OUTSIDE';
+const isLong = process.env['PITH_TEST_LONG'] === '1';
 let root = '';
 let skill = '';
 
@@ -36,14 +37,14 @@ const TARGETS = ['secret.txt', 'etc/passwd', 'skills/secret.txt', 'alpha-twin/se
 const PREFIXES = ['', 'references/deep/'];
 const DEPTHS = [1, 3];
 
+/** All, in the long form; else each ninth: two or three of each way up with each separator, with another target, prefix and depth each time. */
 function* payloads(): Iterable<string> {
+  let at = 0;
   for (const up of UP)
     for (const separator of SEPARATORS)
       for (const target of TARGETS)
         for (const prefix of PREFIXES)
-          for (const depth of DEPTHS) {
-            yield prefix + `${up}${separator}`.repeat(depth) + target;
-          }
+          for (const depth of DEPTHS) if (at++ % 9 === 0 || isLong) yield prefix + `${up}${separator}`.repeat(depth) + target;
 }
 
 const SPECIAL = [
@@ -74,7 +75,7 @@ describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by it
       count += 1;
     }
     expect(letThrough).toEqual([]);
-    expect(count).toBeGreaterThan(5000);
+    expect(count).toBeGreaterThan(isLong ? 5000 : 2 * UP.length * SEPARATORS.length);
   });
 
   it.each(SPECIAL.map((payload) => [payload.length > 60 ? `${payload.slice(0, 60)}…` : payload, payload]))(
@@ -100,7 +101,7 @@ describe.each<ProveBy>(['descriptor', 'path'])('paths of resources, proven by it
   it('S44 leaves no descriptor open', async () => {
     const { readdir } = await import('node:fs/promises');
     const before = (await readdir('/proc/self/fd')).length;
-    for (let round = 0; round < 50; round++)
+    for (let round = 0; round < 10; round++)
       for (const payload of words(`
         references/guide.md out.txt folder/secret.txt hard.txt fifo references/deep missing/missing
       `))

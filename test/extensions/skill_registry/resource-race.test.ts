@@ -50,6 +50,8 @@ async function racing(): Promise<string> {
   return path.join(root, 'skills/alpha');
 }
 
+/** In the long form ten times as many. */
+const ROUNDS = process.env['PITH_TEST_LONG'] === '1' ? 1000 : 100;
 const WAYS: readonly ProveBy[] = ['descriptor', 'path'];
 
 describe.each(WAYS)('what happens to a file between its check and its reading, proven by its %s', (proveBy) => {
@@ -81,7 +83,9 @@ describe.each(WAYS)('while another process swaps files, links and folders, prove
   it('S44 never reads a byte from outside, and never hangs', async () => {
     const skill = await racing();
     const seen = new Map<string, number>();
-    for (let round = 0; round < 600; round++) {
+    // The race must be on: both kinds of answers come. By its path a file that is never left alone is refused.
+    const isOn = () => seen.has('refused') && (proveBy === 'path' || seen.has('inside'));
+    for (let round = 0; round < ROUNDS || !isOn(); round++) {
       const answers = await Promise.all(
         ['file.txt', 'references/file.txt', 'only.txt', 'references/only.txt'].map((file) => readResource(skill, file, { proveBy })),
       );
@@ -91,14 +95,11 @@ describe.each(WAYS)('while another process swaps files, links and folders, prove
       }
     }
     expect([...seen.keys()].filter((text) => !['inside', 'refused', ''].includes(text))).toEqual([]);
-    // The race was on: both kinds of answers came. By its path a file that is never left alone is refused.
-    expect(seen.get('inside') ?? 0).toBeGreaterThan(proveBy === 'descriptor' ? 0 : -1);
-    expect(seen.get('refused')).toBeGreaterThan(0);
   });
 
   it('S41 S44 never lists a file from outside', async () => {
     const skill = await racing();
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const { entries } = await listResources(skill, proveBy);
       expect(entries.filter(({ path: file }) => file.endsWith('only.txt'))).toEqual([]);
     }
@@ -131,7 +132,8 @@ it.each(WAYS)(
     const own = snapshot.skills.get('own')!;
     await swapping(LINKER, own.file, path.join(box.project, 'outside/SKILL.md'), honest);
     const seen = new Map<string, number>();
-    for (let round = 0; round < 2000; round++) {
+    const isOn = () => seen.has('inside\n') && seen.has('refused'); // both kinds of answers come
+    for (let round = 0; round < 4 * ROUNDS || !isOn(); round++) {
       const text = await readSkillBody(own, { kept: null, broken: null, roots: [`${box.sandbox}/skills`], proveBy }).then(
         ({ body }) => body,
         () => 'refused',
@@ -139,7 +141,5 @@ it.each(WAYS)(
       seen.set(text, (seen.get(text) ?? 0) + 1);
     }
     expect([...seen.keys()].filter((text) => text !== 'inside\n' && text !== 'refused')).toEqual([]);
-    expect(seen.get('inside\n')).toBeGreaterThan(0); // the race was on: both kinds of answers came
-    expect(seen.get('refused')).toBeGreaterThan(0);
   },
 );
