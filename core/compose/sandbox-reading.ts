@@ -1,6 +1,7 @@
 import { probeSandboxing } from '@pith/held-process';
+import fs from 'node:fs';
 import path from 'node:path';
-import type { Diagnostic, JsonValue, Places, SettingsChange } from '../contract/index.ts';
+import { type Diagnostic, type JsonValue, PithError, type Places, type SettingsChange } from '../contract/index.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import {
   discover,
@@ -8,6 +9,7 @@ import {
   type IndexFile,
   packageRoot,
   quarantineIn,
+  type Root,
   type Claims,
   claimsOf,
   configOf,
@@ -35,8 +37,8 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory'
   readonly accepts?: boolean;
   /** What relative paths of flags and environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
-  /** False: without what ships with Pith. Default true. */
-  readonly shipped?: boolean;
+  /** Of what ships with Pith, these extensions and agents, and what they depend on. Default: all of it. */
+  readonly only?: readonly string[];
   /** Those of the command line that extensions may declare, without dashes. */
   readonly switches?: readonly string[];
   /** What the command line of `pith serve` asks for; absent elsewhere. */
@@ -148,9 +150,7 @@ export function hostOptionsOf(reading: SandboxReading): Pick<HostOptions, OfTheS
   let declared: readonly string[] = []; // ids of what there was at the last look
   const settingsMeant = () => withIdsMeant(reading.settings, declared);
   const installation = packageRoot();
-  const roots = sandboxRoots(sandbox, installation, options.shipped ?? true).filter(
-    ({ shipped }) => shipped || trust.level !== 'restricted',
-  );
+  const roots = sandboxRoots(sandbox, installation, options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
   const bubblewrap = oncePromised(probeSandboxing);
   let prefixes: ReadonlySet<string> = new Set();
   let claims: Claims = new Map();
@@ -236,12 +236,11 @@ function withValue(values: PlainMap, [key = '', ...below]: readonly string[], va
 }
 
 /** What ships lies below the user's sandbox; when the sandbox is Pith's own there is one layer. */
-function sandboxRoots(
-  sandbox: string,
-  packageRoot: string,
-  withShipped: boolean,
-): readonly { readonly directory: string; readonly shipped: boolean }[] {
-  const own = path.join(packageRoot, 'sandbox');
-  if (path.resolve(sandbox) === own) return [{ directory: own, shipped: true }];
-  return [...(withShipped ? [{ directory: own, shipped: true }] : []), { directory: sandbox, shipped: false }];
+function sandboxRoots(sandbox: string, packageRoot: string, only: SandboxOptions['only']): readonly Root[] {
+  const own: Root = { directory: path.join(packageRoot, 'sandbox'), shipped: true, only };
+  const ships = (id: string) => ['extensions', 'agents'].some((kind) => fs.existsSync(path.join(own.directory, kind, id)));
+  const unknown = only?.find((id) => !ships(id));
+  if (unknown !== undefined) throw new PithError('name_unknown', `only: nothing that ships is named '${unknown}'`, { cure: 'correct the name' });
+  if (path.resolve(sandbox) === own.directory) return [own];
+  return [...(only?.length === 0 ? [] : [own]), { directory: sandbox, shipped: false }];
 }

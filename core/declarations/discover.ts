@@ -9,9 +9,17 @@ import { readFolder, type AgentFiles } from './folder-read.ts';
 import type { IndexFile } from './index-file.ts';
 import { dependencyFailures, type IsEnabled } from './dependencies.ts';
 
+/** A sandbox. */
+export interface Root {
+  readonly directory: string;
+  readonly shipped: boolean;
+  /** Only these of its folders, and those that they depend on. Absent: all. */
+  readonly only?: readonly string[];
+}
+
 export interface DiscoverOptions {
-  /** Sandboxes. What a sandbox that is not shipped declares replaces what a shipped one does. */
-  readonly roots: readonly { readonly directory: string; readonly shipped: boolean }[];
+  /** What a sandbox that is not shipped declares replaces what a shipped one does. */
+  readonly roots: readonly Root[];
   /** More folders of agents (or single agents): before shipped ones, after those of a sandbox of one's own. */
   readonly agentPaths: readonly string[];
   readonly index: IndexFile;
@@ -38,16 +46,18 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
     }
     return records;
   };
-  const sandboxes: { readonly directory: string; readonly shipped: boolean; readonly extensions: readonly FolderRecord[] }[] = [];
-  for (const { directory, shipped } of [...roots].sort((a, b) => Number(a.shipped) - Number(b.shipped)))
-    sandboxes.push({ directory, shipped, extensions: await readAll(foldersIn(path.join(directory, 'extensions'), diagnostics), null) });
+  const sandboxes: (Root & { readonly extensions: readonly FolderRecord[] })[] = [];
+  for (const root of [...roots].sort((a, b) => Number(a.shipped) - Number(b.shipped))) {
+    const only = root.only && (await withDependencies(root.directory, root.only, index));
+    sandboxes.push({ ...root, only, extensions: await readAll(foldersIn(path.join(root.directory, 'extensions'), diagnostics, only), null) });
+  }
   // Of two that read the same files the shipped one does.
   const agentFiles = new Map(sandboxes.flatMap(({ extensions }) => extensions.flatMap(({ declaration }) => readingOf(declaration))));
   const readByShipped = (id: string | undefined) =>
     sandboxes.some((each) => each.shipped && each.extensions.some(({ declaration }) => declaration.id === id));
-  const ofSandbox = async ({ directory, shipped, extensions }: (typeof sandboxes)[number]) => ({
+  const ofSandbox = async ({ directory, shipped, only, extensions }: (typeof sandboxes)[number]) => ({
     shipped,
-    records: [...extensions, ...(await readAll(foldersIn(path.join(directory, 'agents'), diagnostics), agentFiles))],
+    records: [...extensions, ...(await readAll(foldersIn(path.join(directory, 'agents'), diagnostics, only), agentFiles))],
   });
   const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [];
   for (const each of sandboxes) if (!each.shipped) places.push(await ofSandbox(each));
@@ -129,12 +139,23 @@ function ofAgentPath(directory: string, agentFiles: AgentFiles, diagnostics: Dia
   return found;
 }
 
-/** Folders and links to folders, sorted, without hidden ones; null when `directory` does not exist. */
-function foldersIn(directory: string, diagnostics: Diagnostic[]): readonly string[] | null {
+async function withDependencies(sandbox: string, only: readonly string[], index: IndexFile): Promise<readonly string[]> {
+  const wanted = new Set(only);
+  for (const id of wanted)
+    for (const kind of ['extensions', 'agents']) {
+      const record = await readFolder(path.join(sandbox, kind, id), null, index);
+      for (const needed of ('declaration' in record && record.declaration.manifest?.depends_on) || []) wanted.add(needed);
+    }
+  return [...wanted];
+}
+
+/** Folders and links to folders, sorted, without hidden ones, of `only` if that is given; null when `directory` does not exist. */
+function foldersIn(directory: string, diagnostics: Diagnostic[], only?: readonly string[]): readonly string[] | null {
   try {
     return fs
       .readdirSync(directory, { withFileTypes: true })
       .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
+      .filter((entry) => only?.includes(entry.name) ?? true)
       .filter((entry) => entry.isDirectory() || (entry.isSymbolicLink() && leadsToFolder(path.join(directory, entry.name))))
       .map((entry) => path.join(directory, entry.name))
       .sort();

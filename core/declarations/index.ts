@@ -13,7 +13,7 @@ export {
   type Discovery,
   type Failure,
 } from './declaration.ts';
-export { discover } from './discover.ts';
+export { discover, type Root } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';
 export { RECORDS_FILE, recordsOf, shippedRecords } from './shipped-records.ts';
 export { lastGoodIn, quarantineIn, type Quarantine, type Quarantined } from './quarantine.ts';

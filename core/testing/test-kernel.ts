@@ -18,8 +18,8 @@ export interface TestKernelOptions {
   readonly home?: string | null;
   /** False: whether the sandbox is trusted is read from `home`, as outside of tests. Default true. */
   readonly accepts?: boolean;
-  /** False: only what `files` declare; default true. */
-  readonly shipped?: boolean;
+  /** Of what ships, only these extensions and agents, and what they depend on: `[]` is what `files` declare and nothing else. Default: all of it. */
+  readonly only?: readonly string[];
   readonly model?: ScriptedModel;
   /** Serialise every argument and result; default: when the environment has `PITH_TEST_WIRE=1`, which runs a whole suite that way. */
   readonly wire?: boolean;
@@ -81,12 +81,12 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     flags,
     clock,
     wire = process.env['PITH_TEST_WIRE'] === '1',
-    shipped,
+    only,
     serve,
     commands,
   } = options;
   const isolation = options.isolation === 'process' ? 'granted' : 'in_process';
-  const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, shipped, model, serve, commands });
+  const make = () => createKernel({ sandbox, accepts, env, home, flags, clock, wire, isolation, only, model, serve, commands });
   let kernel = await make();
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {

@@ -34,7 +34,7 @@ describe('the examples and templates of extension-development', () => {
     ]);
     test = await testKernel({
       model,
-      shipped: false,
+      only: [],
       files: {
         ...Object.fromEntries(files),
         'agents/my_agent/manifest.yaml': template('manifest-agent.yaml').replace('core_tools, skill_registry', '"*"'),

@@ -30,7 +30,7 @@ export const codeIndexing: Bench = async ({ runs, quick }) =>
 
       const sandbox = await extensionSandbox(path.join(folder, `boot-${count}`), count);
       await settle();
-      const make = () => createKernel({ accepts: true, sandbox, env: {}, home: null, shipped: false, isolation: 'in_process' });
+      const make = () => createKernel({ accepts: true, sandbox, env: {}, home: null, only: [], isolation: 'in_process' });
       for (let round = 0; round < 2; round++) await (await make()).stop();
       const kernels: { stop(): Promise<void> }[] = [];
       const folders = await interleaved(runs * 2, {

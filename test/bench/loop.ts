@@ -31,7 +31,7 @@ async function loopOverhead(runs: number, quick: boolean, folder: string): Promi
     sandbox,
     env: {},
     home: null,
-    shipped: false,
+    only: [],
     model: { model: modelOf(() => steps-- > 0), contextWindow: null },
   });
   const agents = agentsInMemory(kernel, sandbox);

@@ -18,7 +18,7 @@ export const processTier: Bench = async ({ runs }) =>
     await put(path.join(sandbox, 'agents/asker/manifest.yaml'), 'id: asker\nagent: { uses_tools: [mine] }\n');
     const echo = path.join(folder, 'echo.mjs');
     await writeFile(echo, ECHO);
-    const open = () => createKernel({ accepts: true, sandbox, env: {}, home: null, shipped: false, flags: { extensions_sandbox: 'off' } });
+    const open = () => createKernel({ accepts: true, sandbox, env: {}, home: null, only: [], flags: { extensions_sandbox: 'off' } });
     const first = await open(); // makes the bundle and the index
     await callOf(first)();
     const pid = (await callOf(first)()) as number;

@@ -137,7 +137,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
     const sandbox = path.join(folder, 'sandbox');
     const left = new Set(['data', 'skill_registry']);
     await cp(path.resolve('sandbox'), sandbox, { recursive: true, filter: (source) => !left.has(path.basename(source)) });
-    await start({ sandbox, shipped: false });
+    await start({ sandbox, only: [] });
     const body = await sent('hello');
     expect(systemOf(body)).toContain('You are the orchestrator');
     expect(body.tools?.map((tool) => tool.function.name)).toContain('file');

@@ -165,7 +165,7 @@ describe('a secret that the model server repeats', () => {
 
   it('K61 costs nothing while no secret is set', async () => {
     await using plain = await testKernel({
-      shipped: false,
+      only: [],
       files: { 'agents/orchestrator/manifest.yaml': agentFile('orchestrator') },
       model: scriptedModel([{ text: ['a', 'b'] }]),
     });

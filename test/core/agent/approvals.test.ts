@@ -225,7 +225,7 @@ describe('a call that needs approval', () => {
       code: 'not_allowed',
       message: expect.stringContaining("'ext/careful' cannot be approved always"),
     });
-    const other = await kernelOf({ sandbox: world.sandbox, shipped: false });
+    const other = await kernelOf({ sandbox: world.sandbox, only: [] });
     await expect(other.kernel.approvals.answer((await approvals.list())[0]!.id, { answer: 'always', by: 'bob' })).rejects.toMatchObject({
       code: 'not_allowed',
     });

@@ -33,7 +33,7 @@ const files = {
 };
 
 async function watched(script: readonly ScriptedStep[], isolation: 'in_process' | 'process' = 'in_process') {
-  const test = await testKernel({ files, shipped: false, isolation, flags: { default_agent: 'main' }, model: scriptedModel(script) });
+  const test = await testKernel({ files, only: [], isolation, flags: { default_agent: 'main' }, model: scriptedModel(script) });
   onTestFinished(() => test.stop());
   const seen = async () => {
     const text = await readFile(path.join(test.sandbox, 'data/extensions/watcher/seen'), 'utf8');
@@ -149,7 +149,7 @@ export default class {
         'extensions/broken/main.ts': "throw new Error('it is broken');\n",
         'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { description: Main. }\n',
       },
-      shipped: false,
+      only: [],
       flags: { default_agent: 'main' },
       model: scriptedModel([{ text: 'done' }]),
     });

@@ -133,7 +133,7 @@ export async function createWorld(options: WorldOptions = {}) {
     sandbox,
     home: options.home ?? null,
     clock,
-    shipped: false,
+    only: [],
     model: { ...model, expectFinished: () => undefined },
     flags: { default_agent: 'main', approvals: { tools: [...askAlways] } },
   });

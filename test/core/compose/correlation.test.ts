@@ -39,7 +39,7 @@ it.each(['in_process', 'process'] as const)(
   'K31 K32 one id from the message to tool, event, delivery, log lines and the turn that a handler runs, in the tier %s',
   async (isolation) => {
     const model = scriptedModel([{ calls: [{ name: 'act', input: {} }] }, { text: 'done' }, { text: 'later' }]);
-    await using pith = await testKernel({ isolation, shipped: false, model, files: FILES });
+    await using pith = await testKernel({ isolation, only: [], model, files: FILES });
     const record = recordEvents(pith.kernel.events);
     await pith.kernel.start();
     await pith.run('go');

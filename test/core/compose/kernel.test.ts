@@ -58,7 +58,7 @@ it('an agent is checked again when an extension that it uses has gone, although 
       'extensions/side/main.ts': 'export default class { getTools() { return []; } }\n',
       'agents/plain/manifest.yaml': JSON.stringify({ id: 'plain', agent: { uses_tools: ['side'] } }),
     },
-    shipped: false,
+    only: [],
     model: scriptedModel([]),
   });
   const stateOf = async () => (await pith.kernel.agents.list()).map(({ id, state }) => ({ id, state }));

@@ -15,7 +15,7 @@ const TIERS = ['in_process', 'process'] as const;
 it.each(TIERS)('K50 nobody is asked about input that the tool refuses: the model is told why, in the tier %s', async (isolation) => {
   const call = (name: string, input: object) => ({ calls: [{ name, input: input as never }] });
   const model = scriptedModel([call('pay', { whom: 'x' }), call('named', {}), call('pay', { to: 'x' })]);
-  await using world = await testKernel({ files: FILES, shipped: false, model, isolation });
+  await using world = await testKernel({ files: FILES, only: [], model, isolation });
   const { reason, results } = await world.run('go');
   const refused = { ok: false, error: { code: 'tool_input_invalid' } };
   expect(results).toMatchObject([{ ...refused, error: { message: expect.stringContaining("'to'") } }, refused]);

@@ -22,7 +22,7 @@ const CALL = [{ calls: [{ name: 'greet', input: {} }] }, { text: 'done' }];
 async function kernelWith(settings: string, script: ConstructorParameters<typeof Array>[0][] = []) {
   const clock = fakeClock();
   const model = scriptedModel(script as never);
-  const world = await testKernel({ files: { ...FILES, 'pith.yaml': settings }, shipped: false, clock, model });
+  const world = await testKernel({ files: { ...FILES, 'pith.yaml': settings }, only: [], clock, model });
   return { world, clock };
 }
 

@@ -25,6 +25,24 @@ function given({ yaml = '', home = '', env = {}, flags }: Given = {}) {
   };
 }
 
+describe('what ships, where only some of it is asked for', () => {
+  it.each<[readonly string[], readonly string[]]>([
+    [[], ['one']],
+    [['skill_webhooks'], ['http', 'one', 'saved_skills', 'skill_webhooks']],
+  ])('of %j and what the sandbox has: %j', async (only, there) => {
+    const { sandbox, env, home } = given();
+    const kernel = await createKernel({ accepts: true, sandbox, env, home, only });
+    expect((await kernel.doctor()).extensions.map(({ id }) => id).sort()).toEqual(there);
+    await kernel.stop();
+  });
+
+  it('a name that nothing has is refused', async () => {
+    const { sandbox, env, home } = given();
+    const made = createKernel({ accepts: true, sandbox, env, home, only: ['skill_registri'] });
+    await expect(made).rejects.toThrow("only: nothing that ships is named 'skill_registri'");
+  });
+});
+
 describe('the data directory', () => {
   it.each<[string, Given, string]>([
     ['the default', {}, 'sandbox/data'],
@@ -47,10 +65,10 @@ describe('the data directory', () => {
 
   it('K7 takes all that a kernel and a command without one write', async () => {
     const { root, sandbox, home, env } = given({ yaml: 'data_dir: state\n' });
-    const kernel = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
+    const kernel = await createKernel({ accepts: true, sandbox, env, home, only: [] });
     await kernel.host.extensions.activateAll();
     await kernel.stop();
-    const quiet = await createKernel({ accepts: true, sandbox, env, home, shipped: false });
+    const quiet = await createKernel({ accepts: true, sandbox, env, home, only: [] });
     quiet.host.providers.commands.contextOf('one').logger.info('here');
     await quiet.stop();
     expect(fs.readdirSync(path.join(root, 'sandbox')).sort()).toEqual(['extensions', 'pith.yaml', 'state']);

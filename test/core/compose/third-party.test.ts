@@ -22,7 +22,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
     ['the provider in a process, its user in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme', 'acme_use') } }],
     ['the user in a process, its provider in the kernel', { isolation: 'process', files: { 'pith.yaml': letIn('acme', 'acme_rank') } }],
   ])('works %s, through a reload of the provider and an edit of the contract', async (_, options) => {
-    await using pith = await testKernel({ shipped: false, ...options, files: { ...FILES, ...AGENT, ...options.files } });
+    await using pith = await testKernel({ only: [], ...options, files: { ...FILES, ...AGENT, ...options.files } });
     const sort = () => pith.kernel.agents.callTool('asker', 'sort_words', { text: 'c a b' });
     await pith.kernel.start();
     await pith.kernel.host.extensions.activate('acme_rank');
@@ -78,7 +78,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
       /nothing defines the topic 'acme.rankd' \(did you mean 'acme.ranked'/,
     ],
   ])('says what is wrong: %s', async (_, file, [from = '', to = ''], message) => {
-    await using pith = await testKernel({ shipped: false, files: { ...FILES, [`extensions/${file}`]: text(file).replace(from, to) } });
+    await using pith = await testKernel({ only: [], files: { ...FILES, [`extensions/${file}`]: text(file).replace(from, to) } });
     expect((await pith.kernel.host.extensions.activate('acme_rank')).message).toMatch(message);
   });
 
@@ -88,7 +88,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
       'extensions/acme/main.ts': 'export default class { getTools() { return []; } }\n',
     };
     const contract = `import 'node:fs';\n${text('acme/contract.ts')}`;
-    await using pith = await testKernel({ shipped: false, files: { ...FILES, ...own, 'extensions/acme/contract.ts': contract } });
+    await using pith = await testKernel({ only: [], files: { ...FILES, ...own, 'extensions/acme/contract.ts': contract } });
     const file = path.join(pith.sandbox, 'extensions/acme/contract.ts');
     const found = await pith.kernel.host.extensions.activate('acme_rank');
     expect(found).toMatchObject({ code: 'import_forbidden', file, line: 1, message: expect.stringMatching(/^the contract of 'acme': /) });
@@ -106,7 +106,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
       'extensions/stranger/manifest.yaml': manifest('stranger'),
       'extensions/stranger/main.ts': main,
     };
-    await using pith = await testKernel({ shipped: false, files });
+    await using pith = await testKernel({ only: [], files });
     expect((await pith.kernel.host.extensions.activate('testing')).message).toMatch(/the id 'testing' is reserved/);
     expect(await pith.kernel.host.extensions.activate('stranger')).toMatchObject({
       code: 'import_forbidden',
@@ -118,7 +118,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
   it('T10 the contract of a stranger does not run inside the kernel with an extension that a person let in', async () => {
     const contract = `${text('acme/contract.ts')}\n(globalThis as { contractRan?: boolean }).contractRan = true;\n`;
     const files = { ...FILES, ...AGENT, 'extensions/acme/contract.ts': contract, 'pith.yaml': letIn('acme_use') };
-    await using pith = await testKernel({ shipped: false, isolation: 'process', files });
+    await using pith = await testKernel({ only: [], isolation: 'process', files });
     expect(await pith.kernel.host.extensions.activate('acme_use')).toMatchObject({
       state: 'failed',
       code: 'import_forbidden',
@@ -134,7 +134,7 @@ describe('a protocol and a topic of a third party, of which no line of core know
       'extensions/stranger/manifest.yaml': manifest,
       'extensions/stranger/main.ts': 'export default class { hear() {} }\n',
     };
-    await using pith = await testKernel({ shipped: false, files });
+    await using pith = await testKernel({ only: [], files });
     expect(pith.kernel.host.extensions.show('stranger')).toMatchObject({
       state: 'failed',
       code: 'name_unknown',
@@ -158,7 +158,7 @@ export default class { constructor(context) { this.context = context; } getTools
       'extensions/stranger/main.ts': main,
       'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [stranger] }\n',
     };
-    await using pith = await testKernel({ shipped: false, isolation: 'process', files });
+    await using pith = await testKernel({ only: [], isolation: 'process', files });
     expect(await pith.kernel.agents.callTool('asker', 'try_all', {})).toEqual({
       ok: true,
       output: { publish: 'not_declared', hear: 'not_declared', rank: 'not_allowed' },
@@ -168,7 +168,7 @@ export default class { constructor(context) { this.context = context; } getTools
 
 describe('an extension that has only a contract', () => {
   const opened = (files: Readonly<Record<string, string>> = {}) =>
-    testKernel({ shipped: false, isolation: 'process', files: { ...FILES, ...files } });
+    testKernel({ only: [], isolation: 'process', files: { ...FILES, ...files } });
 
   it('is listed and shown, is active without code of its own, and is reloaded', async () => {
     await using pith = await opened();

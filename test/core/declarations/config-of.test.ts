@@ -168,7 +168,7 @@ const files = (yaml: string) => ({
 
 /** What is said of these settings. */
 async function found(yaml: string, more: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
-  await using test = await testKernel({ shipped: false, files: { ...files(yaml), ...more } });
+  await using test = await testKernel({ only: [], files: { ...files(yaml), ...more } });
   return test.kernel.findings().map(({ message }) => message);
 }
 

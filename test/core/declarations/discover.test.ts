@@ -224,6 +224,26 @@ describe('several roots', () => {
     ]);
   });
 
+  it('reads of a root with `only` those, and what they depend on', async () => {
+    const shipped = folderWith({
+      ...extension('one', 'depends_on: [two]\noptional_depends_on: [four]\n'),
+      ...extension('two', 'depends_on: [three]\n'),
+      ...extension('three'),
+      ...extension('four'),
+      'agents/first/manifest.yaml': 'id: first\ndepends_on: [one]\nagent: {}\n',
+      'agents/second/manifest.yaml': 'id: second\nagent: {}\n',
+    });
+    const own = folderWith(extension('mine'));
+    const { declarations, failures, diagnostics } = await discoverIn(own, {
+      roots: [
+        { directory: shipped, shipped: true, only: ['first'] },
+        { directory: own, shipped: false },
+      ],
+    });
+    expect([...declarations.keys()]).toEqual(['first', 'mine', 'one', 'three', 'two']);
+    expect([failures.size, diagnostics]).toEqual([0, []]);
+  });
+
   it('reads agents of further paths, one folder or many, after those of the sandbox', async () => {
     const agent = '---\nname: N\n---\nFrom the path.';
     const paths = folderWith({ 'many/first/AGENT.md': agent, 'many/mine/AGENT.md': agent, 'single/AGENT.md': agent });

@@ -42,7 +42,7 @@ describe('handlers of manifests', () => {
     const model = scriptedModel([{ text: 'hello' }]);
     await using pith = await testKernel({
       model,
-      shipped: false,
+      only: [],
       files: { ...AGENT, ...listener(SEEN('remember'), { events: { handles: [{ topic: 'user.message', handler: 'remember' }] } }) },
     });
     const started: string[] = [];
@@ -64,7 +64,7 @@ describe('handlers of manifests', () => {
 
   it('K31 a method that is missing is named, with the nearest; topics and times that cannot be are found in the file', async () => {
     await using pith = await testKernel({
-      shipped: false,
+      only: [],
       model: scriptedModel([]),
       files: {
         ...AGENT,
@@ -105,7 +105,7 @@ describe('handlers of manifests', () => {
       await this.context.kv.set('codes', codes);
     }`;
     await using pith = await testKernel({
-      shipped: false,
+      only: [],
       model: scriptedModel([]),
       files: { ...AGENT, ...listener(body, { events: { publishes: ['notify'], handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
     });
@@ -128,7 +128,7 @@ describe('handlers of manifests', () => {
       await kv.set('heard', heard);
     }`;
     await using pith = await testKernel({
-      shipped: false,
+      only: [],
       model: scriptedModel([]),
       files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
     });
@@ -148,7 +148,7 @@ describe('handlers of manifests', () => {
       await this.context.kv.set('codes', codes);
     }`;
     await using pith = await testKernel({
-      shipped: false,
+      only: [],
       isolation,
       model: scriptedModel([]),
       files: { ...AGENT, ...listener(body, { events: { handles: [{ topic: 'schedule.due', handler: 'tick' }] } }) },
@@ -169,7 +169,7 @@ describe('handlers of manifests', () => {
     const handles = (handler: string) => ({ events: { handles: [{ topic: 'task.changed', handler }] } });
     await using pith = await testKernel({
       clock,
-      shipped: false,
+      only: [],
       model: scriptedModel([]),
       files: { ...AGENT, ...listener('old() { throw new Error("no luck"); }', handles('old')) },
     });
@@ -199,7 +199,7 @@ describe('handlers of manifests', () => {
     }`;
     await using pith = await testKernel({
       isolation: 'process',
-      shipped: false,
+      only: [],
       model: scriptedModel([]),
       files: { ...AGENT, ...listener(body, { isolation: 'process', events: { handles: [{ topic: 'task.changed', handler: 'tick' }] } }) },
     });

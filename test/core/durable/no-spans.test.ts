@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 it('K32 while nobody collects spans the API for them is not even loaded', async () => {
   await using pith = await testKernel({
-    shipped: false,
+    only: [],
     model: scriptedModel([{ text: 'done' }]),
     files: { 'agents/main/manifest.yaml': 'id: main\nagent: {}\n', 'pith.yaml': 'default_agent: main\n' },
   });

@@ -41,7 +41,7 @@ it('K31 notices wait until a channel opens; then it is said how many came, those
   const clock = fakeClock();
   await using pith = await testKernel({
     clock,
-    shipped: false,
+    only: [],
     model: scriptedModel([]),
     files: FILES,
   });
@@ -91,7 +91,7 @@ it('K50 U13 a question is shown by channels while it is open and nobody is about
     { calls: [{ name: 'wipe', input: { again: true } }] },
     { calls: [{ name: 'wipe', input: { more: true } }] },
   ]);
-  await using pith = await testKernel({ clock, shipped: false, model, files: { ...FILES, ...GATES } });
+  await using pith = await testKernel({ clock, only: [], model, files: { ...FILES, ...GATES } });
   const { sent, open } = loft(pith.sandbox);
   const { kernel } = pith;
   open();
@@ -132,10 +132,10 @@ it('K50 U13 a question is shown by channels while it is open and nobody is about
 });
 
 it('K31 two processes show each notice once, whoever published it', async () => {
-  await using one = await testKernel({ shipped: false, model: scriptedModel([]), files: FILES });
+  await using one = await testKernel({ only: [], model: scriptedModel([]), files: FILES });
   const { sent, open } = loft(one.sandbox);
   open();
-  await using two = await testKernel({ shipped: false, model: scriptedModel([]), sandbox: one.sandbox });
+  await using two = await testKernel({ only: [], model: scriptedModel([]), sandbox: one.sandbox });
   const kernels = [one.kernel, two.kernel];
   for (const kernel of kernels) {
     await kernel.start();

@@ -57,7 +57,7 @@ it('K32 turns, model steps, tool calls and deliveries are spans with the correla
     { calls: [{ name: 'act', input: {} }], usage },
     { text: 'done', usage },
   ]);
-  await using pith = await testKernel({ shipped: false, model, files: FILES });
+  await using pith = await testKernel({ only: [], model, files: FILES });
   const ids: string[] = [];
   pith.kernel.events.handle('turn.started', ({ correlationId }) => void ids.push(correlationId));
   await pith.kernel.start();

@@ -21,7 +21,7 @@ describe.each(['in_process', 'process'] as const)('settings of an extension that
   const open = async (): Promise<TestKernel> =>
     await kernelOf({
       isolation,
-      shipped: false,
+      only: [],
       flags: { extensions_sandbox: 'off' },
       files: {
         ...manifest('mine', { provides: ['tool'], config: { level: 1 } }),

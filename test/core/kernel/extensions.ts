@@ -23,7 +23,7 @@ export function testSandbox() {
       writeFiles(directory, { ...extension(id, more, provides), [`extensions/${id}/main.ts`]: main });
     },
     async host(options: TestKernelOptions = {}) {
-      const kernel = await kernelOf({ sandbox: directory, shipped: false, flags: { extensions_sandbox: 'off' }, ...options });
+      const kernel = await kernelOf({ sandbox: directory, only: [], flags: { extensions_sandbox: 'off' }, ...options });
       kernels.push(kernel);
       kernel.kernel.events.handle('extension.failed', (failure) => void failures.push(failure));
       return kernel.kernel.host;

@@ -19,7 +19,7 @@ const main = (lines: string): string => `id: main\nagent:\n  model: scripted/scr
 async function open(method: string, agent: string, script: readonly ScriptedStep[], options: TestKernelOptions = {}) {
   const model = scriptedModel(script);
   test = await kernelOf({
-    shipped: false,
+    only: [],
     model,
     files: {
       'pith.yaml': 'default_agent: main\n',
@@ -106,7 +106,7 @@ describe('documents of an extension', () => {
   it.each([{ wire: false }, { wire: true }])('reach the model whole, without the secrets of the machine (%o)', async (options) => {
     const model = scriptedModel([{ text: 'ok' }]);
     test = await kernelOf({
-      shipped: false,
+      only: [],
       model,
       env: { MY_API_KEY: 'topsecretvalue' },
       files: {
@@ -126,7 +126,7 @@ describe('documents of an extension', () => {
   it('in another shape are a failure of the extension', async () => {
     const model = scriptedModel([{ text: 'ok' }]);
     test = await kernelOf({
-      shipped: false,
+      only: [],
       model,
       files: {
         'agents/main/manifest.yaml': main(''),

@@ -17,7 +17,7 @@ describe('the room of an extension', () => {
   it('T7 F21: ends a process that keeps more, says why, and doctor tells it', async () => {
     await using pith = await testKernel({
       isolation: 'process',
-      shipped: false,
+      only: [],
       flags: { quotas: { data_mb: 1 } },
       files: {
         'extensions/hoarder/manifest.yaml': 'id: hoarder\nentrypoint: main.ts\nprovides: [tool]\n',

@@ -5,7 +5,7 @@ import { kernelOf } from '../../places.ts';
 export const inProcesses = (options: TestKernelOptions = {}): Promise<TestKernel> =>
   kernelOf({
     isolation: 'process',
-    shipped: false,
+    only: [],
     ...options,
     files: { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n', ...options.files },
   });

@@ -35,7 +35,7 @@ const MODEL = `
 
 async function open(options: TestKernelOptions & { readonly fields?: object } = {}): Promise<TestKernel> {
   test = await inProcesses({
-    shipped: true,
+    only: undefined,
     ...options,
     files: {
       'private.md': 'the plan is secret',

@@ -177,7 +177,7 @@ describe('a prompt that an extension brings', () => {
         `String.prototype.trim = function () { return 'length ' + this.length + (this.includes('water') ? ' with the body' : ' of a place') + '|'; };`,
       ),
     };
-    const test = await open(files, model, { shipped: true });
+    const test = await open(files, model, { only: undefined });
     await test.run('hello', { agent: 'weather' });
     expect(model.requests[0]?.system).toMatch(/length \d{1,3} of a place\|<skill id="clouds"/);
     expect(model.requests[0]?.system).toContain('Clouds are water.');

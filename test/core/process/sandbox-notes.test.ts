@@ -25,7 +25,7 @@ it.each([
     machine.bubblewrap = bubblewrap;
     const files = { ...mine, ...extension('off', 'enabled: false\n'), ...extension('shipped') };
     const flags = { extensions_sandbox: wanted, extensions: { shipped: { isolation: 'in_process' as const } } };
-    await using pith = await testKernel({ files, shipped: false, isolation: 'process', flags });
+    await using pith = await testKernel({ files, only: [], isolation: 'process', flags });
     const found = (await pith.kernel.doctor()).notes.filter(({ code }) => code === 'sandbox_unavailable');
     const note = {
       severity: 'info',

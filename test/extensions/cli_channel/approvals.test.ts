@@ -37,7 +37,7 @@ const ALLOW_ONCE = 'Allow? [y]es, [n]o, [e]xplain no, [v]iew all, [?]';
 
 async function chatting(script: readonly ScriptedStep[], options: TestKernelOptions = {}) {
   const model = scriptedModel(script);
-  const chat = await kernelChat({ files: FILES, shipped: false, model, ...options });
+  const chat = await kernelChat({ files: FILES, only: [], model, ...options });
   const lastTool = () => JSON.stringify(model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool'));
   return { pith: chat.pith, chat, lastTool };
 }
@@ -185,7 +185,7 @@ describe('a tool asks the person at the terminal', () => {
 
   it('K50 an answer from elsewhere takes the question away within a second, says whose it was, and the turn goes on', async () => {
     const { chat, pith, lastTool } = await chatting([launch('x'), { text: 'It flies.' }]);
-    const other = await kernelOf({ sandbox: pith.sandbox, shipped: false });
+    const other = await kernelOf({ sandbox: pith.sandbox, only: [] });
     const user = person(chat, [], WIDE);
     await user.sees('› ');
     user.type('go\n');
@@ -437,7 +437,7 @@ export default class { getTools() { return [defineTool({ name: 'look', descripti
     });
     const main = agentFile('main', { uses_tools: ['risky', 'free'] });
     const files = { ...FILES, ...free, 'agents/main/manifest.yaml': main, 'pith.yaml': `approvals: { tools: [${entry}] }\n` };
-    const pith = await kernelOf({ files, shipped: false });
+    const pith = await kernelOf({ files, only: [] });
     const asks = said !== null || entry.includes('*');
     expect(await pith.kernel.agents.callTool('main', 'look', {})).toMatchObject(
       asks ? { error: { code: 'approval_needed' } } : { ok: true },

@@ -121,7 +121,7 @@ describe('pith chat -p', () => {
   });
 
   it('does not answer as another agent when the default agent is not there', async () => {
-    chat = await scriptedChat([says('ok')], [], { shipped: false, files: { 'pith.yaml': 'default_agent: mian\n' } });
+    chat = await scriptedChat([says('ok')], [], { only: [], files: { 'pith.yaml': 'default_agent: mian\n' } });
     await expect(pipe(chat, ['-p', 'hi'])).rejects.toMatchObject({ code: 'agent_unknown', message: expect.stringContaining("'mian'") });
     expect(chat.requests).toEqual([]);
     await pipe(chat, ['-p', 'hi', '--agent', 'main']);

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 const [testkit, sandbox] = process.argv.slice(2);
 const { scriptedModel, testKernel } = await import(testkit);
 const model = scriptedModel();
-const pith = await testKernel({ sandbox, isolation: 'process', shipped: false, model, env: { PATH: process.env.PATH } });
+const pith = await testKernel({ sandbox, isolation: 'process', only: [], model, env: { PATH: process.env.PATH } });
 const { host } = pith.kernel;
 const turn = { threadId: 'test', turnId: 'turn', agentId: 'main', channelId: 'test', userId: 'tester', correlationId: 'test', input: '' };
 
