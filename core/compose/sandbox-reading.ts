@@ -240,7 +240,8 @@ function sandboxRoots(sandbox: string, packageRoot: string, only: SandboxOptions
   const own: Root = { directory: path.join(packageRoot, 'sandbox'), shipped: true, only };
   const ships = (id: string) => ['extensions', 'agents'].some((kind) => fs.existsSync(path.join(own.directory, kind, id)));
   const unknown = only?.find((id) => !ships(id));
-  if (unknown !== undefined) throw new PithError('name_unknown', `only: nothing that ships is named '${unknown}'`, { cure: 'correct the name' });
+  if (unknown !== undefined)
+    throw new PithError('name_unknown', `only: nothing that ships is named '${unknown}'`, { cure: 'correct the name' });
   if (path.resolve(sandbox) === own.directory) return [own];
   return [...(only?.length === 0 ? [] : [own]), { directory: sandbox, shipped: false }];
 }

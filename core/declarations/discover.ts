@@ -49,7 +49,11 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, at 
   const sandboxes: (Root & { readonly extensions: readonly FolderRecord[] })[] = [];
   for (const root of [...roots].sort((a, b) => Number(a.shipped) - Number(b.shipped))) {
     const only = root.only && (await withDependencies(root.directory, root.only, index));
-    sandboxes.push({ ...root, only, extensions: await readAll(foldersIn(path.join(root.directory, 'extensions'), diagnostics, only), null) });
+    sandboxes.push({
+      ...root,
+      only,
+      extensions: await readAll(foldersIn(path.join(root.directory, 'extensions'), diagnostics, only), null),
+    });
   }
   // Of two that read the same files the shipped one does.
   const agentFiles = new Map(sandboxes.flatMap(({ extensions }) => extensions.flatMap(({ declaration }) => readingOf(declaration))));

@@ -128,7 +128,10 @@ describe('what the process of an extension sends', () => {
       `for (const body of JSON.parse(fs.readFileSync(context.dataDirectory + '/frames', 'utf8'))) sendBytes(Buffer.from(body, 'base64'))`,
     );
     const { extensions } = test.kernel.host;
-    for (const frames of fc.sample(fc.array(frame, { maxLength: 8 }), { numRuns: process.env['PITH_TEST_LONG'] === '1' ? 60 : 10, seed: 1 })) {
+    for (const frames of fc.sample(fc.array(frame, { maxLength: 8 }), {
+      numRuns: process.env['PITH_TEST_LONG'] === '1' ? 60 : 10,
+      seed: 1,
+    })) {
       await test.write('data/extensions/mine/frames', JSON.stringify(frames.map((each) => Buffer.from(each).toString('base64'))));
       const sent = await test.kernel.agents.callTool('asker', 'mine/act', {});
       await answers(test);

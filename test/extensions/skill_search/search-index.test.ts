@@ -18,7 +18,13 @@ const NONE_WRITTEN = { look: async () => '', of: () => NOTHING };
 const idsOf = async (index: SearchIndex, query: string) => (await index.rank(query, { k: 10 })).map(({ id }) => id);
 
 it('R2 R3 takes over what came, changed and went, each by itself', async () => {
-  const index = new SearchIndex({ learned: null, written: NONE_WRITTEN, document: async () => null, vectors: async () => null, kept: null });
+  const index = new SearchIndex({
+    learned: null,
+    written: NONE_WRITTEN,
+    document: async () => null,
+    vectors: async () => null,
+    kept: null,
+  });
   await index.upsert([document('alpha', 'Grows porcupines.'), document('beta', 'Feeds badgers.'), document('gamma', 'Counts owls.')]);
   expect([await idsOf(index, 'porcupines'), await idsOf(index, 'badgers'), await idsOf(index, 'owls')]).toEqual([
     ['alpha'],
@@ -31,7 +37,13 @@ it('R2 R3 takes over what came, changed and went, each by itself', async () => {
 });
 
 it('R3 lets others work after each skill that it counts, and ends in the middle of its work', async () => {
-  const index = new SearchIndex({ learned: null, written: NONE_WRITTEN, document: async () => null, vectors: async () => null, kept: null });
+  const index = new SearchIndex({
+    learned: null,
+    written: NONE_WRITTEN,
+    document: async () => null,
+    vectors: async () => null,
+    kept: null,
+  });
   const many = Array.from({ length: 60 }, (_, at) => document(`s${at}`, 'word '.repeat(200)));
   let [beats, isRunning] = [0, true];
   const beat = () => {

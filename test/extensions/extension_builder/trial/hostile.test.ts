@@ -63,7 +63,5 @@ describe('what is loaded for trial', () => {
     ['fills the heap when it is constructed', 'tool', tool('return 1;', HEAP), 'load'],
     ['ends its process when it is imported', 'tool', `process.exit(3);\n${tool('return 1;')}`, 'load'],
     ['imports the kernel', 'tool', `import '../../core/kernel.ts';\n${tool('return 1;')}`, 'imports'],
-  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) =>
-    isTold({ provides, main, check }),
-  );
+  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) => isTold({ provides, main, check }));
 });

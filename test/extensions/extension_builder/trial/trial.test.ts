@@ -89,7 +89,9 @@ describe('a probe of a folder', () => {
       ok: true,
       tried: ['getContext'],
     });
-    expect(await tried({ 'manifest.yaml': manifest, 'main.ts': main('throw new Error("no context");') }, 'my_context')).toMatchObject({ ok: false });
+    expect(await tried({ 'manifest.yaml': manifest, 'main.ts': main('throw new Error("no context");') }, 'my_context')).toMatchObject({
+      ok: false,
+    });
   });
 
   it('K72 makes an input from what a schema gives, and says what it lacks', () => {
