@@ -3,6 +3,8 @@ import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../core/contract/index.ts';
 import { addOddFiles, BROKEN_SANDBOX, NEIGHBOURS, type Neighbour } from './broken-sandbox.ts';
+import type { Ran } from '../core/cli/fakes.ts';
+import { pithHere } from './pith-here.ts';
 import { projectFolder, runPith, type Ended, type Folder } from './pith-process.ts';
 import { agentFile, extensionFiles, toolExtension } from './sandbox-files.ts';
 
@@ -145,10 +147,10 @@ describe('a sandbox with thirty broken neighbours', () => {
 describe('pith doctor in that sandbox', () => {
   let ended: Ended;
   let report: Report;
-  let text: Ended;
+  let text: Ran;
   beforeAll(async () => {
     ended = await runPith(['doctor', '--json'], { cwd: folder.path });
-    text = await runPith(['doctor'], { cwd: folder.path });
+    text = await pithHere(['doctor'], { cwd: folder.path });
     report = JSON.parse(ended.out) as Report;
   });
 

@@ -26,7 +26,6 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-const pith = (...argv: string[]) => runPith(argv, { cwd: folder.path });
 const here = (...argv: string[]) => pithHere(argv, { cwd: folder.path });
 async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
   const { out, err, code } = await here(...argv, '--json');
@@ -38,7 +37,7 @@ async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> 
 describe('pith chat on a pipe', () => {
   let server: OpenAiServer;
   const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-  const chat = (input: string, ...argv: string[]) => runPith(['chat', '--lines', ...argv], { cwd: folder.path, env: env(), input });
+  const chat = (input: string, ...argv: string[]) => pithHere(['chat', '--lines', ...argv], { cwd: folder.path, env: env(), input });
   beforeEach(async () => {
     server = await startOpenAiServer();
   });
@@ -46,7 +45,7 @@ describe('pith chat on a pipe', () => {
 
   it('answers one message a line, in one conversation, with nothing but answers on the output', async () => {
     server.script({ text: 'first answer' }, { text: 'second answer' });
-    const { code, out, err } = await chat('one\n\ntwo');
+    const { code, out, err } = await runPith(['chat', '--lines'], { cwd: folder.path, env: env(), input: 'one\n\ntwo' });
     expect([code, err]).toEqual([0, expect.stringMatching(/^pith: skill 'broken' sandbox\/skills\/broken\/SKILL\.md:1: [^\n]+\n$/u)]);
     expect(out).toBe('first answer\nsecond answer\n');
     expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
@@ -60,7 +59,7 @@ describe('pith chat on a pipe', () => {
       'extensions/broken/main.ts': 'export default class {}\n',
     });
     try {
-      const { code, out, err } = await runPith(['chat', '-p', 'hello'], {
+      const { code, out, err } = await pithHere(['chat', '-p', 'hello'], {
         cwd: typos.path,
         env: { ...env(), PITH_MODEL: 'offline/librarian' },
       });
@@ -81,7 +80,7 @@ describe('pith chat on a pipe', () => {
       expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored (did you mean 'base_url'?)");
       expect(err).toContain("'skills.disabled' must be a list, such as [a, b]; it counts as one, split at commas");
       expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
-      expect((await runPith(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
+      expect((await pithHere(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
     } finally {
       await typos.remove();
     }
@@ -96,7 +95,7 @@ describe('pith chat on a pipe', () => {
       'agents/chief/manifest.yaml': 'id: chief\nagent:\n  delegates_to: [broken]\n',
     });
     try {
-      const run = (...argv: string[]) => runPith(argv, { cwd: typos.path });
+      const run = (...argv: string[]) => pithHere(argv, { cwd: typos.path });
       const { code, err } = await run('chat', '-p', 'hello');
       expect(code).toBe(1);
       expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
@@ -339,7 +338,7 @@ describe('commands with --json', () => {
 describe('the command line itself', () => {
   it('pith init makes a sandbox that chats and is healthy', async () => {
     const place = await projectFolder();
-    const run = (...argv: string[]) => runPith(argv, { cwd: place.path });
+    const run = (...argv: string[]) => pithHere(argv, { cwd: place.path });
     expect((await run('init', 'mine')).code).toBe(0);
     const sandbox = ['mine', 'mine/sandbox']
       .map((name) => path.join(place.path, name))
@@ -355,7 +354,8 @@ describe('the command line itself', () => {
   });
 
   it('no colours on a pipe', async () => {
-    for (const argv of [['doctor'], ['skills', 'list'], ['--help']]) expect((await pith(...argv)).out).not.toContain('\u001B');
+    for (const argv of [['skills', 'list'], ['--help']]) expect((await here(...argv)).out).not.toContain('\u001B');
+    expect((await runPith(['doctor'], { cwd: folder.path })).out).not.toContain('\u001B');
   });
 
   it.runIf(existsSync('/usr/bin/script'))('NO_COLOR is respected on a terminal', () => {

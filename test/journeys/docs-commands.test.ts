@@ -4,7 +4,7 @@ import path from 'node:path';
 import { splitWords } from '@pith/plain-text';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { projectFolder, runPith, type Folder } from './pith-process.ts';
+import { projectFolder, type Folder } from './pith-process.ts';
 
 const ROOT = path.resolve('.');
 const PAGES = [
@@ -39,7 +39,7 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
   let fresh: Folder;
   beforeAll(async () => {
     fresh = await projectFolder();
-    const { code, err } = await runPith(['init', '.'], { cwd: fresh.path, env: OFFLINE });
+    const { code, err } = await pithHere(['init', '.'], { cwd: fresh.path, env: OFFLINE });
     if (code !== 0) throw new Error(err);
   });
   afterAll(() => fresh.remove());
@@ -86,7 +86,7 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
         ?.trimEnd()
         .split('\n') ?? [];
     folder = await projectFolder();
-    const { code, out } = await runPith(['chat', '--sandbox', path.join(ROOT, 'sandbox')], {
+    const { code, out } = await pithHere(['chat', '--sandbox', path.join(ROOT, 'sandbox')], {
       cwd: folder.path,
       env: { ...OFFLINE, PITH_DATA_DIR: path.join(folder.path, 'data') },
       input: 'review my extension for best practices\n',

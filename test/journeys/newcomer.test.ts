@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer } from '../fixtures/openai-server.ts';
-import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { linesOf, projectFolder, startPith, type Folder } from './pith-process.ts';
 import { skillFile } from './sandbox-files.ts';
 import { until } from '../waiting.ts';
 
@@ -14,7 +15,7 @@ afterEach(() => folder.remove());
 
 describe('a newcomer without a key or a network', () => {
   it('K80 asks for a review: the librarian finds the skill, reads it, answers from it and says how to connect a model', async () => {
-    const { code, out, err } = await runPith(['chat', '--json', '-p', 'review my extension for best practices'], { cwd: folder.path });
+    const { code, out, err } = await pithHere(['chat', '--json', '-p', 'review my extension for best practices'], { cwd: folder.path });
     expect(code, err).toBe(0);
     const events = linesOf(out);
     expect(events[0]).toMatchObject({ type: 'turn-start', model: 'offline/librarian' });
