@@ -218,7 +218,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['core/cli/commands/init.ts', 'a new project'],
   ['core/cli/commands/thread-export.ts', 'the file that a person names'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
-  ['core/loader/ship-extensions.ts', 'the build'],
+  ['core/loader/build-graph.ts', 'the build'],
   ['packages/held-process/confined.ts', 'a folder of its own below the temporary one'],
   ['sandbox/extensions/skill_install/install/plugin-parts.ts', 'a part of a plugin, in the folder that the journaled writer gave'],
   ['sandbox/extensions/skill_search/enriching/write-into-skill.ts', 'a copy of a skill, in the folder that the journaled writer gave'],
