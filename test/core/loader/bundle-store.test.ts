@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { PithError, z } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { buildGraph, createLoader, importBundle } from '../../../core/loader/index.ts';
@@ -100,6 +102,19 @@ describe('bundles', () => {
     expect(again).not.toBe(main);
     const chunks = await readdir(path.join(root, 'dist/newest/chunks'));
     expect(chunks.filter((name) => /^mine\.chunk-[A-Z0-9]{8}\.mjs$/.test(name))).toHaveLength(1);
+  });
+
+  it('K6 source maps of what was built name file and line, also of a shared file and beside an old module', async () => {
+    await source(
+      'shared.ts',
+      "import { parse } from 'yaml';\n\nexport function fail(): never {\n  throw new Error(String(parse('bad')));\n}",
+    );
+    await Promise.all(['main.ts', 'commands.ts'].map((name) => source(name, "import { fail } from './shared.ts';\nexport default fail;")));
+    await ship();
+    const { file } = await store().bundle(declaration(), 'commands.ts');
+    const text = `(await import(${JSON.stringify(file)})).default()`;
+    const failed = promisify(execFile)(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', text]);
+    await expect(failed).rejects.toMatchObject({ stderr: expect.stringMatching(/fail \(.*extensions\/mine\/shared\.ts:4:9\)/) });
   });
 
   it('K20 does not keep new sources under an old digest', async () => {
