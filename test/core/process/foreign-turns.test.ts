@@ -1,7 +1,10 @@
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { TurnEvent } from 'pith';
 import { scriptedModel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { shippedSandbox } from '../../../core/declarations/index.ts';
+import { words } from '../../words.ts';
 import { inProcesses, main, manifest, tools } from './extension.ts';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
@@ -33,9 +36,15 @@ const MODEL = `
     return { contextWindow: null, model: { specificationVersion: 'v3', provider: prefix, modelId: name, supportedUrls: {}, doStream } };
   }`;
 
+/** What ships and has part in this: all else is switched off, and takes no time. */
+const OTHERS = readdirSync(path.join(shippedSandbox(), 'extensions')).filter(
+  (id) => !words('core_tools mcp project_tools task_engine').includes(id),
+);
+
 async function open(options: TestKernelOptions & { readonly fields?: object } = {}): Promise<TestKernel> {
   test = await inProcesses({
     shipped: true,
+    flags: { extensions: Object.fromEntries(OTHERS.map((id) => [id, { enabled: false }])) },
     ...options,
     files: {
       'private.md': 'the plan is secret',
