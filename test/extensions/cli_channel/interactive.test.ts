@@ -14,7 +14,8 @@ describe('a conversation on a terminal', () => {
   it('29 draws its prompt first: what is typed before the services are there waits, and is sent after the header', async () => {
     chat = await scriptedChat([says('The answer')]);
     let started: (problems: string) => void = () => undefined;
-    const ada = person(chat, [], { start: () => new Promise((resolve) => (started = resolve)) });
+    const ready = new Promise<string>((resolve) => (started = resolve));
+    const ada = person(chat, [], { start: () => ready });
     await ada.sees('› ');
     ada.type('hello\r');
     await ada.sees('queued: hello');
