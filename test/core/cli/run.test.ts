@@ -130,6 +130,38 @@ describe('running a command line', () => {
     expect((await talk(9)).out).toMatch(/^9 problems \(\/doctor for the rest\):\n.*problem 1; .*\n.*problem 2; .*\n.*problem 3; .*\n$/u);
   });
 
+  it('29 a command that draws first starts the services itself, and is told the problems then', async () => {
+    const log: string[] = [];
+    const problems = async () => (log.push('problems'), [problem(1)]);
+    const run = async (_: CommandInput, io: CommandIO) => {
+      log.push('drawn');
+      log.push(`told ${await io.start?.()}`);
+    };
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run, drawsFirst: true } : each));
+    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
+    const { out } = await cli(['talk'], { openKernel, cwd: folder, terminal: true });
+    expect(out).toBe('');
+    expect(log.slice(log.indexOf('drawn'))).toEqual([
+      'drawn',
+      'start',
+      'problems',
+      expect.stringMatching(/^told 1 problem \(\/doctor\):\n {2}.*problem 1; mend it$/u),
+      'stop',
+    ]);
+  });
+
+  it('29 one message asks about its own agent before it, and about all others after the answer', async () => {
+    await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
+    const log: string[] = [];
+    const problems = async (agentId?: string) => (log.push(`problems ${agentId}`), agentId === undefined ? [problem(1)] : []);
+    const run = async (_: CommandInput, io: CommandIO) => (log.push('answer'), io.error('✓ step'));
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
+    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
+    const { err } = await cli(['talk', '--prompt', 'hi'], { openKernel, cwd: folder });
+    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'problems main', 'answer', 'problems undefined', 'stop']);
+    expect(err).toBe('✓ step\npith: pith.yaml:1: problem 1; mend it\n');
+  });
+
   it('use.md 3: one message and a pipe say problems on the error stream, each once, and keep the exit code', async () => {
     await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
     const texts = (count: number) =>

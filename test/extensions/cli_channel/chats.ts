@@ -168,11 +168,13 @@ export interface PersonOptions {
   readonly workingDirectory?: string;
   /** No redraws. */
   readonly plain?: boolean;
+  /** Starts the services; default: they are there. */
+  readonly start?: CommandIO['start'];
 }
 
 /** A person at a terminal that talks with `pith chat`. */
 export function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
-  const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain } = options;
+  const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain, start } = options;
   const screen = new TerminalScreen(columns || 80);
   let written = '';
   let raw = '';
@@ -205,6 +207,7 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     workingDirectory,
     userId: 'local',
     plain,
+    ...(start && { start }),
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
   const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);
