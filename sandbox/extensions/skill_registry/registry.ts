@@ -16,7 +16,7 @@ import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
 import { recoverAll } from './writing/recover.ts';
 import { targetsAt } from './writing/targets.ts';
 
-/** What begins later than this after the last scan is preceded by another. */
+/** What begins later than this after the last scan, or than twice as long as that took, is preceded by another. */
 const FRESH_MS = 250;
 /** States in which a skill is used; in the others a person only looks at it. */
 const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
@@ -37,6 +37,7 @@ export class SkillRegistry {
   private following: Promise<Snapshot> | null = null;
   private watching: FolderWatch | null = null;
   private scannedAt = -Infinity;
+  private scanMs = 0;
   private removed = new Map<string, Skill>();
   /** Tokens were counted that no snapshot says yet. */
   private hasCounted = false;
@@ -79,7 +80,7 @@ export class SkillRegistry {
 
   /** As a turn or a call of one begins with it: a scan that has just been made is enough. */
   fresh(): Promise<Snapshot> {
-    return this.refreshIfOlderThan(FRESH_MS);
+    return this.refreshIfOlderThan(Math.max(FRESH_MS, 2 * this.scanMs));
   }
 
   /** As `fresh`, with the versions that an agent names in the place of the present ones. */
@@ -198,6 +199,7 @@ export class SkillRegistry {
     const first = before.generation === 0;
     if (first) await this.recover();
     const { changed, read } = await this.scans.look();
+    this.scanMs = clock.now() - began;
     if (!changed && !first && !this.hasCounted) return before;
     this.bodies.forgetRoots();
     const next = await this.swap(read);

@@ -1,4 +1,5 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { statSync } from 'node:fs';
 import { readFile, symlink, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { fakeClock, type FakeClock, type ScriptedStep, type TestKernel } from 'pith/testing';
@@ -260,6 +261,20 @@ describe.each([{ wire: false }, { wire: true }])('skills in the real kernel (wir
     expect(countTokens(catalog)).toBeLessThanOrEqual(600);
     expect(JSON.stringify(first.messages)).toMatch(/\[Skills for this message\].*`soup`/);
     expect(JSON.stringify(second.messages.slice(first.messages.length))).toContain('`topic-77`');
+  });
+
+  it('R3 the first message of a process has the skills that fit it, of which nothing is counted again', async () => {
+    await start({ ...crowd, ...skill('soup', { description: 'Cooks broth of every kind.' }) }, 8000);
+    await resultOf('list_skills', { query: 'broth' });
+    const kept = () => statSync(path.join(pith.sandbox, 'data/extensions/skill_search/.cache/skills.index')).mtimeMs;
+    await pith.restart();
+    const written = kept();
+    const [first] = (await turn('cook me a broth please')).requests;
+    const sent = JSON.stringify(first!.messages);
+    expect(sent).toMatch(/\[Skills for this message\].*`soup`/);
+    expect(sent).not.toContain('still being indexed');
+    await pith.restart();
+    expect(kept()).toBe(written);
   });
 
   it('S23 R12 a preview begins anew each time, and shows what a conversation gets once all bodies are read', async () => {

@@ -11,6 +11,7 @@ import { skillOf, snapshotOf } from './skill-values.ts';
 function ranker(
   answer: (query: string) => unknown,
   readBody = async ({ id }: { readonly id: string }): Promise<string | null> => `BODY OF ${id}`,
+  recall?: RankerProvider['recall'],
 ) {
   const documents = new Map<string, RankerDocument>();
   const clock = fakeClock();
@@ -21,6 +22,7 @@ function ranker(
   const asked: { readonly options: RankerOptions; readonly signal: AbortSignal | undefined }[] = [];
   const remote = {
     extensionId: 'mine',
+    recall,
     upsert: async (given: readonly RankerDocument[]) => {
       upserts += given.length;
       for (const one of given) documents.set(one.id, one);
@@ -179,6 +181,25 @@ describe('R1 the ranker that the settings name', () => {
     expect(known()).toBe(3);
     feed.follow(snapshot);
     expect(feed.isBehind).toBe(false);
+    await feed.close();
+  });
+
+  it('R3 is not sent what it recalls, of which no body is read, and is asked at once where that is most', async () => {
+    const bodies: string[] = [];
+    let goOn = (): void => {};
+    const waits = new Promise<void>((resolve) => (goOn = resolve));
+    const { feed, documents } = ranker(
+      () => [good('alpha')],
+      async ({ id }) => (bodies.push(id), waits.then(() => 'x')),
+      async (versions) => versions.filter(({ id }) => id !== 'gamma').map(({ id }) => id),
+    );
+    feed.follow(snapshotOf(SKILLS));
+    await expect.poll(() => bodies).toEqual(['gamma']);
+    expect(await feed.rank('x', { k: 5 }, 250)).toEqual([good('alpha')]);
+    expect(feed.isBehind).toBe(true); // more may match in a moment
+    goOn();
+    await feed.settled();
+    expect([...documents.keys()]).toEqual(['gamma']);
     await feed.close();
   });
 

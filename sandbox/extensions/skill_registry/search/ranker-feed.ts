@@ -1,4 +1,4 @@
-import { type Clock, type Events, type Logger, messageOf, PithError, type Remote } from 'pith';
+import { type Clock, codeOf, type Events, type Logger, messageOf, PithError, type Remote } from 'pith';
 import { within } from '@pith/promises';
 import { printableLine } from '@pith/plain-text';
 import type { RankOptions as Limits } from '@pith/word-ranker';
@@ -209,10 +209,11 @@ export class RankerFeed {
     if (recall === undefined || offered.length === 0) return;
     const { generation } = this;
     const versions = new Map(offered.map((skill) => [skill.id, documentVersion(skill)]));
-    const known: unknown = await recall(
-      [...versions].map(([id, version]) => ({ id, version })),
-      this.end.signal,
-    );
+    const asked = [...versions].map(([id, version]) => ({ id, version }));
+    const known: unknown = await recall(asked, this.end.signal).catch((error: unknown) => {
+      if (codeOf(error, '') === 'not_declared') return []; // it keeps none, as most do
+      throw error;
+    });
     if (generation !== this.generation || !Array.isArray(known)) return;
     for (const id of known as readonly unknown[]) if (typeof id === 'string' && versions.has(id)) this.sent.set(id, versions.get(id)!);
     if (this.sent.size * 2 > offered.length) this.recalled = snapshot;
