@@ -37,7 +37,7 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory'
   readonly accepts?: boolean;
   /** What relative paths of flags and environment are relative to; default: the process's. */
   readonly workingDirectory?: string;
-  /** Of what ships with Pith, these extensions and agents, and what they depend on. Default: all of it. */
+  /** Of what ships with Pith, these extensions and agents, and what they depend on, or may. Default: all of it. */
   readonly only?: readonly string[];
   /** Those of the command line that extensions may declare, without dashes. */
   readonly switches?: readonly string[];

@@ -13,7 +13,7 @@ import { dependencyFailures, type IsEnabled } from './dependencies.ts';
 export interface Root {
   readonly directory: string;
   readonly shipped: boolean;
-  /** Only these of its folders, and those that they depend on. Absent: all. */
+  /** Only these of its folders, and those that they depend on, or may. Absent: all. */
   readonly only?: readonly string[];
 }
 
@@ -143,12 +143,14 @@ function ofAgentPath(directory: string, agentFiles: AgentFiles, diagnostics: Dia
   return found;
 }
 
+/** Optional dependencies too: a build needs their contract. */
 async function withDependencies(sandbox: string, only: readonly string[], index: IndexFile): Promise<readonly string[]> {
   const wanted = new Set(only);
   for (const id of wanted)
     for (const kind of ['extensions', 'agents']) {
       const record = await readFolder(path.join(sandbox, kind, id), null, index);
-      for (const needed of ('declaration' in record && record.declaration.manifest?.depends_on) || []) wanted.add(needed);
+      const manifest = 'declaration' in record ? record.declaration.manifest : null;
+      for (const used of [...(manifest?.depends_on ?? []), ...(manifest?.optional_depends_on ?? [])]) wanted.add(used);
     }
   return [...wanted];
 }

@@ -18,7 +18,7 @@ export interface TestKernelOptions {
   readonly home?: string | null;
   /** False: whether the sandbox is trusted is read from `home`, as outside of tests. Default true. */
   readonly accepts?: boolean;
-  /** Of what ships, only these extensions and agents, and what they depend on: `[]` is what `files` declare and nothing else. Default: all of it. */
+  /** Of what ships, only these extensions and agents, and what they depend on, or may: `[]` is what `files` declare and nothing else. Default: all of it. */
   readonly only?: readonly string[];
   readonly model?: ScriptedModel;
   /** Serialise every argument and result; default: when the environment has `PITH_TEST_WIRE=1`, which runs a whole suite that way. */

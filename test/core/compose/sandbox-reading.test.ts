@@ -28,7 +28,7 @@ function given({ yaml = '', home = '', env = {}, flags }: Given = {}) {
 describe('what ships, where only some of it is asked for', () => {
   it.each<[readonly string[], readonly string[]]>([
     [[], ['one']],
-    [['skill_webhooks'], ['http', 'one', 'saved_skills', 'skill_webhooks']],
+    [['skill_webhooks'], ['http', 'one', 'saved_skills', 'skill_registry', 'skill_webhooks']],
   ])('of %j and what the sandbox has: %j', async (only, there) => {
     const { sandbox, env, home } = given();
     const kernel = await createKernel({ accepts: true, sandbox, env, home, only });

@@ -81,7 +81,7 @@ const AGENTS = {
 /** The chat in the context of an extension of a test kernel: only the terminal is not real. */
 export async function kernelChat(options: TestKernelOptions): Promise<Chat> {
   const files = { 'extensions/talker/manifest.yaml': TALKER, 'extensions/talker/main.ts': KEEPS_CONTEXT, ...options.files };
-  const pith = await kernelOf({ commands: kernelCommands, ...options, files });
+  const pith = await kernelOf({ commands: kernelCommands, only: ['cli_channel'], ...options, files });
   await pith.kernel.host.extensions.activate('talker');
   const context = kept.talker as ChatContext;
   const requests: TurnRequest[] = [];

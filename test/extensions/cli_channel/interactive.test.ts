@@ -91,7 +91,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('says how to connect a model when there is none', async () => {
-    chat = await scriptedChat([says('ok')], [], { model: undefined, env: {} });
+    chat = await scriptedChat([says('ok')], [], { model: undefined, env: {}, only: undefined });
     const ada = person(chat);
     await ada.sees('No model is connected');
     await ada.sees('/setup adds one');
@@ -101,7 +101,7 @@ describe('a conversation on a terminal', () => {
   });
 
   it('a model that is unknown is said below, and takes no room in the line of status', async () => {
-    chat = await scriptedChat([says('ok')], [], { model: undefined, env: { PITH_MODEL: 'nowhere/m1' } });
+    chat = await scriptedChat([says('ok')], [], { model: undefined, env: { PITH_MODEL: 'nowhere/m1' }, only: undefined });
     const ada = person(chat);
     await ada.sees('main · no model · /help');
     await ada.sees("model 'nowhere/m1' is unknown");

@@ -204,7 +204,7 @@ describe('standard input', () => {
 
   it('U30 goes with a recipe too', async () => {
     const files = { 'recipes/look.md': '---\ndescription: d\n---\nLook at it.' };
-    chat = await scriptedChat([says('ok')], [], { files });
+    chat = await scriptedChat([says('ok')], [], { files, only: ['recipes'] });
     await pipe(chat, ['-r', 'look'], { stdin: 'a log\n' });
     expect(chat.requests).toMatchObject([{ input: 'Look at it.', attachments: stdin('a log\n') }]);
   });

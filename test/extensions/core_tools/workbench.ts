@@ -25,7 +25,7 @@ export const SECRET = 'CANARY-outside-content';
 export async function workbench(flags: TestKernelOptions['flags'] = {}, given?: string): Promise<Workbench> {
   const parent = folderWith({ 'outside/secret.txt': SECRET });
   const sandbox = given ?? join(parent, 'sandbox');
-  const pith = await kernelOf({ sandbox, flags });
+  const pith = await kernelOf({ sandbox, flags, only: ['core_tools'] });
   const tools = askedTools(pith, 'core_tools');
   return {
     ...tools,

@@ -40,6 +40,7 @@ export async function world(
     return [`agents/${id}/manifest.yaml`, JSON.stringify({ id, agent: { instructions: `I AM ${id}.`, uses_tools, ...parts } })] as const;
   });
   const pith = await testKernel({
+    only: ['delegation'],
     model,
     clock: options.clock,
     files: {

@@ -21,7 +21,7 @@ describe('R4 the extension embedding', () => {
 
   async function extension(values: Record<string, JsonValue> = {}) {
     const flags = { extensions: { embedding: { model: 'concepts', base_url: server.url, ...values } } };
-    const { kernel } = await kernelOf({ env: { EMBEDDING_API_KEY: KEY }, flags });
+    const { kernel } = await kernelOf({ only: ['embedding'], env: { EMBEDDING_API_KEY: KEY }, flags });
     return (await kernel.host.providers.active(EmbeddingProvider)).find(({ extensionId }) => extensionId === 'embedding')!;
   }
   const query = { purpose: 'query' } as const;

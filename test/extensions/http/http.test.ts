@@ -38,6 +38,7 @@ function routes(
 /** A kernel that listens on a free port. */
 async function served(settings: object = {}, { files = routes('echo', ['/echo']), ...options }: TestKernelOptions = {}) {
   const pith = await kernelOf({
+    only: ['http'],
     serve: { port: 0 },
     ...options,
     files: { 'pith.yaml': JSON.stringify({ extensions: { http: settings } }), ...files },

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const files = { 'agents/keeper/manifest.yaml': 'id: keeper\nagent: { uses_tools: [kv] }\n' };
 let pith: TestKernel;
-beforeEach(async () => void (pith = await testKernel({ files })));
+beforeEach(async () => void (pith = await testKernel({ files, only: ['kv'] })));
 afterEach(() => pith.stop());
 
 const call = (name: string, input: JsonValue) => pith.kernel.agents.callTool('keeper', name, input);
@@ -74,7 +74,7 @@ describe.each([{ wire: false }, { wire: true }])('kv in the kernel (wire: $wire)
       { calls: [{ name: 'kv_get', input: { key: 'city' } }] },
       { text: 'Graz.' },
     ]);
-    const kernel = await testKernel({ wire, model, files });
+    const kernel = await testKernel({ wire, model, files, only: ['kv'] });
     const first = await kernel.run('keep it', { agent: 'keeper' });
     expect(first.requests[0]?.tools.map((tool) => tool.name).sort()).toEqual(['kv_delete', 'kv_get', 'kv_list', 'kv_set']);
     expect(first.results).toMatchObject([{ ok: true, title: 'Kept city' }]);

@@ -123,6 +123,7 @@ describe('recipes in a conversation', () => {
   it('S92 free text goes to the argument that says rest, else to text, else to the only one', async () => {
     const recipe = (args: string, body: string) => `---\ndescription: d\n${args}---\n${body}`;
     const pith = await kernelOf({
+      only: ['recipes'],
       files: {
         'recipes/a.md': recipe('arguments:\n  text:\n    default: t\n  more:\n    rest: true\n', '{{text}}|{{more}}'),
         'recipes/b.md': recipe('arguments: [number]\n', 'Issue {{number}}'),
@@ -174,7 +175,7 @@ describe('recipe files', () => {
     ['Upper', '---\ndescription: d\n---\nx', '1:1', "'Upper' cannot be typed after a slash"],
   ];
   it.each(broken)('S92 %s.md is listed with its place and harms nothing', async (name, text, at, message) => {
-    const pith = await kernelOf({ files: { [`recipes/${name}.md`]: text, 'recipes/good.md': '---\ndescription: d\n---\nGood' } });
+    const pith = await kernelOf({ only: ['recipes'], files: { [`recipes/${name}.md`]: text, 'recipes/good.md': '---\ndescription: d\n---\nGood' } });
     const { text: out, values } = await pith.command('recipes list');
     expect(out).toContain(`${pith.sandbox}/recipes/${name}.md:${at}: error: `);
     expect(out).toContain(message);
@@ -189,7 +190,7 @@ describe('recipe files', () => {
 
   it('S92 warns of what is probably a mistake, and shows what a recipe takes', async () => {
     const odd = '---\nauthor: me\narguments:\n  path:\n    descripton: d\n  never: {}\n---\nSee {{path}}\nand {{pth}}';
-    const pith = await kernelOf({ files: { 'recipes/odd.md': odd } });
+    const pith = await kernelOf({ only: ['recipes'], files: { 'recipes/odd.md': odd } });
     const { text } = await pith.command('recipes show odd');
     expect(text.split('\n').map((line) => line.replace(`${pith.sandbox}/`, ''))).toEqual(
       expect.arrayContaining([
@@ -205,12 +206,12 @@ describe('recipe files', () => {
 
   it('S92 takes CRLF and a byte order mark, and the text below byte for byte', async () => {
     const body = 'One\r\n{% two %} {{ }}\t \n---\n\n';
-    const pith = await kernelOf({ files: { 'recipes/crlf.md': `\uFEFF---\r\ndescription: d\r\n---\r\n${body}` } });
+    const pith = await kernelOf({ only: ['recipes'], files: { 'recipes/crlf.md': `\uFEFF---\r\ndescription: d\r\n---\r\n${body}` } });
     expect((await pith.command('recipes render crlf')).values[0]).toEqual({ name: 'crlf', text: body });
   });
 
   it('S92 the sandbox goes before what ships; a broken file there hides none', async () => {
-    const pith = await kernelOf({ files: { 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' } });
+    const pith = await kernelOf({ only: ['recipes'], files: { 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' } });
     expect((await pith.command('recipes render review')).text).toBe('Mine');
     expect((await pith.command('recipes render explain tides')).text).toContain('someone who is new to it:\n\ntides');
   });

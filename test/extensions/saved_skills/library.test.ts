@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manifest, main } from '../../core/process/extension.ts';
 import { kernelOf } from '../../places.ts';
-import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+import { editAs, saveAs, savedKernel, WITH_BUILTINS, WITH_WEBHOOKS } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
@@ -43,7 +43,7 @@ describe('saving', () => {
   });
 
   it('M5 M23 a bare name is the own skill, then what ships, then the only other one; what one may not see is missing', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_BUILTINS);
     for (const owner of ['ada', 'bob']) {
       await saveAs(kernel, owner, 'brief', PLAIN);
       await kernel.as(owner, 'saved share brief public');
@@ -75,7 +75,7 @@ describe('saving', () => {
     });
     expect(await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['nothing', 'list_saved_skils'] })).toMatchObject({
       error: 'tool_unknown',
-      message: "no tool 'nothing'; no tool 'list_saved_skils' (did you mean 'list_saved_skills' or 'list_schedules'?)",
+      message: "no tool 'nothing'; no tool 'list_saved_skils' (did you mean 'list_saved_skills' or 'list_skills'?)",
     });
     expect(await kernel.as('ada', 'saved show a')).toMatchObject({ error: 'not_found' });
     expect((await saveAs(kernel, 'admin', 'a', { ...PLAIN, tools })).json).toMatchObject({
@@ -208,7 +208,7 @@ describe('saving', () => {
   });
 
   it('the address of a webhook is not shown, however it is written', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_WEBHOOKS);
     await saveAs(kernel, 'ada', 'a', { ...PLAIN, output_target: { kind: 'channel', target: 'HTTPS://hooks.example.org/SECRET' } });
     expect((await kernel.as('ada', 'saved show a')).json).toMatchObject({ output_target: { target: 'https://hooks.example.org/…' } });
   });
@@ -281,7 +281,7 @@ describe('what is switched off', () => {
       'guarded',
       `getTools() { return [defineTool({ name: 'gone', description: 'd', input: z.object({}), effect: 'read', execute: () => 1 })]; }`,
     );
-    const kernel = await savedKernel([], { files: { ...manifest('guarded', { provides: ['tool'] }), ...safe } });
+    const kernel = await savedKernel([], { ...WITH_WEBHOOKS, files: { ...manifest('guarded', { provides: ['tool'] }), ...safe } });
     await saveAs(kernel, 'ada', 'a', { ...PLAIN, tools: ['gone'] });
     await kernel.as('ada', 'saved webhook enable a');
     await kernel.as('ada', ['saved', 'schedule', 'a', '0 9 * * *']);
@@ -306,7 +306,7 @@ describe('what is switched off', () => {
   });
 
   it('M28 M29 after extended limits were taken back the owner switches off what there is, and is refused to save the same limits', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_WEBHOOKS);
     await saveAs(kernel, 'ada', 'a', PLAIN);
     await kernel.as('admin', 'saved grant-extended ada/a');
     await editAs(kernel, 'ada', 'a', { max_iterations: 40 });
@@ -403,7 +403,7 @@ describe('what ships', () => {
   it.each(['daily-brief', 'review-changes'])('%s is valid and says its tools', async (id) => {
     const text = await readFile(new URL(`../../../sandbox/saved_skills/${id}/skill.yml`, import.meta.url), 'utf8');
     expect(text).toContain('tools:');
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_BUILTINS);
     expect((await kernel.as('eve', `saved show ${id}`)).json).toMatchObject({ name: id, visibility: 'public' });
   });
 });

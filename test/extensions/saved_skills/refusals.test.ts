@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { firstMessage } from '../../../sandbox/extensions/saved_skills/runs/first-message.ts';
-import { editAs, saveAs, savedKernel } from './saved-kernel.ts';
+import { editAs, saveAs, savedKernel, WITH_BUILTINS, WITH_WEBHOOKS } from './saved-kernel.ts';
 import { rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
@@ -40,13 +40,13 @@ describe('what is refused, with a cure', () => {
   });
 
   it('M7 deleting what ships: it would be there again', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_BUILTINS);
     expect(await kernel.as('admin', 'saved delete daily-brief --yes')).toMatchObject({ error: 'not_allowed' });
     expect(await kernel.as('admin', 'saved show daily-brief')).toMatchObject({ error: null });
   });
 
   it('M69 M71 a webhook is enabled once and regenerated only where there is one; M74 an empty address admits nobody', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_WEBHOOKS);
     await saveAs(kernel, 'ada', 'a', PLAIN);
     expect(await kernel.as('ada', 'saved webhook regenerate a')).toMatchObject({ error: 'usage' });
     expect(await kernel.as('ada', 'saved webhook enable a')).toMatchObject({ error: null });
@@ -102,7 +102,7 @@ describe('skills that ship', () => {
 });
 
 it('agents of two skills whose names come out alike have ids that differ; what ships keeps its own', async () => {
-  const kernel = await savedKernel();
+  const kernel = await savedKernel([], WITH_BUILTINS);
   await saveAs(kernel, 'daily', 'brief', PLAIN);
   await kernel.as('daily', 'saved share brief public');
   await kernel.as('admin', 'saved pin daily/brief');

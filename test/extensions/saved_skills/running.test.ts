@@ -155,6 +155,7 @@ describe('runs that run others', () => {
     const set = { calls: [{ name: 'skill_data_set', input: { name: 'k', content: 'ADAS-SECRET' } }] };
     const get = { calls: [{ name: 'skill_data_get', input: { name: 'k' } }] };
     const kernel = await savedKernel([set, { text: 'kept' }, get, invoke('own'), { text: 'told' }, get, { text: 'known' }], {
+      only: ['skill_vault'],
       files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_vault, saved_skills] }\n' },
     });
     await saveAs(kernel, 'ada', 'memo', { ...PLAIN, tools: ['skill_data_set', 'skill_data_get'] });

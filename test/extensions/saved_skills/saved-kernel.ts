@@ -25,6 +25,11 @@ export interface SavedKernel {
   restart(): Promise<void>;
 }
 
+/** What of Pith is there. Skills that ship name tools of `project_tools`. */
+const ONLY = ['saved_skills', 'orchestrator'];
+export const WITH_BUILTINS = { only: [...ONLY, 'project_tools'] };
+export const WITH_WEBHOOKS = { only: [...ONLY, 'skill_webhooks'] };
+
 /** A kernel whose services run, with `admin` as its administrator. */
 export async function savedKernel(
   script: readonly ScriptedStep[] = [],
@@ -32,7 +37,7 @@ export async function savedKernel(
 ): Promise<SavedKernel> {
   const model = scriptedModel(script);
   const files = { 'pith.yaml': 'admins: [admin]\n', ...options.files };
-  const pith = await testKernel({ model, ...options, files });
+  const pith = await testKernel({ model, only: ONLY, ...options, files });
   open.push(pith);
   onKernel?.(pith.kernel.events);
   await pith.kernel.start();

@@ -34,7 +34,7 @@ async function world(script: readonly ScriptedStep[] = [], uses: readonly string
     agent('other', ['scheduler'], []),
     ['pith.yaml', 'default_agent: boss\napprovals: { tools: [kv/kv_delete] }\n'],
   ]) as Record<string, string>;
-  const pith = await testKernel({ model, clock, files });
+  const pith = await testKernel({ model, clock, files, only: ['scheduler', 'kv'] });
   onTestFinished(() => pith.stop());
   const notices: TopicMap['notify'][] = [];
   pith.kernel.events.handle('notify', (notice) => void notices.push(notice));

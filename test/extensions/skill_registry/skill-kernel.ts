@@ -67,6 +67,9 @@ export interface SkillKernel {
   print(line: string): Promise<string>;
 }
 
+/** The extensions that have to do with skills. */
+const SKILLS = ['compaction', 'skill_registry', 'skill_scripts', 'skill_search', 'skill_stats', 'skill_triggers'];
+
 /** The real kernel over these files, with the skills of the sandbox only; the default agent, `reader`, holds the read tools. Ends with the test. */
 export async function skillKernel(
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -76,6 +79,7 @@ export async function skillKernel(
   const reader = 'id: reader\nagent: { uses_tools: [skill_registry], instructions: READER }\n';
   const settings = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n${TOOLSETS_RUN}`;
   const pith = await testKernel({
+    only: SKILLS,
     ...options,
     model,
     files: { 'agents/reader/manifest.yaml': reader, 'pith.yaml': settings, ...files },

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
 import { passed, passing, until } from '../../waiting.ts';
-import { editAs, saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
+import { editAs, saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';
 
 const servers: Server[] = [];
 const ends: (() => void)[] = [];
@@ -78,7 +78,8 @@ describe('results that are sent to a webhook', () => {
       const kernel = await savedKernel([{ text: 'the report' }], {
         clock,
         serve,
-        files: { 'pith.yaml': settings({ private_origins: [origin] }) },
+        ...WITH_WEBHOOKS,
+      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
       });
       await saveAs(kernel, 'ada', 'report', target(address));
       const key = await keyOf(kernel);
@@ -114,6 +115,7 @@ describe('results that are sent to a webhook', () => {
     const clock = fakeClock(Date.now());
     const kernel = await savedKernel([{ text: 'one' }, { text: 'two' }], {
       clock,
+      ...WITH_WEBHOOKS,
       files: { 'pith.yaml': settings({ private_origins: [origin] }) },
     });
     await saveAs(kernel, 'ada', 'report', target(address));
@@ -140,7 +142,7 @@ describe('results that are sent to a webhook', () => {
   it('M46 a private address is refused unless the settings name it, and the run stays ok', async () => {
     const { received, origin, address } = await receiver(200);
     const clock = fakeClock(Date.now());
-    const kernel = await savedKernel([{ text: 'the report' }], { clock });
+    const kernel = await savedKernel([{ text: 'the report' }], { ...WITH_WEBHOOKS, clock });
     await saveAs(kernel, 'ada', 'report', target(address));
     await kernel.as('ada', 'run report --background');
     const run = await delivery(kernel, clock, ({ delivery_error }) => delivery_error !== null);
@@ -156,6 +158,7 @@ describe('results that are sent to a webhook', () => {
     const clock = fakeClock(Date.now());
     const kernel = await savedKernel([{ text: 'the report' }, { text: 'at once' }], {
       clock,
+      ...WITH_WEBHOOKS,
       files: { 'pith.yaml': settings({ private_origins: [origin] }) },
     });
     await saveAs(kernel, 'ada', 'report', target(address));
@@ -181,6 +184,7 @@ describe('results that are sent to a webhook', () => {
     const gone = 'http://127.0.0.1:1';
     const kernel = await savedKernel([{ text: 'the report' }, { text: 'again' }], {
       clock,
+      ...WITH_WEBHOOKS,
       files: { 'pith.yaml': settings({ private_origins: [origin, gone] }) },
     });
     await saveAs(kernel, 'ada', 'report', target(address));
@@ -197,7 +201,7 @@ describe('results that are sent to a webhook', () => {
     const [short, whole] = [await receiver(200), await receiver(200)];
     const clock = fakeClock(Date.now());
     const files = { 'pith.yaml': settings({ private_origins: [short.origin, whole.origin] }, { summary_channel_id: whole.address }) };
-    const kernel = await savedKernel([{ text: 'x'.repeat(500) }], { clock, files });
+    const kernel = await savedKernel([{ text: 'x'.repeat(500) }], { ...WITH_WEBHOOKS, clock, files });
     const output_target = { kind: 'channel_with_summary', target: short.address };
     await saveAs(kernel, 'ada', 'report', { ...target(short.address), output_target });
     await kernel.as('ada', 'run report --background');
@@ -223,6 +227,7 @@ describe('results that are sent to a webhook', () => {
     };
     const clock = fakeClock(Date.now());
     const kernel = await savedKernel([{ text: 'the report' }], {
+      ...WITH_WEBHOOKS,
       clock,
       files: { ...sends, 'pith.yaml': settings({ private_origins: [origin] }) },
     });
@@ -235,7 +240,7 @@ describe('results that are sent to a webhook', () => {
   });
 
   it('a target that no channel delivers to, or that is no address, is refused when it is saved', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_WEBHOOKS);
     for (const [address, error] of [
       ['pigeon:ada', 'channel_unknown'],
       ['https://', 'target_invalid'],
@@ -256,7 +261,7 @@ describe('results that are sent to a webhook', () => {
     await new Promise((resolve) => servers.splice(0).at(-1)?.close(resolve));
     const clock = fakeClock(Date.now());
     const origin = `http://127.0.0.1:${port}`;
-    const kernel = await savedKernel([{ text: 'the report' }], { clock, files: { 'pith.yaml': settings({ private_origins: [origin] }) } });
+    const kernel = await savedKernel([{ text: 'the report' }], { ...WITH_WEBHOOKS, clock, files: { 'pith.yaml': settings({ private_origins: [origin] }) } });
     await saveAs(kernel, 'ada', 'report', target(origin));
     const child = spawn(process.execPath, ['--input-type=module', '-e', example.replace('8080', String(port))], {
       env: { ...process.env, SIGNING_KEY: await keyOf(kernel) },

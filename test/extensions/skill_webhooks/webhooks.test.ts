@@ -8,7 +8,7 @@ import { readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-
 import { clientAddress } from '../../../sandbox/extensions/http/client-address.ts';
 import { fakeClock } from 'pith/testing';
 import { passing, until } from '../../waiting.ts';
-import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
+import { saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';
 
 const SKILL = { system_prompt: 'You greet.', initial_message: 'Greet {{ who }}', input_schema: [{ name: 'who', required: true }] };
 
@@ -23,6 +23,7 @@ interface Enabled {
 async function served(script: Parameters<typeof savedKernel>[0] = [], options: Parameters<typeof savedKernel>[1] = {}) {
   let port = 0;
   const kernel = await savedKernel(script, {
+    ...WITH_WEBHOOKS,
     ...options,
     serve: { port: 0 },
     onKernel(events) {

@@ -23,7 +23,7 @@ it('K92: "review the kv extension for best practices" loads code-review, reads t
       ];
       return steps[stepOf(request)]!;
     },
-    { files: { ...files, 'agents/reviewer/manifest.yaml': agent } },
+    { only: ['task_engine', 'kv', 'core_tools', 'skill_registry'], files: { ...files, 'agents/reviewer/manifest.yaml': agent } },
   );
   const { task_id } = await kernel.tool('submit_task', { goal: 'review the kv extension for best practices' }, 'reviewer');
   const task = await kernel.until(String(task_id), 'done');

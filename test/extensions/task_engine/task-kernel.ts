@@ -55,7 +55,7 @@ export function stepOf({ messages }: ModelRequest): number {
 
 export async function taskKernel(
   reply: (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>,
-  options: { readonly files?: Readonly<Record<string, string>>; readonly start?: boolean; readonly sandbox?: string } = {},
+  options: { readonly files?: Readonly<Record<string, string>>; readonly start?: boolean; readonly sandbox?: string; readonly only?: readonly string[] } = {},
 ): Promise<TaskKernel> {
   const clock = fakeClock();
   const requests: ModelRequest[] = [];
@@ -68,6 +68,7 @@ export async function taskKernel(
   model.add(next);
   const { sandbox } = options;
   const test = await testKernel({
+    only: options.only ?? ['task_engine', 'kv'],
     model: { ...model, expectFinished: () => undefined },
     clock,
     sandbox,
