@@ -53,7 +53,7 @@ describe('pages', () => {
   });
 
   it('name npm scripts that exist', () => {
-    const named = PAGES.flatMap((page) => [...read(page).matchAll(/npm run (?:--silent )?([a-z:]+)/g)].map(([, script = '']) => script));
+    const named = PAGES.flatMap((page) => [...read(page).matchAll(/npm run (?:--silent )?([a-z:-]+)/g)].map(([, script = '']) => script));
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((script) => packageJson.scripts[script] === undefined)).toEqual([]);
   });
