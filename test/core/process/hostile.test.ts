@@ -2,9 +2,10 @@ import { floodLimit } from '@pith/process-rpc';
 import fc from 'fast-check';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommandIO } from '../../../core/contract/index.ts';
-import { type TestKernel } from 'pith/testing';
+import { testKernel, type TestKernel } from 'pith/testing';
+import { CALL } from '../kernel/extensions.ts';
 import { inProcesses, main, manifest, tools } from './extension.ts';
 import { words } from '../../words.ts';
 
@@ -50,23 +51,35 @@ const frame = fc.oneof(
 
 const CALM = `defineTool({ name: 'calm', description: 'd', input: z.object({}), execute: () => 'well' })`;
 
-function open(act: string, first = '0'): Promise<TestKernel> {
+/** One kernel for all of them: each sender is an extension of its own, beside one that is calm. */
+let test: TestKernel;
+beforeAll(async () => {
+  const files = {
+    'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [calm] }\n',
+    ...manifest('calm', { provides: ['tool'] }),
+    ...tools('calm', CALM),
+  };
+  test = await testKernel({ isolation: 'process', shipped: false, files });
+});
+afterAll(() => test.stop());
+
+let made = 0;
+/** One extension more, whose tool does `act`. `first`: what it does before it offers the tool. */
+async function sender(act: string, first = '0') {
+  const id = `mine_${(made += 1)}`;
   const tool = `defineTool({ name: 'act', description: 'd', input: z.object({}), timeoutMs: 5000, execute: async () => { ${act}; return 'sent'; } })`;
-  return inProcesses({
-    files: {
-      ...manifest('mine', { provides: ['tool'] }),
-      ...tools('mine', `(${first}, ${tool})`, HEAD),
-      ...manifest('other', { provides: ['tool'] }),
-      ...tools('other', CALM),
-    },
-  });
+  for (const [name, text] of Object.entries({ ...manifest(id, { provides: ['tool'] }), ...tools(id, `(${first}, ${tool})`, HEAD) }))
+    await test.write(name, text);
+  const { extensions, providers } = test.kernel.host;
+  await extensions.refresh();
+  return { id, act: () => providers.tools.call(id, 'act', {}, { ...CALL, signal: NEVER }), shown: () => extensions.show(id) };
 }
 
 /** Answers whatever the kernel waits for. */
 const everyCall = (message: string): string => `[...Array(20).keys()].forEach((id) => send(${message}))`;
 
 /** The kernel answers for others, whatever one extension has sent. */
-async function answers(test: TestKernel): Promise<void> {
+async function answers(): Promise<void> {
   expect(await test.kernel.agents.callTool('asker', 'calm', {})).toMatchObject({ ok: true, output: 'well' });
 }
 
@@ -86,10 +99,10 @@ describe('what the process of an extension sends', () => {
     ['room for parts that is no number', `send([6, 5, odd])`],
     ['a value that is too deep', `let deep = []; for (let at = 0; at < 500; at += 1) deep = [deep]; send([0, 5, 'kv.set', ['k', deep]])`],
   ])('K10 T11: %s ends that process and nothing else', async (_, act) => {
-    const test = await open(`${act}; await new Promise(() => undefined)`);
-    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: false });
-    await answers(test);
-    expect(test.kernel.host.extensions.show('mine')).toMatchObject({
+    const mine = await sender(`${act}; await new Promise(() => undefined)`);
+    expect(await mine.act()).toMatchObject({ ok: false });
+    await answers();
+    expect(mine.shown()).toMatchObject({
       code: 'process_ended',
       message: expect.stringMatching(/it (sent what|asked)/),
     });
@@ -116,36 +129,36 @@ describe('what the process of an extension sends', () => {
       `for (const name of ['kv.get', 'kv.set', 'kv.keys', 'events.publish', 'events.handle', 'agents.check', 'agents.run', 'use']) send([0, 900 + name.length, name, [odd, odd, odd, odd]])`,
     ],
   ])('K10: %s ends nothing', async (_, act) => {
-    const test = await open(act);
-    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: true, output: 'sent' });
-    await answers(test);
-    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: true });
+    const mine = await sender(act);
+    expect(await mine.act()).toMatchObject({ ok: true, output: 'sent' });
+    await answers();
+    expect(await mine.act()).toMatchObject({ ok: true });
     expect('polluted' in {}).toBe(false);
   });
 
   it('K10: whatever it sends, the kernel answers afterwards, or says why it hears no more', async () => {
-    const test = await open(
+    const { id, act, shown } = await sender(
       `for (const body of JSON.parse(fs.readFileSync(context.dataDirectory + '/frames', 'utf8'))) sendBytes(Buffer.from(body, 'base64'))`,
     );
-    const { extensions } = test.kernel.host;
     for (const frames of fc.sample(fc.array(frame, { maxLength: 8 }), {
       numRuns: process.env['PITH_TEST_LONG'] === '1' ? 60 : 10,
       seed: 1,
     })) {
-      await test.write('data/extensions/mine/frames', JSON.stringify(frames.map((each) => Buffer.from(each).toString('base64'))));
-      const sent = await test.kernel.agents.callTool('asker', 'mine/act', {});
-      await answers(test);
+      await test.write(`data/extensions/${id}/frames`, JSON.stringify(frames.map((each) => Buffer.from(each).toString('base64'))));
+      const sent = await act();
+      await answers();
       if (sent.ok) continue;
-      expect([frames, extensions.show('mine')?.message]).toEqual([frames, expect.stringMatching(/it (sent what|asked)/)]);
-      await extensions.reload('mine'); // also after three crashes
+      expect([frames, shown()?.message]).toEqual([frames, expect.stringMatching(/it (sent what|asked)/)]);
+      await test.kernel.host.extensions.reload(id); // also after three crashes
     }
   });
 
   it('K10: what may be logged in a second is bounded, and what is left out is told once', async () => {
-    const test = await open(`for (let at = 0; at < 100; at += 1) send([7, 0, 'log', ['info', 'line ' + 'x'.repeat(8000), {}]])`);
-    await test.kernel.agents.callTool('asker', 'act', {});
-    await test.kernel.stop();
-    const lines = (await readFile(path.join(test.sandbox, 'data/logs/pith.log'), 'utf8')).split('\n');
+    const mine = await sender(`for (let at = 0; at < 100; at += 1) send([7, 0, 'log', ['info', 'line ' + 'x'.repeat(8000), {}]])`);
+    await mine.act();
+    await test.restart(); // what was buffered is written
+    const log = await readFile(path.join(test.sandbox, 'data/logs/pith.log'), 'utf8');
+    const lines = log.split('\n').filter((line) => line.includes(mine.id));
     expect(lines.filter((line) => line.includes('line xxx'))).toHaveLength(32);
     expect(lines.filter((line) => line.includes('left out'))).toHaveLength(1);
   });
@@ -165,9 +178,9 @@ describe('what the process of an extension sends', () => {
     '{ operations: odd, descriptor: odd }',
     '{ operations: [odd], descriptor: { tools: [odd], warnings: [odd], constants: odd } }',
   ])('K10 T11: an offer that is none fails its extension alone: %s', async (offer) => {
-    const test = await open('', everyCall(`[2, id, ${offer}]`));
-    expect(await test.kernel.host.extensions.activate('mine')).toMatchObject({ state: 'failed', message: expect.any(String) });
-    await answers(test);
+    const { id } = await sender('', everyCall(`[2, id, ${offer}]`));
+    expect(await test.kernel.host.extensions.activate(id)).toMatchObject({ state: 'failed', message: expect.any(String) });
+    await answers();
   });
 
   it.each([
@@ -176,9 +189,9 @@ describe('what the process of an extension sends', () => {
     '[3, id, odd]',
     '[3, id, { name: odd, message: odd, cause: odd }]',
   ])('K10 T11: an answer that is none fails its call alone: %s', async (message) => {
-    const test = await open(everyCall(message));
-    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: false, error: { code: expect.any(String) } });
-    await answers(test);
+    const mine = await sender(everyCall(message));
+    expect(await mine.act()).toMatchObject({ ok: false, error: { code: expect.any(String) } });
+    await answers();
   });
 
   it('K10: what comes slowly is no flood, however much it is', () => {
@@ -195,9 +208,9 @@ describe('what the process of an extension sends', () => {
   });
 
   it('K10: a thousand long notes leave the last few, cut', async () => {
-    const test = await open(`for (let at = 0; at < 1000; at += 1) send([7, 0, 'note', ['odd', at + 'x'.repeat(3000)]])`);
-    expect(await test.kernel.agents.callTool('asker', 'act', {})).toMatchObject({ ok: true });
-    const notes = test.kernel.host.extensions.show('mine')?.notes ?? [];
+    const mine = await sender(`for (let at = 0; at < 1000; at += 1) send([7, 0, 'note', ['odd', at + 'x'.repeat(3000)]])`);
+    expect(await mine.act()).toMatchObject({ ok: true });
+    const notes = mine.shown()?.notes ?? [];
     expect(notes.length).toBeGreaterThan(0);
     expect(notes.length).toBeLessThanOrEqual(50);
     expect(JSON.stringify(notes).length).toBeLessThan(50 * 2500);
