@@ -35,7 +35,7 @@ const MODEL = `
 
 async function open(options: TestKernelOptions & { readonly fields?: object } = {}): Promise<TestKernel> {
   test = await inProcesses({
-    only: undefined,
+    only: ['orchestrator', 'core_tools', 'mcp', 'project_tools', 'task_engine'],
     ...options,
     files: {
       'private.md': 'the plan is secret',

@@ -59,7 +59,7 @@ beforeAll(async () => {
     ...manifest('calm', { provides: ['tool'] }),
     ...tools('calm', CALM),
   };
-  test = await testKernel({ isolation: 'process', shipped: false, files });
+  test = await testKernel({ isolation: 'process', only: [], files });
 });
 afterAll(() => test.stop());
 

@@ -63,12 +63,3 @@ export async function passed({ test }: Bench, id = 'city_time'): Promise<string>
   await staging.remember('extensions', id, digest, true);
   return digest;
 }
-
-/** The digest of what passed its check. */
-export async function checked({ call }: Bench, id = 'city_time'): Promise<string> {
-  const result = await call('check_extension', { id });
-  if (!result.ok) throw new Error(result.error.message);
-  const { ok, digest, checks } = result.output as { ok: boolean; digest: string; checks: unknown };
-  if (!ok) throw new Error(JSON.stringify(checks, null, 2));
-  return digest;
-}

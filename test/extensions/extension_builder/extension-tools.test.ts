@@ -6,7 +6,7 @@ import type { JsonValue } from 'pith';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TURN } from '../../fixtures/agent-spec.ts';
 import { askedTools } from '../asked-tools.ts';
-import { bench, checked, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
+import { bench, CITY_TIME, passed, toolSource, type Bench } from './bench.ts';
 
 let made: Bench;
 beforeEach(async () => void (made = await bench({ files: { 'agents/traveller/manifest.yaml': TRAVELLER } })));
@@ -28,9 +28,11 @@ describe('the tools of the builder', () => {
     });
     expect(await made.read('.staging/extensions/my_dice/manifest.yaml')).toContain('id: my_dice');
     expect(await made.read('.staging/extensions/my_dice/main.ts')).toContain('class MyDice');
-    expect(await made.call('check_extension', { id: 'my_dice' })).toMatchObject({
-      ok: true,
-      output: { ok: true, tools: [{ name: 'my_dice_greet' }] },
+    const result = await made.call('check_extension', { id: 'my_dice' });
+    expect(result).toMatchObject({ ok: true, output: { ok: true, tools: [{ name: 'my_dice_greet' }] } });
+    const { digest } = (result as unknown as { output: { digest: string } }).output;
+    expect(await made.question('activate_extension', { id: 'my_dice', digest })).toMatchObject({
+      summary: 'activate the new extension my_dice',
     });
   });
 
@@ -58,7 +60,7 @@ describe('the tools of the builder', () => {
 
   it('K72 refuses other bytes than those that were checked, and says so in its question', async () => {
     await made.stage('city_time', CITY_TIME);
-    const digest = await checked(made);
+    const digest = await passed(made);
     const asks = (input: JsonValue) => made.question('activate_extension', input);
     const question = await asks({ id: 'city_time', digest, give_to: ['traveller'] });
     expect(question).toMatchObject({

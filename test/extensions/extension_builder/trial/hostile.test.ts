@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFiles } from '../../../places.ts';
 import { probe, probeHere, trialKernel } from './probe.ts';
 
 /** In the long form each is tried whole: by a `pith` of its own. */
@@ -19,11 +19,12 @@ export default class Hostile {
   }
 }`;
 const context = (body: string) => `export default class Hostile { contextPriority = 5; async getContext() { ${body} } }`;
-const FOREVER = 'while (true);';
-/** As deaf as an endless loop, and leaves the processor to the other tests. */
-const DEAF = 'for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);';
+/** An endless loop; in the quick form as deaf as one, and it leaves the processor to the other tests. */
+const FOREVER = isLong ? 'while (true);' : 'for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);';
 const KILLED = "process.kill(process.pid, 'SIGKILL');";
-const HEAP = 'const all = []; for (;;) all.push(new Array(100000).fill(1.5));';
+const HEAP = 'const all = []; for (;;) all.push(new Array(1_000_000).fill(1.5));';
+
+let made = 0;
 
 interface Hostile {
   readonly provides: string;
@@ -32,29 +33,33 @@ interface Hostile {
   readonly check: string;
 }
 
-async function wholeTrial(files: Readonly<Record<string, string>>) {
-  const folder = path.join(test.sandbox, '.staging', 'extensions', 'hostile');
-  await mkdir(folder, { recursive: true });
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+async function wholeTrial(id: string, files: Readonly<Record<string, string>>) {
+  const folder = path.join(test.sandbox, '.staging', 'extensions', id);
+  writeFiles(folder, files);
   return probe(test, folder);
 }
 
 /** A process of its own for the extension, in either form: what it does to that costs the kernel of the trial nothing. */
 async function isTold({ provides, main, check }: Hostile, isWhole = isLong) {
-  const files = { 'manifest.yaml': `id: hostile\nentrypoint: main.ts\nprovides: [${provides}]\n`, 'main.ts': main };
-  const { findings } = isWhole ? await wholeTrial(files) : await probeHere('hostile', files, 'process');
+  const id = `hostile_${(made += 1)}`;
+  const files = { 'manifest.yaml': `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n`, 'main.ts': main };
+  const { findings } = isWhole ? await wholeTrial(id, files) : await probeHere(id, files, 'process');
   const errors = findings.filter(({ severity }) => severity === 'error');
   expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(/./) }));
-  expect(test.kernel.host.extensions.ids()).not.toContain('hostile');
+  expect(test.kernel.host.extensions.ids()).not.toContain(id);
 }
 
 describe('what is loaded for trial', () => {
   it('K72 K10 is told, and costs nobody anything, when a whole trial kills itself in a tool', () =>
     isTold({ provides: 'tool', main: tool(KILLED), check: 'smoke' }, true));
 
-  it.each([
+  // Both wait for the same limit.
+  it.concurrent.each([
     ['loops for ever in getContext', 'context', context(FOREVER), 'smoke'],
-    ['answers no more in a tool', 'tool', tool(DEAF), 'smoke'],
+    ['answers no more in a tool', 'tool', tool(FOREVER), 'smoke'],
+  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) => isTold({ provides, main, check }));
+
+  it.each([
     ['ends its process in getContext', 'context', context('process.exit(0);'), 'smoke'],
     ['fills the heap in getContext', 'context', context(HEAP), 'smoke'],
     ['kills itself in a tool', 'tool', tool(KILLED), 'smoke'],

@@ -1,24 +1,26 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { TestKernel } from 'pith/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createConfinedPrograms, probeSandboxing } from '@pith/held-process';
+import { describe, expect, it } from 'vitest';
+import { runOwnTests } from '../../../../sandbox/extensions/extension_builder/trial/own-tests.ts';
+import { folderWith, writeFiles } from '../../../places.ts';
 import { probe, trialKernel } from './probe.ts';
 
-let kernel: TestKernel;
-beforeAll(async () => void (kernel = await trialKernel()));
-afterAll(() => kernel.stop());
+const FILES = {
+  'manifest.yaml': 'id: double\nentrypoint: main.ts\nprovides: [tool]\n',
+  'main.ts': 'export const double = (n: number) => n * 2;\nexport default class Double { getTools() { return []; } }\n',
+};
+const { available } = await probeSandboxing();
 
-const MANIFEST = 'id: double\nentrypoint: main.ts\nprovides: [tool]\n';
-const MAIN = 'export const double = (n: number) => n * 2;\nexport default class Double { getTools() { return []; } }\n';
-
+/** Runs the tests of an extension as a trial does after it was loaded. */
 async function errorsOf(tests: string) {
-  const folder = path.join(kernel.sandbox, '.staging/extensions/double');
-  await mkdir(folder, { recursive: true });
-  for (const [name, text] of Object.entries({ 'manifest.yaml': MANIFEST, 'main.ts': MAIN, 'double.test.ts': tests }))
-    await writeFile(path.join(folder, name), text);
-  const { findings, tried } = await probe(kernel, folder);
-  expect(tried).toContain('double.test.ts');
-  return findings.filter(({ severity }) => severity === 'error');
+  const folder = folderWith();
+  const directory = path.join(folder, 'extensions/double');
+  writeFiles(directory, { ...FILES, 'double.test.ts': tests });
+  const programs = createConfinedPrograms({ dataDirectory: path.join(folder, 'data') });
+  const ran = { programs, directory, place: path.join(folder, 'place'), pith: path.resolve('.'), bare: !available };
+  const { findings, tried } = await runOwnTests(ran, AbortSignal.timeout(120_000));
+  expect(tried).toEqual(['double.test.ts']);
+  return findings;
 }
 
 const HEAD =
@@ -38,14 +40,20 @@ describe('the tests of an extension', () => {
     );
   });
 
-  it('K72 name what failed', async () => {
-    expect(await errorsOf(`${HEAD}test('doubles well', () => assert.equal(double(2), 5));\n`)).toMatchObject([
+  it('K72 run in a trial, and name what failed', async () => {
+    await using kernel = await trialKernel();
+    const folder = path.join(kernel.sandbox, '.staging/extensions/double');
+    const tests = `${HEAD}test('doubles well', () => assert.equal(double(2), 5));\n`;
+    writeFiles(folder, { ...FILES, 'double.test.ts': tests });
+    const { findings, tried } = await probe(kernel, folder);
+    expect(tried).toContain('double.test.ts');
+    expect(findings.filter(({ severity }) => severity === 'error')).toMatchObject([
       { check: 'tests', file: expect.stringMatching(/double\.test\.ts$/), message: expect.stringContaining('doubles well') },
     ]);
   });
 
   it.each([
-    ['fills the heap', 'const all: unknown[] = []; for (;;) all.push(new Array(100000).fill(0));', /heap|memory/],
+    ['fills the heap', 'const all: unknown[] = []; for (;;) all.push(new Array(1_000_000).fill(0.5));', /heap|memory/],
     ['floods', "for (;;) fs.writeSync(1, 'x'.repeat(100000) + '\\n');", /print|output/],
   ])('K72 cost the kernel nothing when one %s', async (_what, body, why) => {
     const errors = await errorsOf(`${HEAD}test('doubles', () => { ${body} });\n`);

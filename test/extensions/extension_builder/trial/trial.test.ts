@@ -1,8 +1,9 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestKernel } from 'pith/testing';
 import { sampleInput } from '../../../../sandbox/extensions/extension_builder/trial/inside.ts';
+import { writeFiles } from '../../../places.ts';
 import { probe, probeHere, trialKernel } from './probe.ts';
 
 const MANIFEST = 'id: city_time\nentrypoint: main.ts\nprovides: [tool]\n';
@@ -29,8 +30,7 @@ async function tried(files: Readonly<Record<string, string>>, id = 'city_time') 
 async function wholeTrial(files: Readonly<Record<string, string>>, id = 'city_time') {
   const folder = path.join(test.sandbox, '.staging', 'extensions', id);
   await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+  writeFiles(folder, files);
   return probe(test, folder);
 }
 
