@@ -39,6 +39,7 @@ function routes(
 async function served(settings: object = {}, { files = routes('echo', ['/echo']), ...options }: TestKernelOptions = {}) {
   const pith = await kernelOf({
     serve: { port: 0 },
+    only: ['http'],
     ...options,
     files: { 'pith.yaml': JSON.stringify({ extensions: { http: settings } }), ...files },
   });

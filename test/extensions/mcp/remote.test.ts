@@ -22,7 +22,7 @@ async function serve(port?: number): Promise<McpHttpServer> {
 }
 async function start(remote: object): Promise<void> {
   const settings = { extensions: { mcp: { secrets: ['HTTP_KEY'], servers: { far: remote } } } };
-  test = await kernelOf({ files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
+  test = await kernelOf({ only: ['mcp'], files: { 'pith.yaml': JSON.stringify(settings) }, env: { HTTP_KEY: KEY } });
 }
 const call = async (tool: string, input: JsonValue = {}, cancel = signal): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: cancel });

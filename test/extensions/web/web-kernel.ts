@@ -14,7 +14,7 @@ export interface WebKernel extends AskedTools {
 }
 
 export async function webKernel(settings: Record<string, JsonValue> = {}, options: TestKernelOptions = {}): Promise<WebKernel> {
-  const pith = await kernelOf({ ...options, flags: { extensions: { web: settings } } });
+  const pith = await kernelOf({ only: ['web'], ...options, flags: { extensions: { web: settings } } });
   const asked = askedTools(pith, 'web');
   return {
     pith,
