@@ -2,7 +2,6 @@ import path from 'node:path';
 import type { TurnEvent } from 'pith';
 import { scriptedModel, type ScriptedStep, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { words } from '../../words.ts';
 import { inProcesses, main, manifest, tools } from './extension.ts';
 
 const SERVER = path.resolve('test/fixtures/mcp-server.mjs');
@@ -36,7 +35,7 @@ const MODEL = `
 
 async function open(options: TestKernelOptions & { readonly fields?: object } = {}): Promise<TestKernel> {
   test = await inProcesses({
-    only: words('core_tools mcp orchestrator project_tools task_engine'),
+    only: ['orchestrator', 'core_tools', 'mcp', 'project_tools', 'task_engine'],
     ...options,
     files: {
       'private.md': 'the plan is secret',

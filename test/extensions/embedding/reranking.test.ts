@@ -44,7 +44,10 @@ describe('R4 skills are found by their meaning', () => {
     const reader = `id: reader\nagent: { uses_tools: [skill_registry], ${agent}instructions: READER }\n`;
     const extension = embedding === '' ? '' : `extensions: { embedding: { ${embedding}, base_url: "${server.url}" } }\n`;
     const pithYaml = `default_agent: reader\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0${settings} }\n${extension}`;
-    world = await skillKernel({ 'agents/reader/manifest.yaml': reader, 'pith.yaml': pithYaml, ...files }, { wire, env, only: ['embedding', 'skill_stats'] });
+    world = await skillKernel(
+      { 'agents/reader/manifest.yaml': reader, 'pith.yaml': pithYaml, ...files },
+      { wire, env, only: ['embedding', 'skill_stats'] },
+    );
     return (pith = world.pith);
   }
 

@@ -44,7 +44,11 @@ export default class CityTime implements ToolProvider {
 }
 
 export async function bench(options: TestKernelOptions = {}): Promise<Bench> {
-  const test = await kernelOf({ commands: kernelCommands, ...options });
+  const test = await kernelOf({
+    commands: kernelCommands,
+    only: ['builder_agent', 'core_tools', 'extension_builder', 'skill_lint', 'skill_registry'],
+    ...options,
+  });
   return {
     ...askedTools(test, 'extension_builder'),
     test,

@@ -13,7 +13,9 @@ import { kernelOf } from '../../places.ts';
 let pith: TestKernel;
 let extensions: string;
 beforeEach(async () => {
-  pith = await kernelOf({ env: { PITH_MODEL: 'offline/librarian' }, commands: kernelCommands });
+  const files = { 'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: ["*"] }\n' };
+  const only = ['core_tools', 'extension_builder', 'offline', 'skill_registry'];
+  pith = await kernelOf({ env: { PITH_MODEL: 'offline/librarian' }, commands: kernelCommands, only, files });
   extensions = path.join(pith.sandbox, 'extensions');
 });
 
@@ -26,7 +28,7 @@ describe('new from templates', () => {
     const { agents, ...found } = await pith.kernel.doctor();
     expect([...found.extensions, ...agents].filter(({ state }) => state !== 'active')).toEqual([]);
     expect(agents.map(({ id }) => id)).toContain('travel_agent');
-    expect(await pith.kernel.agents.callTool('orchestrator', 'my_tool_one_greet', { name: 'Ada' })).toMatchObject({
+    expect(await pith.kernel.agents.callTool('asker', 'my_tool_one_greet', { name: 'Ada' })).toMatchObject({
       ok: true,
       output: { text: 'Hello, Ada!' },
     });
@@ -52,7 +54,7 @@ describe('new from templates', () => {
     for (const id of ['one', 'two']) await pith.command(`extensions new ${id}`);
     await pith.restart();
     for (const name of ['one_greet', 'two_greet'])
-      expect(await pith.kernel.agents.callTool('orchestrator', name, { name: 'Ada' })).toMatchObject({ ok: true });
+      expect(await pith.kernel.agents.callTool('asker', name, { name: 'Ada' })).toMatchObject({ ok: true });
     for (const [what, id] of [
       ['extensions', 'kv'],
       ['agents', 'orchestrator'],

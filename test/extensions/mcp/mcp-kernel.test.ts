@@ -17,7 +17,12 @@ async function start(
   more: { settings?: object; env?: Record<string, string>; model?: ScriptedModel } = {},
 ): Promise<void> {
   const settings = { extensions: { mcp: { servers, ...more.settings } } };
-  test = await testKernel({ only: ['mcp', 'orchestrator'], files: { 'pith.yaml': JSON.stringify(settings) }, env: more.env, model: more.model });
+  test = await testKernel({
+    files: { 'pith.yaml': JSON.stringify(settings) },
+    only: ['mcp', 'orchestrator'],
+    env: more.env,
+    model: more.model,
+  });
 }
 const call = async (tool: string, input: JsonValue = {}): Promise<ToolResult> =>
   test.kernel.host.providers.tools.call('mcp', tool, input, { turn: {} as never, idempotencyKey: 'k', signal: signal });
@@ -167,7 +172,7 @@ describe('MCP servers', () => {
 
   it('T15 F18: a tool of a server takes no name of a shipped one', async () => {
     test = await testKernel({
-      only: ['mcp', 'delegation'],
+      only: ['delegation', 'mcp'],
       files: {
         'pith.yaml': JSON.stringify({ extensions: { mcp: { servers: { create: local('names') } } } }),
         'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [delegation, mcp] }\n',

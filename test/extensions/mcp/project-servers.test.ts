@@ -16,7 +16,12 @@ const text = (servers: object) => JSON.stringify({ mcpServers: servers });
 
 async function projectOf(servers: object, options: Parameters<typeof kernelOf>[0] = {}, settings: object = {}) {
   const project = folderWith({ '.mcp.json': text(servers), 'sandbox/pith.yaml': JSON.stringify({ extensions: { mcp: settings } }) });
-  const test = await kernelOf({ sandbox: path.join(project, 'sandbox'), flags: { data_dir: folderWith() }, only: ['mcp'], ...options });
+  const test = await kernelOf({
+    sandbox: path.join(project, 'sandbox'),
+    only: ['mcp', 'orchestrator'],
+    flags: { data_dir: folderWith() },
+    ...options,
+  });
   return { project, test };
 }
 const listed = async (test: TestKernel) => {

@@ -175,7 +175,10 @@ describe('recipe files', () => {
     ['Upper', '---\ndescription: d\n---\nx', '1:1', "'Upper' cannot be typed after a slash"],
   ];
   it.each(broken)('S92 %s.md is listed with its place and harms nothing', async (name, text, at, message) => {
-    const pith = await kernelOf({ only: ['recipes'], files: { [`recipes/${name}.md`]: text, 'recipes/good.md': '---\ndescription: d\n---\nGood' } });
+    const pith = await kernelOf({
+      only: ['recipes'],
+      files: { [`recipes/${name}.md`]: text, 'recipes/good.md': '---\ndescription: d\n---\nGood' },
+    });
     const { text: out, values } = await pith.command('recipes list');
     expect(out).toContain(`${pith.sandbox}/recipes/${name}.md:${at}: error: `);
     expect(out).toContain(message);
@@ -211,7 +214,10 @@ describe('recipe files', () => {
   });
 
   it('S92 the sandbox goes before what ships; a broken file there hides none', async () => {
-    const pith = await kernelOf({ only: ['recipes'], files: { 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' } });
+    const pith = await kernelOf({
+      only: ['recipes'],
+      files: { 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' },
+    });
     expect((await pith.command('recipes render review')).text).toBe('Mine');
     expect((await pith.command('recipes render explain tides')).text).toContain('someone who is new to it:\n\ntides');
   });

@@ -108,7 +108,13 @@ async function attempt(box: Box, name: string, given: Asked): Promise<Answered> 
   const { json = false, answer, config = {}, home = box.home, signal = new AbortController().signal } = given;
   trustSandbox(openTrustFile(home), box.sandbox); // as `pith init` does: nothing of the project with it
   adoptState(path.join(box.sandbox, 'data'), home);
-  const options = { sandbox: box.sandbox, home, accepts: false, flags: { skills: config }, only: ['recipes', 'skill_install', 'skill_lint'] };
+  const options = {
+    sandbox: box.sandbox,
+    home,
+    accepts: false,
+    flags: { skills: config },
+    only: ['recipes', 'skill_install', 'skill_lint'],
+  };
   const kept = JSON.stringify(options);
   const pith = box.kernels.get(kept) ?? (await kernelOf(options));
   box.kernels.set(kept, pith);

@@ -37,7 +37,7 @@ export async function scriptKernel(
     'skills/tool-kit/SKILL.md': skillText({ name: 'tool-kit', more }),
     ...Object.fromEntries(Object.entries(scripts).map(([file, text]) => [`skills/tool-kit/${file}`, text])),
   };
-  const { pith, model } = await skillKernel({ ...files, ...options.files }, options);
+  const { pith, model } = await skillKernel({ ...files, ...options.files }, { only: ['skill_registry', 'skill_scripts'], ...options });
   const skill = path.join(pith.sandbox, 'skills/tool-kit');
   for (const file of Object.keys(scripts)) await chmod(path.join(skill, file), 0o644);
   const turn = async (input: JsonValue): Promise<TurnOutcome> => {

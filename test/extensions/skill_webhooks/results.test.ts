@@ -79,7 +79,7 @@ describe('results that are sent to a webhook', () => {
         clock,
         serve,
         ...WITH_WEBHOOKS,
-      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
+        files: { 'pith.yaml': settings({ private_origins: [origin] }) },
       });
       await saveAs(kernel, 'ada', 'report', target(address));
       const key = await keyOf(kernel);
@@ -261,7 +261,11 @@ describe('results that are sent to a webhook', () => {
     await new Promise((resolve) => servers.splice(0).at(-1)?.close(resolve));
     const clock = fakeClock(Date.now());
     const origin = `http://127.0.0.1:${port}`;
-    const kernel = await savedKernel([{ text: 'the report' }], { ...WITH_WEBHOOKS, clock, files: { 'pith.yaml': settings({ private_origins: [origin] }) } });
+    const kernel = await savedKernel([{ text: 'the report' }], {
+      ...WITH_WEBHOOKS,
+      clock,
+      files: { 'pith.yaml': settings({ private_origins: [origin] }) },
+    });
     await saveAs(kernel, 'ada', 'report', target(origin));
     const child = spawn(process.execPath, ['--input-type=module', '-e', example.replace('8080', String(port))], {
       env: { ...process.env, SIGNING_KEY: await keyOf(kernel) },

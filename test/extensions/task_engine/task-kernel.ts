@@ -55,7 +55,12 @@ export function stepOf({ messages }: ModelRequest): number {
 
 export async function taskKernel(
   reply: (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>,
-  options: { readonly files?: Readonly<Record<string, string>>; readonly start?: boolean; readonly sandbox?: string; readonly only?: readonly string[] } = {},
+  options: {
+    readonly files?: Readonly<Record<string, string>>;
+    readonly start?: boolean;
+    readonly sandbox?: string;
+    readonly only?: readonly string[];
+  } = {},
 ): Promise<TaskKernel> {
   const clock = fakeClock();
   const requests: ModelRequest[] = [];

@@ -114,7 +114,11 @@ describe('U7 U12 what is asked before a page is read', () => {
     const server = await webServer(pages({ '/page': ['text/plain', 'BEES'], '/other': ['text/plain', 'WASPS'] }));
     const call = (path: string) => ({ calls: [{ name: 'web_fetch', input: { url: `${server.origin}${path}` } }] });
     const model = scriptedModel([call('/page'), call('/other')]);
-    const pith = await kernelOf({ model, flags: { extensions: { web: { private_origins: [server.origin] } } } });
+    const pith = await kernelOf({
+      model,
+      only: ['web', 'orchestrator'],
+      flags: { extensions: { web: { private_origins: [server.origin] } } },
+    });
     const { reason, results, requests } = await pith.run(`What is at ${server.origin}/page?`);
     expect(requests[0]!.tools.map(({ name }) => name)).toContain('web_fetch');
     expect(requests[0]!.tools.map(({ name }) => name)).not.toContain('web_search');
@@ -129,7 +133,11 @@ describe('U7 U12 what is asked before a page is read', () => {
     const [one, two] = [await webServer(pages(table)), await webServer(pages(table))];
     const call = (url: string) => ({ calls: [{ name: 'web_fetch', input: { url } }] });
     const model = scriptedModel([call(`${one.origin}/a`), call(`${one.origin}/b`), call(`${two.origin}/a`)]);
-    const pith = await kernelOf({ model, flags: { extensions: { web: { private_origins: [one.origin, two.origin] } } } });
+    const pith = await kernelOf({
+      model,
+      only: ['web', 'orchestrator'],
+      flags: { extensions: { web: { private_origins: [one.origin, two.origin] } } },
+    });
     expect((await pith.run('Find out')).reason).toBe('awaiting_approval');
     const { approvals } = pith.kernel;
     const [asked] = await approvals.list();

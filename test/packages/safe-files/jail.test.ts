@@ -192,6 +192,7 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
       async (operation) => {
         const { root, jailed, outside } = place();
         const untouched = contents(root);
+        const wrong: unknown[] = [];
         const isOutside = (line: string) => line.startsWith('outside/');
         const before = untouched.filter(isOutside);
         const inJail = (name: string) => path.join(jailed, name);
@@ -213,10 +214,11 @@ describe.each(WAYS)('a jail that reaches files by %s', (reach) => {
             // Asked of texts: `expect` takes longer than an operation, and there are thousands of them.
             const touched = left.filter(isOutside).join('\n') !== before.join('\n');
             const told = /SECRET|"only\.txt"/.test(JSON.stringify(found.answer) ?? '');
-            if (touched || told) expect({ at, undoneAfter, left, answer: found.answer }).toBe('as before, and nothing of it told');
+            if (touched || told) wrong.push({ at, undoneAfter, left, answer: found.answer });
             if (left.join() !== untouched.join()) remake(jailed);
           }
         }
+        expect(wrong).toEqual([]);
       },
     );
   }

@@ -29,8 +29,6 @@ let made = 0;
 interface Hostile {
   readonly provides: string;
   readonly main: string;
-  /** Which check says so. */
-  readonly check: string;
 }
 
 async function wholeTrial(id: string, files: Readonly<Record<string, string>>) {
@@ -40,24 +38,28 @@ async function wholeTrial(id: string, files: Readonly<Record<string, string>>) {
 }
 
 /** A process of its own for the extension, in either form: what it does to that costs the kernel of the trial nothing. */
-async function isTold({ provides, main, check }: Hostile, isWhole = isLong) {
+async function errorsOf({ provides, main }: Hostile, isWhole = isLong) {
   const id = `hostile_${(made += 1)}`;
   const files = { 'manifest.yaml': `id: ${id}\nentrypoint: main.ts\nprovides: [${provides}]\n`, 'main.ts': main };
   const { findings } = isWhole ? await wholeTrial(id, files) : await probeHere(id, files, 'process');
-  const errors = findings.filter(({ severity }) => severity === 'error');
-  expect(errors).toContainEqual(expect.objectContaining({ check, message: expect.stringMatching(/./) }));
   expect(test.kernel.host.extensions.ids()).not.toContain(id);
+  return findings.filter(({ severity }) => severity === 'error');
 }
 
+const told = (check: string) => expect.objectContaining({ check, message: expect.stringMatching(/./) });
+
 describe('what is loaded for trial', () => {
-  it('K72 K10 is told, and costs nobody anything, when a whole trial kills itself in a tool', () =>
-    isTold({ provides: 'tool', main: tool(KILLED), check: 'smoke' }, true));
+  it('K72 K10 is told, and costs nobody anything, when a whole trial kills itself in a tool', async () => {
+    expect(await errorsOf({ provides: 'tool', main: tool(KILLED) }, true)).toContainEqual(told('smoke'));
+  });
 
   // Both wait for the same limit.
   it.concurrent.each([
     ['loops for ever in getContext', 'context', context(FOREVER), 'smoke'],
     ['answers no more in a tool', 'tool', tool(FOREVER), 'smoke'],
-  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) => isTold({ provides, main, check }));
+  ])('K72 K10 is told, and costs nobody anything, when it %s', async (_what, provides, main, check) => {
+    expect(await errorsOf({ provides, main })).toContainEqual(told(check));
+  });
 
   it.each([
     ['ends its process in getContext', 'context', context('process.exit(0);'), 'smoke'],
@@ -68,5 +70,7 @@ describe('what is loaded for trial', () => {
     ['fills the heap when it is constructed', 'tool', tool('return 1;', HEAP), 'load'],
     ['ends its process when it is imported', 'tool', `process.exit(3);\n${tool('return 1;')}`, 'load'],
     ['imports the kernel', 'tool', `import '../../core/kernel.ts';\n${tool('return 1;')}`, 'imports'],
-  ])('K72 K10 is told, and costs nobody anything, when it %s', (_what, provides, main, check) => isTold({ provides, main, check }));
+  ])('K72 K10 is told, and costs nobody anything, when it %s', async (_what, provides, main, check) => {
+    expect(await errorsOf({ provides, main })).toContainEqual(told(check));
+  });
 });

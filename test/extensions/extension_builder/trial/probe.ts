@@ -1,25 +1,19 @@
-import { readdirSync } from 'node:fs';
-import path from 'node:path';
 import { captureCommand } from '@pith/command-line';
 import { testKernel, type TestKernel, type TestKernelOptions } from 'pith/testing';
 import { kernelCommands } from '../../../../core/cli/index.ts';
-import { shippedSandbox } from '../../../../core/declarations/index.ts';
 import { AGENT } from '../../../../sandbox/extensions/extension_builder/trial/inside.ts';
 import type { TrialReport } from '../../../../sandbox/extensions/extension_builder/trial/report.ts';
 
 export type Probed = TrialReport & { readonly ok: boolean };
 
 export function trialKernel(files?: TestKernelOptions['files']): Promise<TestKernel> {
-  return testKernel({ commands: kernelCommands, ...(files === undefined ? {} : { files }) });
+  return testKernel({ commands: kernelCommands, only: ['extension_builder'], ...(files === undefined ? {} : { files }) });
 }
 
 /** What `pith extensions probe` says of a folder. */
 export function probe(test: TestKernel, folder: string): Promise<Probed> {
   return probed(test, { arguments: { dir: folder } });
 }
-
-const SHIPPED = readdirSync(path.join(shippedSandbox(), 'extensions'));
-const OTHERS = Object.fromEntries(SHIPPED.flatMap((id) => (id === 'extension_builder' ? [] : [[id, { enabled: false }]])));
 
 /** What a trial does inside, of an extension of these files in this process: without the two processes of `pith` that a whole trial starts. */
 export async function probeHere(
@@ -31,7 +25,8 @@ export async function probeHere(
   await using test = await testKernel({
     commands: kernelCommands,
     isolation,
-    flags: { extensions: { ...OTHERS, [id]: { memory_mb: 128 } } },
+    flags: { extensions: { [id]: { memory_mb: 128 } } },
+    only: ['extension_builder'],
     files: { [`agents/${AGENT}/manifest.yaml`]: `id: ${AGENT}\nagent: { uses_tools: [${id}] }\n`, ...Object.fromEntries(own) },
   });
   return await probed(test, { arguments: { dir: id }, options: { here: true } });

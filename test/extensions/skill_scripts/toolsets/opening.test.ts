@@ -15,7 +15,7 @@ let clock: FakeClock;
 const start = async (more: Partial<TestKernelOptions> = {}): Promise<void> => {
   clock = fakeClock();
   const files = { 'pith.yaml': 'extensions_sandbox: off\nskills: { sources: { replace: [sandbox/skills] }, poll_seconds: 0 }\n' };
-  pith = await testKernel({ clock, files, ...more });
+  pith = await testKernel({ clock, files, only: ['skill_scripts'], ...more });
 };
 beforeEach(() => start());
 afterEach(() => pith.stop());
