@@ -4,7 +4,7 @@ import { type Budget, isLess, isList, isMap, isTrue, itemsOf, joined, jsonOf, nu
 export interface Callee {
   /** Names of what is in its brackets, as keywords have them in Jinja2. */
   readonly parameters: readonly string[];
-  /** `value` is what stands before `|` or the point. Throws in words that end a sentence. */
+  /** `value` is before `|` or the point. What it throws ends a sentence. */
   readonly run: (value: Value, args: readonly Value[], budget: Budget) => Value;
 }
 
