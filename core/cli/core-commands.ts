@@ -198,27 +198,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/approvals.ts')).reject,
   },
   {
-    path: 'approvals list',
-    renamed: 'approvals',
-    description: 'List what tools ask before they act',
-    load: async () => (await import('./commands/approvals.ts')).listApprovals,
-  },
-  {
-    path: 'approvals show',
-    renamed: 'approvals <question>',
-    description: 'Show one question',
-    arguments: [QUESTION],
-    options: [ALL_LINES, LINES],
-    load: async () => (await import('./commands/approvals.ts')).showApproval,
-  },
-  {
-    path: 'approvals wait',
-    renamed: 'approvals <question> --wait',
-    description: 'Wait until a question is answered, here or elsewhere',
-    arguments: [QUESTION],
-    load: async () => (await import('./commands/approvals.ts')).waitForAnswer,
-  },
-  {
     path: 'permissions',
     description: 'List what you allowed always, in this project and in conversations',
     load: async () => (await import('./commands/permissions.ts')).listPermissions,
@@ -236,13 +215,6 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     only: 'chat',
     arguments: [{ name: 'ref', description: 'provider/model or an alias' }],
     load: async () => (await import('./commands/chat-only.ts')).showModel,
-  },
-  {
-    path: 'settings',
-    renamed: 'doctor --settings',
-    description: 'Show which settings are set where, and what is wrong with them',
-    only: 'chat',
-    load: async () => (await import('./commands/chat-only.ts')).showSettings,
   },
   {
     path: 'doctor',
@@ -303,7 +275,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'restart',
-    renamed: 'doctor --restart',
+    hidden: true,
     description: 'Restart the kernel under `pith serve`; conversations continue',
     arguments: [{ name: 'reason', description: 'Why', variadic: true }],
     only: 'chat',
@@ -333,12 +305,11 @@ export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {
     if (definition.needs !== undefined || definition.only === 'command line') continue;
-    const { path, description, hidden, renamed, load } = definition;
+    const { path, description, hidden, load } = definition;
     commands.push({
       path,
       description,
       hidden,
-      renamed,
       arguments: definition.arguments,
       options: definition.options,
       async run(input, io, signal) {

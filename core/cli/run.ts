@@ -92,7 +92,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
 }
 
 /** These show by themselves what is wrong. */
-const SHOWING: readonly string[] = ['doctor', 'settings'];
+const SHOWING: readonly string[] = ['doctor'];
 
 async function runWords(words: readonly string[], line: Line): Promise<number> {
   const found = await resolveWords(words, async () => (await line.kernel()).host);
@@ -136,7 +136,6 @@ function readInput(command: Command | CoreCommand, rest: readonly string[], swit
 async function runCore(command: CoreCommand, given: readonly string[], line: Line): Promise<number> {
   const { cwd, io, signal, named, target } = line;
   const input = await inputOf(command, given, line); // before anything is opened, as far as its options are known: wrong use is reported at once
-  reportRenamed(command, io);
   if (command.needs === 'nothing') return (await (await command.load())(cwd, input, io, signal)) ?? EXIT.done;
   if (command.needs === 'target') return (await command.load())(named(), input, io);
   if (command.needs === 'opener') {
@@ -149,11 +148,6 @@ async function runCore(command: CoreCommand, given: readonly string[], line: Lin
   return (await run(kernel, input, io, signal)) ?? EXIT.done;
 }
 
-/** A former name works, and the new one is printed. */
-function reportRenamed({ path, renamed }: Pick<Command, 'path' | 'renamed'>, io: CommandIO): void {
-  if (renamed !== undefined && !io.quiet) io.error(`pith: '${path}' is now '${renamed}'`);
-}
-
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
   const { io, signal } = line;
   const kernel = await line.kernel();
@@ -163,7 +157,6 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const typed = matchCommand(loaded, words) ? words : withoutSwitches(words, switches);
   const { command, rest } = await resolveLoaded(typed, loaded, kernel.host);
   const input = readInput(command, rest, switches);
-  reportRenamed(command, io);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last: wrong use starts no service
   (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);
   return (await command.run(input, io, signal)) ?? EXIT.done;

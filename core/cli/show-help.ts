@@ -85,11 +85,11 @@ interface HelpStyle {
 }
 
 /** A line of the command list. */
-type Entry = Pick<Command, 'path' | 'description' | 'hidden' | 'renamed'> & Partial<CommandShape> & { readonly first?: number | null };
+type Entry = Pick<Command, 'path' | 'description' | 'hidden'> & Partial<CommandShape> & { readonly first?: number | null };
 
-/** Without those that are for programs, and former names. */
+/** Without those that are for programs. */
 function shown<T extends Entry>(commands: readonly T[]): readonly T[] {
-  return commands.filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
+  return commands.filter(({ hidden }) => hidden !== true);
 }
 
 const MOST_FIRST = 12;

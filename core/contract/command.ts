@@ -89,8 +89,6 @@ export interface Command {
   readonly prefixed?: string;
   /** True: help, completion and the pages of commands leave it out; it works when it is typed. */
   readonly hidden?: boolean;
-  /** What took its place, as it is typed: `tasks schedules list`. The former name still works and names the new one; it is left out like a hidden one. */
-  readonly renamed?: string;
   /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
   readonly unservedWith?: readonly string[];
   /** With `needs: started`, in the kernel's process: on a terminal it runs before the services are started, draws, and starts them by `io.start()`. */

@@ -84,8 +84,6 @@ export const manifestSchema = once(() => {
             first: z.int().min(1).optional(),
             /** Help leaves it out. */
             hidden: z.boolean().default(false),
-            /** The command that took its place. */
-            renamed: z.string().min(1).optional(),
           }),
         )
         .default([]),

@@ -1,7 +1,7 @@
 import { messageOf, PithError } from '../contract/index.ts';
 import path from 'node:path';
 import type { StateFolder } from '@pith/safe-files';
-import { alone } from './alone.ts';
+import { withFileLock } from './file-lock.ts';
 
 /** A JSON file of what a person decided, which only its owner may read. */
 export interface RecordFile<T> {
@@ -49,7 +49,7 @@ export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, p
     change(change) {
       try {
         folder.make();
-        alone(`${file}.lock`, () => {
+        withFileLock(`${file}.lock`, () => {
           const { record, problem } = look();
           if (problem !== null) throw new Error(problem);
           folder.writeNow(name, `${JSON.stringify(change(record), null, 2)}\n`);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { isPlainMap } from '@pith/plain-data';
 import type { Manifest } from './manifest.ts';
-import { alone } from './alone.ts';
+import { withFileLock } from './file-lock.ts';
 import type { EnvironmentFile } from './environment-file.ts';
 import { printableLine } from '@pith/plain-text';
 
@@ -262,7 +262,7 @@ export function openSecretsFile(home: string): SecretsFile {
     set(name, secret) {
       try {
         folder.make();
-        alone(`${file}.lock`, () => {
+        withFileLock(`${file}.lock`, () => {
           const { [name]: _, ...rest } = read();
           folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
         });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { PithError } from '../contract/index.ts';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
-import { alone } from './alone.ts';
+import { withFileLock } from './file-lock.ts';
 import { pithFolder } from './trust-file.ts';
 
 /** `new`: there is no folder, or nothing in it. `known`: this user's Pith wrote it. `unknown`: it came from elsewhere, or nobody can tell. */
@@ -36,7 +36,7 @@ export function adoptState(dataDirectory: string, home: string | null): void {
   const user = pithFolder(home);
   const id = randomUUID();
   user.make();
-  alone(path.join(user.path, `${KNOWN}.lock`), () =>
+  withFileLock(path.join(user.path, `${KNOWN}.lock`), () =>
     user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`),
   );
   folder.writeNow(MARKER, `${id}\n`);

@@ -3,10 +3,10 @@ export type TemplateVariables = Readonly<Record<string, string | Readonly<Record
 
 interface ProblemOptions {
   readonly code?: TemplateProblem['code'];
-  readonly cure?: string;
-  readonly key?: string;
+  readonly cure?: string | undefined;
+  readonly key?: string | undefined;
   readonly line?: number | undefined;
-  readonly column?: number;
+  readonly column?: number | undefined;
   readonly cause?: unknown;
 }
 

@@ -19,7 +19,7 @@ import { probeCommand } from '../../sandbox/extensions/extension_builder/command
 import { rollbackCommand } from '../../sandbox/extensions/extension_builder/commands/rollback.ts';
 import { validateCommand } from '../../sandbox/extensions/extension_builder/commands/validate.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
-import { listRecipes, renderRecipe, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
+import { listRecipes, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
 import { installCommands } from '../../sandbox/extensions/skill_install/commands.ts';
 import { allow } from '../../sandbox/extensions/skill_scripts/allow.ts';
@@ -34,7 +34,7 @@ import { scheduleCommands } from '../../sandbox/extensions/scheduler/commands.ts
 import { undoCommand } from '../../sandbox/extensions/project_tools/changes/undo-command.ts';
 import { taskCommands } from '../../sandbox/extensions/task_engine/commands.ts';
 
-type Described = CommandShape & Pick<Command, 'description' | 'slash' | 'hidden' | 'renamed'>;
+type Described = CommandShape & Pick<Command, 'description' | 'slash' | 'hidden'>;
 
 /** Every command, from the definitions that the command line itself uses. */
 export async function commandsPage(root: string): Promise<string> {
@@ -64,7 +64,6 @@ export async function commandsPage(root: string): Promise<string> {
     ...mcpCommands({ refused: [] } as never),
     listRecipes({} as never, {} as never),
     showRecipe({} as never),
-    renderRecipe({} as never),
     ...new Setup({} as never).getCommands(),
   ];
   const switches = await switchesOf(root, extensions);
@@ -129,8 +128,8 @@ function usage(command: CommandShape): string {
 }
 
 /** Former names and what is for programs are on no page. */
-function isShown({ hidden, renamed }: Described): boolean {
-  return hidden !== true && renamed === undefined;
+function isShown({ hidden }: Described): boolean {
+  return hidden !== true;
 }
 
 function byPath(a: { readonly path: string }, b: { readonly path: string }): number {

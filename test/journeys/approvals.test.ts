@@ -53,9 +53,6 @@ describe('approvals from any terminal', () => {
     });
     const shown = await pith('approvals', '1');
     expect(shown.out).toMatch(/run kv_set of kv\n.*value: "blue"\n  always covers: every call of kv_set\n  question 1 \(/su);
-    const former = await pith('approvals', 'show', String(open!['id']));
-    expect(former.out).toBe(shown.out);
-    expect(former.err).toContain("'approvals show' is now 'approvals <question>'");
 
     const approved = await runPith(['approvals', 'approve', '1'], options());
     expect(approved.code, approved.err).toBe(0);

@@ -3,9 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { checkTemplate, renderTemplate } from '@pith/guarded-templates';
 import { PROMPT_VALUES } from '../fixtures/prompt-variables.ts';
-import { checkPrompt } from '../../core/agent/index.ts';
-import { renderPrompt } from '../../core/kernel/index.ts';
 
 const RUNS = process.env['PITH_TEST_LONG'] === '1' ? 10_000 : 100;
 
@@ -20,21 +19,23 @@ const ESCAPED = [...CODE].map((character) => `\\x${character.charCodeAt(0).toStr
 
 afterAll(() => rmSync(file, { force: true }));
 
+const REFUSED = /^template_(invalid|name_unknown)$/;
+
 /** Checked, and rendered whatever the check says. */
 async function attack(text: string): Promise<{ readonly findings: number; readonly printed: string | null; readonly code: string | null }> {
   delete canary.pithCanary;
   rmSync(file, { force: true });
-  const findings = await checkPrompt(text, 'prompt.jinja2', ['reviewing']);
+  const findings = await checkTemplate(text, VARIABLES, ['skills']);
   let printed: string | null = null;
   let code: string | null = null;
   try {
-    printed = await renderPrompt({ text, file: 'prompt.jinja2', variables: VARIABLES });
+    printed = await renderTemplate(text, VARIABLES, ['skills']);
   } catch (error) {
     code = (error as { readonly code: string }).code;
   }
   expect(canary.pithCanary, `the canary: ${text}`).toBeUndefined();
   expect(existsSync(file), `the file of the canary: ${text}`).toBe(false);
-  expect(code ?? 'prompt_invalid').toBe('prompt_invalid');
+  expect(code ?? 'template_invalid').toMatch(REFUSED);
   expect(printed?.length ?? 0).toBeLessThanOrEqual(1024 * 1024);
   expect(findings.length > 0 && printed !== null, `refused, and rendered all the same: ${text}`).toBe(false);
   return { findings: findings.length, printed, code };
@@ -65,37 +66,13 @@ describe('templates never run code', () => {
     ['a loop that waits', `{% asyncEach ${NAME} in [1] %}x{% endeach %}`],
     ['loops side by side', `{% asyncAll ${NAME} in [1] %}x{% endall %}`],
   ])('T9 F1 refuses a hostile name in %s', async (_, text) => {
-    expect((await attack(text)).code).toBe('prompt_invalid');
-    expect((await checkPrompt(text, 'prompt.jinja2', []))[0]).toMatchObject({
-      severity: 'error',
-      code: expect.stringMatching(/^prompt_(invalid|symbol_unknown)$/) as string,
-      file: 'prompt.jinja2',
-      line: 1,
-    });
+    expect((await attack(text)).code).toMatch(REFUSED);
   });
 
   it('T9 F1 runs nothing of a text in what is called, which no list of names would catch', async () => {
     const text = String.raw`{{ agent['\\"+(globalThis.pithCanary=2), context, [])),0,3), env.opts.autoescape);//']() }}`;
-    expect((await attack(text)).code).toBe('prompt_invalid');
+    expect((await attack(text)).code).toBe('template_invalid');
   });
-
-  it('T9 says file, line, what and cure', async () => {
-    const [finding] = await checkPrompt('one\n{% set a"b = 1 %}', 'prompt.jinja2', []);
-    expect(finding).toEqual({
-      severity: 'error',
-      code: 'prompt_invalid',
-      message: String.raw`what is set "a\"b" is no name`,
-      cure: 'use at most 64 letters, digits and _, and no digit first',
-      file: 'prompt.jinja2',
-      line: 2,
-      column: 8,
-    });
-  });
-
-  it.each(['{% set prénom = 1 %}', '{{ r/a/ }}', "{% switch user %}{% case 'a' %}b{% endswitch %}", '{% ifAsync user %}a{% endif %}'])(
-    'T9 refuses what is not on the list: %s',
-    async (text) => expect(await checkPrompt(text, 'p', [])).toMatchObject([{ code: 'prompt_invalid', line: 1 }]),
-  );
 });
 
 describe('templates end', () => {
@@ -103,54 +80,61 @@ describe('templates end', () => {
   const NESTED = '{% set a = [1] %}{% for i in range(60) %}{% set a = [a, a] %}{% endfor %}';
   const NAMES = Array.from({ length: 6000 }, (_, index) => `{% set name_${index} = ${index} %}`).join('');
 
+  /** Far beyond the bounds: none of them is rendered. */
   it.each([
-    ['the regular expression of F1', `{{ '${'a'.repeat(40)}X' | replace(r/^(a+)+$/, 'b') }}`],
-    ['a text that becomes a regular expression', `{{ '${'a'.repeat(40)}X'.match('^(a+)+$') }}`],
-    ['a list of lists that doubles', `${NESTED}{{ a }}`],
-    ['the JSON of one', `${NESTED}{{ a | dump }}`],
-    ['the comparison of one', `${NESTED}{{ a == 'x' }}{{ a < 'x' }}{{ a + 1 }}{{ a * 2 }}{{ [a, a] | sort }}`],
-    ['one as a key and a number', `${NESTED}{{ agent[a] }}{{ 'x'.repeat(a) }}`],
-    ['a list in itself', '{% set a = [] %}{% if a.push(a) %}{{ a }}{% endif %}'],
+    ['a range', '{{ range(1000000000) }}', 'items in a list'],
+    ['a range of small steps', '{{ range(0, 1, 0.0000000001) }}', 'items in a list'],
+    ['the regular expression of F1', `{{ '${'a'.repeat(40)}X' | replace(r/^(a+)+$/, 'b') }}`, 'regular expression'],
+    ['the text of a list of lists that doubles', `${NESTED}{{ a }}`, 'characters of text'],
+    ['the JSON of one', `${NESTED}{{ a | dump(-9000000) }}`, 'characters of text'],
+    ['the comparison of one', `${NESTED}{{ [a, a] | sort }}`, 'not a number'],
+    ['its text as a part', `${NESTED}{{ 'x' in [a ~ ''] }}`, 'characters of text'],
+    ['a list that doubles', '{% set a = [1] %}{% for i in range(40) %}{% set a = a + a %}{% endfor %}', 'items in a list'],
     [
-      'a list that grows while it is gone through',
-      '{% set a = [1] %}{% for x in a %}{% if a.push(x) %}{% endif %}{% endfor %}{{ a | length }}',
+      'a list that is deeper than anybody prints',
+      '{% set a = 1 %}{% for i in range(9000) %}{% set a = [a] %}{% endfor %}{{ a }}',
+      'deeper',
     ],
-    ['texts put between texts', `${BIG}{{ a.replaceAll('a', a) }}`],
-    ['texts put between characters', `${BIG}{{ a | replace('', a) }}`],
-    ['texts between many', `${BIG}{{ [a, a, a, a, a, a].join(a) }}`],
-    ['a long text that is nearly found', `${BIG}{% set b = 'b' ~ a %}{{ (a ~ a).indexOf(b) }}{{ b in (a ~ a) }}`],
-    ['work on a long text again and again', `${BIG}{% for i in range(9999) %}{% set b = a | upper %}{% endfor %}`],
-    ['characters that grow', `${BIG}{{ a | replace('a', '\uFB03') | upper }}`],
-    ['an indent of each line', `{% set a = '\\n' %}{% for i in range(15) %}{% set a = a ~ a %}{% endfor %}{{ a | indent(9999) }}`],
+    ['a text that doubles', `${BIG}{% set a = a ~ a ~ a %}{{ a }}`, 'characters of text'],
+    ['the JSON of one text many times', `${BIG}{{ [a, a, a, a, a] | dump(-9000000) }}`, 'characters of text'],
+    ['texts put between texts', `${BIG}{{ a | replace('a', a) }}`, 'characters of text'],
+    ['texts between many', `${BIG}{{ [a, a, a, a, a, a] | join(a) }}`, 'characters of text'],
+    ['a long text that is nearly found', `${BIG}{% set b = 'b' ~ a %}{{ b in (a ~ a) }}`, 'steps'],
+    ['work on a long text again and again', `${BIG}{% for i in range(9999) %}{% set b = a | upper %}{% endfor %}`, 'steps'],
+    ['characters that grow', `${BIG}{{ a | replace('a', '\uFB03') | upper }}`, 'characters of text'],
     [
-      'negative and missing numbers',
-      `{{ 'a'.repeat(-1) }}{{ 'a'.repeat(user) }}${BIG}{% for i in range(9999) %}{{ a | length }}{% endfor %}`,
+      'an indent of each line',
+      `{% set a = '\\n' %}{% for i in range(15) %}{% set a = a ~ a %}{% endfor %}{{ a | indent(9999) }}`,
+      'characters of text',
     ],
-    ['macros that call themselves', '{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}'],
-    [
-      'what a macro calls back',
-      '{% macro f() %}{{ caller() }}{% endmacro %}{% macro g() %}{% call f() %}{{ g() }}{% endcall %}{% endmacro %}{{ g() }}',
-    ],
-    ['loops in loops', '{% for i in range(9999) %}'.repeat(12) + '{% endfor %}'.repeat(12)],
-    ['loops of two names in each other, whose code doubled', '{% for a, b in agent %}'.repeat(60) + 'x' + '{% endfor %}'.repeat(60)],
-    ['brackets', `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`],
-    ['lists in lists', `{{ ${'['.repeat(50_000)} }}`],
-    ['a sum without end', `{{ ${'1+'.repeat(60_000)}1 }}`],
-    ['filters without end', `{{ 'a'${' | upper'.repeat(25_000)} }}`],
-    ['conditions in conditions', '{% if 1 %}'.repeat(10_000) + '{% endif %}'.repeat(10_000)],
-    ['raw text that is never closed', '{% raw %}'.repeat(20_000)],
-    ['a text that is never closed', `{{ '${'a'.repeat(200_000)}`],
-    ['a comment that is never closed', `{#${'#'.repeat(200_000)}`],
-    ['blanks that are cut off', `a${' '.repeat(200_000)}b{%- if user %}{% endif %}`],
+    ['the characters of a long text', `${BIG}{% for c in a %}{% endfor %}`, 'items in a list'],
+    ['what is cut off a long text', `${BIG}{{ a.split('a') }}`, 'items in a list'],
+    ['loops in loops', '{% for i in range(9999) %}'.repeat(12) + '{% endfor %}'.repeat(12), 'steps'],
+    ['brackets', `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`, 'template'],
+    ['lists in lists', `{{ ${'['.repeat(50_000)} }}`, 'template'],
+    ['a sum without end', `{{ ${'1+'.repeat(60_000)}1 }}`, 'nested deeper'],
+    ['filters without end', `{{ 'a'${' | upper'.repeat(25_000)} }}`, 'nested deeper'],
+    ['conditions in conditions', '{% if 1 %}'.repeat(10_000) + '{% endif %}'.repeat(10_000), 'template'],
+    ['a text that is never closed', `{{ '${'a'.repeat(200_000)}`, 'template'],
+    ['a comment that is never closed', `{#${'#'.repeat(200_000)}`, 'template'],
+    ['blanks that are cut off', `a${' '.repeat(200_000)}b{%- if user %}{% endif %}`, 'blanks in a row'],
+    ['blanks before brackets', `${'{{'.repeat(60_000)}${' '.repeat(900)}}}`, 'blanks in a row'],
+    ['a template without end', '{{ user }}'.repeat(100_000), 'characters'],
+    ['thousands of unknown names', Array.from({ length: 6000 }, (_, index) => `{{ x${index} }}`).join(''), 'x0'],
+    ['thousands of unknown filters', Array.from({ length: 6000 }, (_, index) => `{{ 1 | x${index} }}`).join(''), 'x0'],
+    ['thousands of names, and loops', NAMES + '{% for i in [1] %}{{ nam }}{% endfor %}'.repeat(1500), 'nam'],
+    ['a name of many letters', `{{ ${'x'.repeat(200_000)} }}{{ skills['${'x'.repeat(50_000)}'] }}`, 'no name'],
+  ])('T9 F1 refuses %s', async (_, text, reason) => {
+    expect((await attack(text)).code).toMatch(REFUSED);
+    await expect(renderTemplate(text, VARIABLES, ['skills'])).rejects.toThrow(reason);
+  });
+
+  it.each([
     ['runs of blanks', `${`${' '.repeat(499)}b`.repeat(500)}{%- if user %}{% endif %}`],
-    ['blanks before brackets', `${'{{'.repeat(60_000)}${' '.repeat(900)}}}`],
-    ['a template without end', '{{ user }}'.repeat(100_000)],
-    ['thousands of unknown names', Array.from({ length: 6000 }, (_, index) => `{{ x${index} }}`).join('')],
-    ['thousands of names, and loops', NAMES + '{% for i in [1] %}{{ nam }}{% endfor %}'.repeat(1500)],
-    ['a name of many letters', `{{ ${'x'.repeat(200_000)} }}{{ skills['${'x'.repeat(50_000)}'] }}`],
-  ])('T9 F1 ends with %s', async (_, text) => {
-    const { printed, code } = await attack(text);
-    expect(code).toBe(printed === null ? 'prompt_invalid' : null);
+    ['loops of two names in each other, whose code doubled', '{% for a, b in agent %}'.repeat(6) + 'x' + '{% endfor %}'.repeat(6)],
+    ['thousands of rounds', '{% for i in range(9000) %}{{ i }},{% endfor %}'],
+  ])('T9 F1 renders %s, which is large and within bounds', async (_, text) => {
+    expect((await attack(text)).printed?.length).toBeGreaterThan(4000);
   });
 
   it('T9 keeps the place of a skill whole, whatever else a template does', async () => {
@@ -161,7 +145,7 @@ describe('templates end', () => {
 
 describe('hostile templates by chance', () => {
   const name = fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'agent', 'skills', 'user', 'loop', 'caller', 'range', 'm', 'upper', 'dump', 'replace', 'defined') },
+    { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'agent', 'skills', 'user', 'loop', 'caller', 'range', 'upper', 'dump', 'replace', 'defined', 'items') },
     { weight: 3, arbitrary: fc.constantFrom(`a"&Function\`${ESCAPED}\`\`\`&"b`, `x";${CODE};"`, `x\`${CODE}\``, `a");${CODE};//`, `a\u2028${CODE}\u2028`) },
     { weight: 2, arbitrary: fc.constantFrom('__proto__', 'constructor', 'prototype', 'valueOf', 'process', 'globalThis', 'Function', 'this', 'env', 'context', 'frame', 'runtime', 'cb', 'output', 'undefined', 'null', 'none') },
     { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
@@ -192,7 +176,7 @@ describe('hostile templates by chance', () => {
         of(name, '(', name, '=', inner, ')'),
         of(inner, ' | ', name),
         of(inner, ' | ', name, '(', many, ')'),
-        of(inner, ' | ', fc.constantFrom('center', 'indent', 'replace', 'batch', 'slice', 'join', 'dump', 'sort', 'select', 'groupby', 'truncate', 'list', 'urlencode', 'title'), '(', many, ')'),
+        of(inner, ' | ', fc.constantFrom('indent', 'replace', 'join', 'dump', 'sort', 'unique', 'round', 'list', 'int', 'title'), '(', many, ')'),
         of(inner, ' is ', name),
         of(inner, ' is ', name, '(', many, ')'),
         of(inner, fc.constantFrom(' + ', ' - ', ' * ', ' / ', ' // ', ' % ', ' ** ', ' ~ ', ' == ', ' === ', ' < ', ' in ', ' not in ', ' and ', ' or ', ' if '), inner),
@@ -219,6 +203,7 @@ describe('hostile templates by chance', () => {
         of('{% set ', name, ', ', name, ' = ', expression, ' %}'),
         of('{% set ', name, ' %}', body, '{% endset %}'),
         of('{% for ', name, ' in ', expression, ' %}', body, '{% else %}', body, '{% endfor %}'),
+        of('{% for ', name, ' in ', expression, ' if ', expression, ' %}', body, '{% endfor %}'),
         of('{% for ', name, ', ', name, ' in ', expression, ' %}', body, '{% endfor %}'),
         of('{% for i in range(', fc.constantFrom('3', '9999', '1e9'), ') %}', body, '{% endfor %}'),
         of('{% if ', expression, ' %}', body, '{% elif ', expression, ' %}', body, '{% else %}', body, '{% endif %}'),
@@ -245,7 +230,7 @@ describe('hostile templates by chance', () => {
   it(`T9 F1 ${RUNS} templates of every kind of part, with hostile names wherever a name can stand, run no code and end`, { timeout: 600_000 }, async () => {
     let accepted = 0;
     const template = fc.array(statement, { minLength: 1, maxLength: 5 }).map((each) => each.join(''));
-    const usable = fc.tuple(fc.constantFrom('', "{% set a = [1, 'x', agent] %}{% set b = { a: 1 } %}{% macro m(a, b=1) %}{{ a }}{% endmacro %}"), template);
+    const usable = fc.tuple(fc.constantFrom('', "{% set a = [1, 'x', agent] %}{% set b = { a: 1 } %}"), template);
     await fc.assert(
       fc.asyncProperty(usable, async ([before, text]) => {
         if ((await attack(before + text)).printed !== null) accepted += 1;

@@ -121,6 +121,7 @@ export function newProject(project: string, installation = packageRoot()): NewPr
           ['.gitignore', 'node_modules/\n'],
         ] as const)),
     ['tsconfig.json', TSCONFIG] as const,
+    ['vitest.config.js', VITEST_CONFIG] as const,
   ].filter(([path]) => !existsSync(join(project, path)));
   const ready = existsSync(join(project, 'node_modules', '.bin', 'pith'));
   const install = ready ? null : hasPackage ? `npm install ${installation}` : 'npm install';
@@ -180,6 +181,11 @@ const TSCONFIG = `{
   },
   "include": ["sandbox/extensions", "test"]
 }
+`;
+
+/** Of vitest's own time a test that boots the kernel and its processes for the first time takes twice as much. */
+const VITEST_CONFIG = `/** For tests of your extensions, which run the real kernel: npm install --save-dev vitest, then npx vitest run */
+export default { test: { include: ['test/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } };
 `;
 
 /** The files of a new sandbox by path. Each is an example that a person can read and change. */

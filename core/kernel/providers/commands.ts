@@ -42,7 +42,7 @@ export interface DeclaredCommand {
   readonly description: string;
   /** Its place in the help that lists only some; null: help with --all lists it. */
   readonly first: number | null;
-  /** Help leaves it out: it is for programs, or a former name. */
+  /** Help leaves it out: it is for programs. */
   readonly hidden: boolean;
 }
 
@@ -81,7 +81,7 @@ export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: Com
     declared() {
       const names = commandNames(slots, kernelPaths);
       return runnable(slots).flatMap(({ id: extensionId, declaration }) =>
-        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description, first, hidden, renamed }) => ({
+        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description, first, hidden }) => ({
           extensionId,
           path: names.of(extensionId, path),
           declared: path,
@@ -89,7 +89,7 @@ export function createCommands(lifecycle: Lifecycle, { trust, kernelPaths }: Com
           entry,
           description,
           first: keepsNames(declaration) ? (first ?? null) : null,
-          hidden: hidden || renamed !== undefined,
+          hidden,
         })),
       );
     },

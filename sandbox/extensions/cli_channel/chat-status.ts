@@ -90,7 +90,7 @@ export class ChatStatus {
       this.#isStale = false;
       await this.#loadUsage();
       await this.#askModel();
-      const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals', 'list'])];
+      const [tasks, questions] = [await this.#number(['tasks', 'list', '--state', 'running']), await this.#number(['approvals'])];
       this.#counts = { tasks, questions };
       if (!this.#stop.signal.aborted) this.options.changed();
     }

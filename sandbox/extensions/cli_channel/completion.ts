@@ -24,7 +24,7 @@ export async function complete(typed: string, cursor: number, sources: Completio
   if (!/^\/[^\n]*$/u.test(line)) return NONE;
   const from = line.lastIndexOf(' ') + 1;
   const part = line.slice(from);
-  const commands = (await sources.commands()).filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
+  const commands = (await sources.commands()).filter(({ hidden }) => hidden !== true);
   const found = from === 0 ? [] : await argumentsAt(line.slice(1, from).trim().split(/\s+/u), part, commands, signal);
   if (found.length > 0) return offered(found, part, from);
   const whole = [...commands.map(({ path }) => `/${path}`), ...(from === 0 ? (await sources.skills()).map((name) => `/${name}`) : [])];

@@ -8,7 +8,7 @@ const GROUPS: readonly (readonly [title: string, words: readonly string[]])[] = 
   ['Who answers', ['agent', 'agents', 'model']],
   ['Skills', ['skills', 'recipes']],
   ['Later', ['tasks', 'schedules']],
-  ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'settings', 'trust', 'untrust', 'doctor', 'restart', 'init']],
+  ['Setup', ['setup', 'secrets', 'mcp', 'tools', 'extensions', 'trust', 'untrust', 'doctor', 'init']],
 ];
 const KEYS = [
   'Enter sends · Shift-Enter or \\ at the end begins a line',

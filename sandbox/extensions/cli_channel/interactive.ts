@@ -243,7 +243,7 @@ class InteractiveChat {
   /** With the number of the question in place of its id, by which people answer it. null: the person has just left that question open here. */
   async #numbered({ text: message, approvalId }: ChannelMessage, slash: SlashCommands, turns: ChatTurns): Promise<string | null> {
     if (approvalId === undefined) return message;
-    const open = await query(await slash.all(), ['approvals', 'list'], this.signal).catch(() => null); // then its id says which it is
+    const open = await query(await slash.all(), ['approvals'], this.signal).catch(() => null); // then its id says which it is
     const question = list(open ?? [])
       .map(fields)
       .find(({ id }) => text(id) === approvalId);

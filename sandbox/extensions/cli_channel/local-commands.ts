@@ -43,7 +43,7 @@ export function localCommands({ conversation, agents, screen, found, all, leave 
       arguments: [{ name: 'command', description: 'all for every command, or what begins with these words', variadic: true }],
       async run(input, io) {
         const words = [input.arguments['command'] ?? []].flat().join(' ').replace(/^\//u, '');
-        const every = (await all()).filter(({ hidden, renamed }) => hidden !== true && renamed === undefined);
+        const every = (await all()).filter(({ hidden }) => hidden !== true);
         if (words === '' && !io.wantsJson) return io.print(helpScreen(every, io.columns || 80));
         const commands =
           words === '' || words === 'all' ? every : every.filter(({ path }) => path === words || path.startsWith(`${words} `));

@@ -45,7 +45,6 @@ export class SlashCommands {
       const { words, json } = takeJson(splitWords(typed));
       const { command, rest } = find(commands, words.length === 0 || words[0] === '?' ? ['help'] : words);
       const asIs = command.takesLine === true;
-      if (command.renamed !== undefined) io.error(`/${command.path} is now /${command.renamed}`);
       const input = asIs ? lineInput(command, typed) : parseCommandInput(command, rest);
       return (await command.run(input, json && !asIs ? asJson({ ...io, error }, this.raw) : { ...io, error }, signal)) ?? 0;
     } catch (failure) {

@@ -4,7 +4,7 @@ import { shownServer } from './project-servers.ts';
 import { toolsOf } from './server-tools.ts';
 import type { Servers } from './servers.ts';
 
-const NAME = { name: 'name', description: 'The server, as mcp list names it', required: true };
+const NAME = { name: 'name', description: 'The server, as mcp names it', required: true };
 
 export function mcpCommands(servers: Servers): readonly Command[] {
   const list: Command = {
@@ -39,7 +39,6 @@ export function mcpCommands(servers: Servers): readonly Command[] {
   };
   return [
     list,
-    { ...list, path: 'mcp list', renamed: list.path },
     {
       path: 'mcp trust',
       description: "Show an MCP server of the project's .mcp.json, and agree to it as it is",

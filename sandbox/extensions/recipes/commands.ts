@@ -130,18 +130,6 @@ export function showRecipe(folders: RecipeFolders): Command {
   };
 }
 
-/** The former name of `recipes show` with values. */
-export function renderRecipe(folders: RecipeFolders): Command {
-  return {
-    path: 'recipes render',
-    renamed: 'recipes show',
-    description: 'Print the message that a recipe makes, without saying it',
-    arguments: [{ name: 'name', description: 'The recipe', required: true }, VALUES],
-    options: [TEXT],
-    run: async (input, io) => printMessage(await foundRecipe(folders, String(input.arguments['name'])), input, io),
-  };
-}
-
 const VALUES = { name: 'value', description: 'name=value, then free text', variadic: true } as const;
 const TEXT = { name: 'text', type: 'string', description: 'The free text' } as const;
 

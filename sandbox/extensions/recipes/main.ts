@@ -1,5 +1,5 @@
 import { Places, type Command, type CommandProvider, type Diagnostic, type ExtensionContext } from 'pith';
-import { listRecipes, renderRecipe, showRecipe } from './commands.ts';
+import { listRecipes, showRecipe } from './commands.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { RecipeFolders } from './recipe-folders.ts';
 
@@ -17,7 +17,6 @@ export default class Recipes implements CommandProvider {
     return [
       listRecipes(folders, this.context),
       showRecipe(folders),
-      renderRecipe(folders),
       ...recipes.map((recipe) => recipeCommand(recipe)),
       ...broken.filter(({ shown }) => shown).map((one) => recipeCommand(one)),
     ];

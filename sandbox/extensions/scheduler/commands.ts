@@ -3,9 +3,9 @@ import { localTime } from '@pith/command-line';
 import type { Desk } from './desk.ts';
 import { scheduleView, type Schedule } from './schedule.ts';
 
-/** `pith tasks schedules …` and `/tasks schedules …`, also under their former names. */
+/** `pith tasks schedules …` and `/tasks schedules …`. */
 export function scheduleCommands(desk: Desk): readonly Command[] {
-  const commands: readonly Command[] = [
+  return [
     {
       path: 'tasks schedules list',
       description: 'List what agents are to do later',
@@ -26,7 +26,6 @@ export function scheduleCommands(desk: Desk): readonly Command[] {
       },
     },
   ];
-  return [...commands, ...commands.map((command) => ({ ...command, path: command.path.replace('tasks ', ''), renamed: command.path }))];
 }
 
 function lineOf({ id, agentId, message, cron, timeZone, nextAt, last }: Schedule): string {

@@ -114,7 +114,7 @@ describe('what doctor prints', () => {
 describe('the same commands in chat', () => {
   it('K47 has agents, tools, context, compact, threads, approvals, doctor and model, and none that only make files', () => {
     const paths = kernelCommands(fakeKernel()).map(({ path }) => path);
-    for (const path of ['agents list', 'tools list', 'context', 'compact', 'threads list', 'approvals list', 'doctor', 'model'])
+    for (const path of ['agents list', 'tools list', 'context', 'compact', 'threads list', 'approvals', 'doctor', 'model'])
       expect(paths).toContain(path);
     expect(paths).not.toContain('init');
   });

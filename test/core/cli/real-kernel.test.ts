@@ -139,14 +139,6 @@ describe('a new sandbox with the real kernel', () => {
     expect((JSON.parse((await run('threads', '--json')).out) as { id: string }[]).map(({ id }) => id)).toEqual(['t2']);
   });
 
-  it.each([
-    [['schedules'], ['tasks', 'schedules'], "'schedules list' is now 'tasks schedules list'"],
-    [['mcp', 'list'], ['mcp'], "'mcp list' is now 'mcp'"],
-  ])('U31 pith %s still works, as %s', async (former, now, said) => {
-    const { out } = await run(...now);
-    expect(await run(...former)).toEqual({ code: 0, out, err: `pith: ${said}\n` });
-  });
-
   it('names the nearest extension where a secret is to be given to one that is not there', async () => {
     for (const how of ['set', 'allow'])
       expect(await run('secrets', how, 'OPENAI_API_KEY', '--for', 'extension:embeding')).toMatchObject({
@@ -335,7 +327,7 @@ describe("the kernel's own commands with the real kernel", () => {
     expect(await json('doctor')).toMatchObject({ ok: false, extensions: expect.arrayContaining([expect.objectContaining(failed)]) });
   });
 
-  it('threads list, show and compact; approvals list', async () => {
+  it('threads list, show and compact; approvals', async () => {
     await run('chat', '-p', 'greet Ada');
     const [thread] = (await json('threads', 'list')) as { id: string }[];
     const id = thread!.id;
@@ -354,6 +346,6 @@ describe("the kernel's own commands with the real kernel", () => {
     });
     const tokens = { tokensBefore: expect.any(Number), tokensAfter: expect.any(Number) };
     expect(await json('threads', 'compact', id)).toEqual({ thread: id, ...tokens });
-    expect(await json('approvals', 'list')).toEqual([]);
+    expect(await json('approvals')).toEqual([]);
   });
 });

@@ -38,7 +38,6 @@ const COMMANDS: readonly Command[] = [
     run: async (input, io) => void ((ran.input = input), (ran.io = io)),
   },
   { path: 'things sum', description: 'Count things', run: async (_, io) => io.print('1') },
-  { path: 'numbers', description: 'Count things', renamed: 'things sum', run: async (_, io) => io.print('1') },
   { path: 'things probe', description: 'For programs', hidden: true, run: async (_, io) => io.print('probed') },
   {
     path: 'fail',
@@ -289,13 +288,6 @@ describe('running a command line', () => {
     expect((await cli(['agents'], { openKernel: openKernel() })).out).toMatch(/^AGENT/u);
   });
 
-  it('U31 runs a former name, and says the new one in a line on the error stream', async () => {
-    const said = "pith: 'numbers' is now 'things sum'\n";
-    expect(await cli(['numbers'], { openKernel: openKernel() })).toEqual({ code: 0, out: '1\n', err: said });
-    expect((await cli(['numbers', '--quiet'], { openKernel: openKernel() })).err).toBe('');
-    expect(await cli(['things', 'probe'], { openKernel: openKernel() })).toEqual({ code: 0, out: 'probed\n', err: '' });
-  });
-
   it.each([
     [[], {}, {}],
     [['fix the tests'], { text: ['fix the tests'] }, {}],
@@ -432,9 +424,7 @@ describe('help', () => {
     for (const word of ['-v', '-V', '--version']) expect((await cli([word])).out).toMatch(/^\d+\.\d+\.\d+\n$/u);
   });
 
-  it('U31 leaves former names and what is for programs out', async () => {
-    const { out } = await cli(['help', '--all'], { openKernel: openKernel() });
-    expect(out).not.toContain('numbers');
+  it('U31 leaves out what is for programs', async () => {
     const below = await cli(['help', 'things'], { openKernel: openKernel() });
     expect(below.out).toContain('things sum');
     expect(below.out).not.toContain('probe');

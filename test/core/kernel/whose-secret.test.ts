@@ -143,7 +143,7 @@ describe('a secret that was kept for somebody else', () => {
     const { kernel } = await start({ extensions: { mcp: { secrets: ['GITHUB_TOKEN'], servers } } });
     const list = async () => {
       const commands = await kernel.host.providers.commands.of('mcp');
-      return (await captureCommand({ getCommands: () => commands }, 'mcp list', {}, new AbortController().signal)).values[0] as {
+      return (await captureCommand({ getCommands: () => commands }, 'mcp', {}, new AbortController().signal)).values[0] as {
         server: string;
         name: string;
         state: string;

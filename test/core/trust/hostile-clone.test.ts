@@ -74,7 +74,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['extensions', 'reload', 'core_tools'],
   ['extensions', 'allow', 'skill_registry'],
   ['threads', 'list'],
-  ['approvals', 'list'],
+  ['approvals'],
   ['recipes', 'list'],
   ['mcp', 'list'],
   ['secrets', 'list'],

@@ -321,7 +321,7 @@ it('U13 a question of work in the background is shown with its number', async ()
   const chat = await scriptedChat(
     [says('ok')],
     [
-      answering('approvals list', [
+      answering('approvals', [
         { id: 'q-one', number: 5 },
         { id: 'q-two', number: 8 },
       ]),

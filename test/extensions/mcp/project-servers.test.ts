@@ -25,12 +25,12 @@ async function projectOf(servers: object, options: Parameters<typeof kernelOf>[0
   return { project, test };
 }
 const listed = async (test: TestKernel) => {
-  const [rows] = (await test.command('mcp list', { json: true })).values;
+  const [rows] = (await test.command('mcp', { json: true })).values;
   return rows as readonly { name: string; state: string; reason: string | null; tools: string[] }[];
 };
 /** The tools that agents have, once the servers have been looked at again. */
 const names = async (test: TestKernel) => {
-  await test.command('mcp list');
+  await test.command('mcp');
   return known(test);
 };
 const known = async (test: TestKernel) => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);

@@ -29,7 +29,7 @@ const call = async (tool: string, input: JsonValue = {}, cancel = signal): Promi
 const names = async () => (await test.kernel.host.providers.tools.of('mcp')).map(({ name }) => name);
 async function state(): Promise<{ readonly state: string; readonly reason: string | null }> {
   const commands = await test.kernel.host.providers.commands.of('mcp');
-  const { values } = await captureCommand({ getCommands: () => commands }, 'mcp list', {}, signal);
+  const { values } = await captureCommand({ getCommands: () => commands }, 'mcp', {}, signal);
   return (values[0] as never)[0];
 }
 

@@ -130,10 +130,10 @@ describe('recipes in a conversation', () => {
         'recipes/c.md': recipe('arguments:\n  - name: x\n    default: 1.0\n  - y\n', '{{x}} {{y}}'),
       },
     });
-    expect((await pith.command('recipes render a free text')).values[0]).toEqual({ name: 'a', text: 't|free text' });
-    expect((await pith.command('recipes render b 12')).text).toBe('Issue 12');
-    expect((await pith.command('recipes render c y=2')).text).toBe('1.0 2');
-    await expect(pith.command('recipes render c 2')).rejects.toThrow('takes no free text');
+    expect((await pith.command('recipes show a free text')).values[0]).toEqual({ name: 'a', text: 't|free text' });
+    expect((await pith.command('recipes show b 12')).text).toBe('Issue 12');
+    expect((await pith.command('recipes show c y=2')).text).toBe('1.0 2');
+    await expect(pith.command('recipes show c 2')).rejects.toThrow('takes no free text');
   });
 
   it('S92 a changed, new or removed file counts at once', async () => {
@@ -184,7 +184,7 @@ describe('recipe files', () => {
     expect(out).toContain(message);
     const row = (values[0] as { name: string; state: string; diagnostics: { cure: string | null }[] }[]).find((one) => one.name === name);
     expect([row?.state, row?.diagnostics.every(({ cure }) => cure)]).toEqual(['broken', true]);
-    expect((await pith.command('recipes render good')).text).toBe('Good');
+    expect((await pith.command('recipes show good --message')).text).toBe('Good');
     await expect(pith.command(['recipes', 'show', name])).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringContaining(message),
@@ -210,7 +210,7 @@ describe('recipe files', () => {
   it('S92 takes CRLF and a byte order mark, and the text below byte for byte', async () => {
     const body = 'One\r\n{% two %} {{ }}\t \n---\n\n';
     const pith = await kernelOf({ only: ['recipes'], files: { 'recipes/crlf.md': `\uFEFF---\r\ndescription: d\r\n---\r\n${body}` } });
-    expect((await pith.command('recipes render crlf')).values[0]).toEqual({ name: 'crlf', text: body });
+    expect((await pith.command('recipes show crlf --message')).values[0]).toEqual({ name: 'crlf', text: body });
   });
 
   it('S92 the sandbox goes before what ships; a broken file there hides none', async () => {
@@ -218,7 +218,7 @@ describe('recipe files', () => {
       only: ['recipes'],
       files: { 'recipes/review.md': '---\ndescription: Mine\n---\nMine', 'recipes/explain.md': 'broken' },
     });
-    expect((await pith.command('recipes render review')).text).toBe('Mine');
-    expect((await pith.command('recipes render explain tides')).text).toContain('someone who is new to it:\n\ntides');
+    expect((await pith.command('recipes show review --message')).text).toBe('Mine');
+    expect((await pith.command('recipes show explain tides')).text).toContain('someone who is new to it:\n\ntides');
   });
 });

@@ -72,7 +72,7 @@ describe('plugins and marketplaces (S83)', () => {
       'pith: plugin writing: it also has hooks, MCP servers, for which Pith has no place; set MCP servers up by hand, as docs/mcp.md says',
       'Installed 1 skill, 1 recipe and 1 agent into the sandbox.',
     ]);
-    const rendered = await box.attempt('recipes render', { arguments: { name: 'review-pr', value: ['arg1=17', 'the tests'] } });
+    const rendered = await box.attempt('recipes show', { arguments: { name: 'review-pr', value: ['arg1=17', 'the tests'] } });
     expect(rendered.text.trim()).toBe(
       'Review pull request 17. Focus: the tests\nUse {{braces}} and {{these}} as they are, and !`git status`.',
     );

@@ -7,7 +7,7 @@ const UNOWNED_TRIES = 200;
 const TRY_MS = 20;
 
 /** Runs while no other process does, so that no answer is lost. The lock of a process that has died is taken over; a busy one is waited for, five seconds. */
-export function alone(lock: string, run: () => void): void {
+export function withFileLock(lock: string, run: () => void): void {
   for (let tries = 0; !isTaken(lock); tries += 1) {
     // Nobody needs so long to write who it is: its process died before it could.
     if (tries === UNOWNED_TRIES && ownerOf(lock) === null) takeAway(lock, (owner) => owner === null);

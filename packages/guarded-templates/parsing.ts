@@ -1,0 +1,60 @@
+import parser from 'nunjucks/src/parser.js';
+import { TemplateProblem } from './template.ts';
+
+/** The longest template that is read. */
+const TEMPLATE_LIMIT = 256 * 1024;
+/** The longest run of blanks in it: the parser takes the square of a run's length to cut it off. */
+const BLANKS_LIMIT = 500;
+
+/** A part of a parsed template, as nunjucks makes it: data from a stranger. */
+export interface TemplateNode {
+  readonly typename: string;
+  /** From 0. */
+  readonly lineno?: number;
+  readonly colno?: number;
+  readonly children?: readonly TemplateNode[];
+  readonly value?: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** Throws `TemplateProblem`. */
+export function parseTemplate(text: string): TemplateNode {
+  if (text.length > TEMPLATE_LIMIT)
+    throw new TemplateProblem(unparsed(`it has ${text.length} characters, and ${TEMPLATE_LIMIT} is the most`));
+  const blanks = new RegExp(`\\s{${BLANKS_LIMIT + 1}}`, 'u').exec(text);
+  if (blanks) throw new TemplateProblem(unparsed(`more than ${BLANKS_LIMIT} blanks in a row`), { line: lineAt(text, blanks.index) });
+  try {
+    return parser.parse(text) as TemplateNode;
+  } catch (error) {
+    throw problemOfParser(error, text);
+  }
+}
+
+/** What is written here instead of what nunjucks does not know. */
+const CURES: readonly (readonly [RegExp, string])[] = [
+  [/unknown block tag: (?:with|do)\b/, 'write {% set name = value %}'],
+  [/unknown block tag: (?:break|continue)\b/, 'put the rest of the loop into an {% if %}'],
+  [/unexpected token: :|parseAggregate: expected comma/, 'correct the template; for list[1:3] write list.slice(1, 3)'],
+];
+
+/** The parser keeps the place in the message, or next to it, counted from 1; where it has none, the template ended too early. */
+function problemOfParser(cause: unknown, text: string): TemplateProblem {
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const place = /\[Line (\d{1,9}), Column (\d{1,9})\]/.exec(said);
+  const message = said
+    .replace(/^\s*\([^)\n]*\)(?: \[Line \d+, Column \d+\])?\s*/, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const { lineno, colno } = cause as { readonly lineno?: number; readonly colno?: number };
+  const [line, column] = place ? [Number(place[1]), Number(place[2])] : [lineno ?? lineAt(text.trimEnd(), Infinity), colno];
+  const cure = CURES.find(([pattern]) => pattern.test(message))?.[1];
+  return new TemplateProblem(unparsed(message), { line, column, cause, cure });
+}
+
+function unparsed(why: string): string {
+  return `the template cannot be parsed: ${why}`;
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length;
+}
