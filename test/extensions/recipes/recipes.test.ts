@@ -25,6 +25,7 @@ const AGENT = { 'agents/main/manifest.yaml': agentFile('main', {}), 'pith.yaml':
 async function chatting(files: Readonly<Record<string, string>>) {
   const answer = { text: 'answer' };
   const chat = await kernelChat({
+    only: ['cli_channel', 'recipes'],
     files: { ...AGENT, ...files },
     model: { ...scriptedModel(Array.from({ length: 9 }, () => answer)), expectFinished: () => undefined },
   });
@@ -34,7 +35,7 @@ async function chatting(files: Readonly<Record<string, string>>) {
 describe('recipes in a conversation', () => {
   it('S92 /name arg=value says the rendered text: the model is sent it, and the thread keeps it', async () => {
     const model = scriptedModel([{ text: 'answer' }]);
-    const chat = await kernelChat({ files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model });
+    const chat = await kernelChat({ only: ['cli_channel', 'recipes'], files: { ...AGENT, 'recipes/check-it.md': REVIEW }, model });
     const { pith } = chat;
     const line = '/check-it path="my file.ts" focus={{path}}   And  "look" at --json twice';
     expect(await pipe(chat, ['--thread', 't1'], { lines: [line] })).toMatchObject({ code: 0, out: 'answer\n' });
