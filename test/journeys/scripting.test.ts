@@ -3,7 +3,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { until } from '../waiting.ts';
-import { projectFolder, runPith, startPith, type Ended, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { projectFolder, startPith, type Ended, type Folder } from './pith-process.ts';
 
 let folder: Folder;
 let server: OpenAiServer;
@@ -20,7 +21,7 @@ afterEach(async () => {
 });
 
 const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-const pith = (argv: readonly string[], input = '') => runPith(argv, { cwd: folder.path, env: env(), input });
+const pith = (argv: readonly string[]) => pithHere(argv, { cwd: folder.path, env: env() });
 const asked = () =>
   server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
 

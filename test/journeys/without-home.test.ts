@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { projectFolder, runPith, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { projectFolder, type Folder } from './pith-process.ts';
 
 const AGENT = 'id: mine\nagent: { instructions: "Say MINE." }\n';
 
@@ -31,12 +32,12 @@ describe('a sandbox that nobody trusts, where no home folder can be written', ()
         ['skills', 'list'],
         ['chat', '-p', 'hello'],
       ]) {
-        const ran = await runPith(argv, { cwd: folder.path, env });
+        const ran = await pithHere(argv, { cwd: folder.path, env });
         expect(ran.code, ran.err).toBe(0);
         expect(ran.err).toContain(`pith: restricted ${folder.sandbox}`);
         expect(ran.out).not.toMatch(/^mine /m);
       }
-      const refused = await runPith(['trust', '--yes'], { cwd: folder.path, env });
+      const refused = await pithHere(['trust', '--yes'], { cwd: folder.path, env });
       expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('nothing was recorded') });
       expect(readdirSync(folder.path, { recursive: true }).sort()).toEqual(before);
     },
