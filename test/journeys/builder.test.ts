@@ -73,15 +73,17 @@ async function ask(input: string): Promise<TurnOutcome> {
 }
 
 describe('building in a conversation', () => {
-  it('K73 an extension that was asked for is written, checked, agreed to, and used by the orchestrator', async () => {
+  it('K73 an extension that was asked for is written, checked, agreed to, and used by the orchestrator; a version that fails in use is taken back by itself, and the chat goes on', async () => {
     await test.kernel.start();
-    server.script(
-      handOn,
-      call('stage_extension', { id: 'city_time', kind: 'tool' }),
-      { calls: [write('manifest.yaml', MANIFEST), write('main.ts', CITY_TIME(''))] },
-      call('check_extension', { id: 'city_time' }),
-      activate,
-    );
+    const build = (main: string) =>
+      server.script(
+        handOn,
+        call('stage_extension', { id: 'city_time', kind: 'tool' }),
+        { calls: [write('manifest.yaml', MANIFEST), write('main.ts', main)] },
+        call('check_extension', { id: 'city_time' }),
+        activate,
+      );
+    build(CITY_TIME(''));
     const asked = await ask('make an extension that tells the time in a city and let the orchestrator use it');
     const [question] = await test.kernel.approvals.list();
     expect(question).toMatchObject({
@@ -95,13 +97,26 @@ describe('building in a conversation', () => {
     server.script({ text: 'city_time is active; its tool is get_city_time.' }, { text: 'Done: ask me for the time in a city.' });
     const built = await approve(asked);
     expect(built).toMatchObject({ reason: 'done', text: 'Done: ask me for the time in a city.' });
-    expect(await readFile(path.join(test.sandbox, 'extensions/city_time/main.ts'), 'utf8')).toBe(CITY_TIME(''));
+    const main = () => readFile(path.join(test.sandbox, 'extensions/city_time/main.ts'), 'utf8');
+    expect(await main()).toBe(CITY_TIME(''));
 
     server.script(call('get_city_time', { city: 'Tokyo' }), (body) => ({ text: `It says ${told(body)}` }));
     const used = await test.run('What time is it in Tokyo?');
     expect(used).toMatchObject({ reason: 'done', text: expect.stringMatching(/It says .*"city":"Tokyo","time":"\d\d:\d\d:\d\d"/) });
     expect(test.kernel.host.extensions.show('city_time')).toMatchObject({ state: 'active', tier: 'process' });
-  }, 120_000);
+
+    build(CITY_TIME("if (city === 'Tokyo') process.exit(1);"));
+    const changed = await ask('make version 2');
+    server.script({ text: 'Active.' }, { text: 'Version 2.' });
+    expect(await approve(changed)).toMatchObject({ reason: 'done', text: 'Version 2.' });
+    server.script(call('get_city_time', { city: 'Tokyo' }), { text: 'It failed.' });
+    expect((await test.run('What time is it in Tokyo?')).results[0]).toMatchObject({ name: 'get_city_time', ok: false });
+    await expect.poll(main).toBe(CITY_TIME(''));
+    const journal = path.join(test.kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
+    await expect.poll(() => existsSync(journal)).toBe(false);
+    server.script(call('get_city_time', { city: 'Tokyo' }), { text: 'There.' });
+    expect((await test.run('And now?')).results[0]).toMatchObject({ ok: true });
+  }, 180_000);
 
   // What ends its process, or reaches for the kernel: test/core/probe.
   it('K73 what loops for ever is refused, the builder is told, and the chat goes on', async () => {
@@ -129,33 +144,4 @@ describe('building in a conversation', () => {
     server.script({ text: 'Still here.' });
     expect(await test.run('are you there?')).toMatchObject({ reason: 'done', text: 'Still here.' });
   }, 120_000);
-
-  it('K73 a version that fails in use is taken back by itself, and the chat goes on', async () => {
-    await test.kernel.start();
-    const bad = CITY_TIME("if (city === 'Tokyo') process.exit(1);");
-    const begin = call('stage_extension', { id: 'city_time', kind: 'tool' });
-    for (const [main, version] of [
-      [CITY_TIME(''), 1],
-      [bad, 2],
-    ] as const) {
-      server.script(
-        handOn,
-        begin,
-        { calls: [write('manifest.yaml', MANIFEST), write('main.ts', main)] },
-        call('check_extension', { id: 'city_time' }),
-        activate,
-      );
-      const asked = await ask(`make version ${version}`);
-      server.script({ text: 'Active.' }, { text: `Version ${version}.` });
-      expect(await approve(asked)).toMatchObject({ reason: 'done', text: `Version ${version}.` });
-    }
-    server.script(call('get_city_time', { city: 'Tokyo' }), { text: 'It failed.' });
-    expect((await test.run('What time is it in Tokyo?')).results[0]).toMatchObject({ name: 'get_city_time', ok: false });
-    const main = () => readFile(path.join(test.sandbox, 'extensions/city_time/main.ts'), 'utf8');
-    await expect.poll(main).toBe(CITY_TIME(''));
-    const journal = path.join(test.kernel.settings.data_dir, 'extensions/extension_builder/switches/city_time.json');
-    await expect.poll(() => existsSync(journal)).toBe(false);
-    server.script(call('get_city_time', { city: 'Tokyo' }), { text: 'There.' });
-    expect((await test.run('And now?')).results[0]).toMatchObject({ ok: true });
-  }, 180_000);
 });

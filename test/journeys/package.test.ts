@@ -38,15 +38,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 3 }));
 
-/** An own home, in which everything is kept. */
-async function pith(argv: readonly string[], user: { readonly uid?: number; readonly gid?: number } = {}) {
+/** A conversation in an own home, in which everything is kept. */
+async function chat(lines: readonly string[], user: { readonly uid?: number; readonly gid?: number } = {}) {
   const home = await mkdtemp(path.join(project, 'home-'));
   const hello = toolExtension('hello', 'say_hello', "didYouMean('hallo', ['hello'])");
   hello['extensions/hello/main.ts'] = `import { didYouMean } from '@pith/plain-text';\n${hello['extensions/hello/main.ts']}`;
   await putFiles(path.join(home, 'sandbox'), { 'pith.yaml': '', ...hello });
   if (user.uid !== undefined) await run('chown', ['-R', `${user.uid}:${user.gid}`, home]);
   const env = { PATH: process.env['PATH'], HOME: home, PITH_TRUST: '1', PITH_MODEL: 'offline/librarian' };
-  return run(process.execPath, [path.join(installed, 'bin/pith'), ...argv], { cwd: home, env, ...user });
+  const ran = run(process.execPath, [path.join(installed, 'bin/pith'), 'chat', '--lines'], { cwd: home, env, ...user });
+  ran.child.stdin!.end(lines.join('\n'));
+  return ran;
 }
 
 describe('use.md 2: Pith as a package', () => {
@@ -68,16 +70,13 @@ describe('use.md 2: Pith as a package', () => {
     );
   });
 
-  it('use.md 2: answers a message, and its extensions come from the build', async () => {
-    expect(await pith(['chat', '-p', 'hello'])).toMatchObject({ stdout: expect.stringContaining('offline librarian') });
-    const { stdout } = await pith(['doctor', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: true });
+  it('use.md 2: answers a message, its extensions come from the build, and one of the project is loaded and its types are checked', async () => {
+    const { stdout } = await chat(['hello', '/doctor', '/tools call say_hello', '/extensions validate hello']);
+    expect(stdout).toContain('offline librarian');
+    expect(stdout).toContain('All is well');
+    expect(stdout).toContain("did you mean 'hello'?");
+    expect(stdout).toContain('hello: passes');
     expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sandbox']);
-  });
-
-  it('use.md 2: loads an extension of the project, and checks its types', async () => {
-    expect((await pith(['tools', 'call', 'say_hello', '--json'])).stdout).toContain("did you mean 'hello'?");
-    expect((await pith(['extensions', 'validate', 'hello'])).stderr).toBe('');
   });
 
   it('use.md 2: is imported as `pith` and `pith/testing`, with one contract', async () => {
@@ -92,7 +91,6 @@ await test.stop();`;
   });
 
   it.skipIf(process.getuid?.() !== 0)('use.md 17: another user than the one who installed it runs it', async () => {
-    const answer = await pith(['chat', '-p', 'hello'], { uid: NOBODY, gid: NOBODY });
-    expect(answer).toMatchObject({ stdout: expect.stringContaining('offline librarian') });
+    expect((await chat(['hello'], { uid: NOBODY, gid: NOBODY })).stdout).toContain('offline librarian');
   });
 });

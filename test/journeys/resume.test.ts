@@ -3,7 +3,8 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type ChatBody, type OpenAiServer } from '../fixtures/openai-server.ts';
-import { linesOf, projectFolder, runPith, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { extensionFiles } from './sandbox-files.ts';
 import { within } from '../waiting.ts';
 
@@ -46,11 +47,13 @@ afterEach(async () => {
 const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
 const data = (file: string) => path.join(folder.sandbox, 'data', 'extensions', 'recorder', file);
 const log = async () => (existsSync(data('log')) ? (await readFile(data('log'), 'utf8')).trim().split('\n') : []);
-const chat = (...more: string[]): PithProcess =>
-  startPith(['chat', '--lines', '--json', '--thread', 'talk', ...more], { cwd: folder.path, env: env() });
+const TALK = ['chat', '--lines', '--json', '--thread', 'talk'];
+const here = (...argv: string[]) => pithHere(argv, { cwd: folder.path, env: env() });
+/** In a process, to be killed. */
+const startChat = (message: string): PithProcess => startPith([...TALK, '-p', message], { cwd: folder.path, env: env() });
 
 async function resumed() {
-  const { code, out, err } = await chat('--resume').ended;
+  const { code, out, err } = await here(...TALK, '--resume');
   expect(code, err).toBe(0);
   return { events: linesOf(out), err };
 }
@@ -66,13 +69,13 @@ const toolTexts = (body: ChatBody) => body.messages.filter(({ role }) => role ==
 describe('a turn that was killed', () => {
   it('K45 continues after kill -9 between steps: the finished call is reused, nothing that was written is lost', async () => {
     server.script({ text: 'first answer' });
-    await chat('-p', 'first question').ended;
+    await here(...TALK, '-p', 'first question');
 
     server.script(
       { text: 'I will record it.', calls: [{ name: 'record', input: { note: 'one' } }] },
       { text: 'never heard', stallAfter: 1 },
     );
-    const process = chat('-p', 'second question');
+    const process = startChat('second question');
     await expect.poll(() => bodies().length).toBe(3);
     await killed(process);
     expect(linesOf(process.out()).filter(({ type }) => type === 'tool-result')).toMatchObject([
@@ -87,7 +90,7 @@ describe('a turn that was killed', () => {
     expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'tool']);
     expect(JSON.stringify(messages)).toMatch(/first question.*first answer.*second question.*I will record it.*recorded one/su);
 
-    const show = await runPith(['threads', 'show', 'talk', '--json'], { cwd: folder.path });
+    const show = await here('threads', 'show', 'talk', '--json');
     expect(show.out).toMatch(/first question.*first answer.*second question.*all recorded/su);
   });
 
@@ -101,10 +104,10 @@ describe('a turn that was killed', () => {
         ],
       },
     );
-    await chat('-p', 'hello').ended;
-    await runPith(['tools', 'call', 'look', '--input', '{"note":"zero"}'], { cwd: folder.path, env: env() }); // makes the data folder
+    await here(...TALK, '-p', 'hello');
+    await here('tools', 'call', 'look', '--input', '{"note":"zero"}'); // makes the data folder
     await writeFile(data('hold'), '');
-    const process = chat('-p', 'do both');
+    const process = startChat('do both');
     await expect.poll(log).toHaveLength(3);
     await killed(process);
     await rm(data('hold'));
@@ -120,11 +123,11 @@ describe('a turn that was killed', () => {
 
   it('K45 a new message instead of --resume goes on in the thread, with the answers of all calls', async () => {
     server.script({ calls: [{ name: 'record', input: { note: 'one' } }] }, { text: 'never heard', stallAfter: 1 });
-    const process = chat('-p', 'question');
+    const process = startChat('question');
     await expect.poll(() => bodies().length).toBe(2);
     await killed(process);
     server.script({ text: 'here I am' });
-    const { code, out, err } = await chat('-p', 'are you there?').ended;
+    const { code, out, err } = await here(...TALK, '-p', 'are you there?');
     expect(code, err).toBe(0);
     expect(linesOf(out).at(-1)).toMatchObject({ reason: 'done', text: 'here I am' });
     const { messages } = bodies().at(-1)!;
@@ -135,7 +138,7 @@ describe('a turn that was killed', () => {
 
   it('SIGTERM in a turn ends cleanly within ten seconds, and the thread goes on', async () => {
     server.script({ text: 'never complete', stallAfter: 2 });
-    const process = chat('-p', 'hello');
+    const process = startChat('hello');
     await expect.poll(() => bodies().length).toBe(1);
     process.child.kill('SIGTERM');
     const ended = await within(10_000, process.ended);
@@ -143,15 +146,15 @@ describe('a turn that was killed', () => {
     expect(ended.err).not.toMatch(/\n\s+at /u);
     expect(await server.requests.at(-1)!.abandoned).toBe(true);
     server.script({ text: 'back again' });
-    const { code, out } = await chat('-p', 'and now?').ended;
+    const { code, out } = await here(...TALK, '-p', 'and now?');
     expect(code).toBe(0);
     expect(linesOf(out).at(-1)).toMatchObject({ reason: 'done', text: 'back again' });
   });
 
   it('--resume where nothing is unfinished says so', async () => {
     server.script({ text: 'fine' });
-    await chat('-p', 'hello').ended;
-    const { code, out, err } = await chat('--resume').ended;
+    await here(...TALK, '-p', 'hello');
+    const { code, out, err } = await here(...TALK, '--resume');
     expect(code, err).toBe(0);
     expect(linesOf(out).at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
     expect(err).toMatch(/nothing to resume|no unfinished/u);

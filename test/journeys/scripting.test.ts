@@ -3,7 +3,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { until } from '../waiting.ts';
-import { projectFolder, runPith, startPith, type Ended, type Folder } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { projectFolder, startPith, type Ended, type Folder } from './pith-process.ts';
 
 let folder: Folder;
 let server: OpenAiServer;
@@ -20,7 +21,7 @@ afterEach(async () => {
 });
 
 const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-const pith = (argv: readonly string[], input = '') => runPith(argv, { cwd: folder.path, env: env(), input });
+const pith = (argv: readonly string[], input = '') => pithHere(argv, { cwd: folder.path, env: env(), input });
 const asked = () =>
   server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.stringify(body.messages.at(-1)?.content));
 
@@ -54,8 +55,8 @@ describe('pith in a script', () => {
 
   it('U30 input alone is one message; with --lines each line is one', async () => {
     server.script({ text: 'whole' }, { text: 'first' }, { text: 'second' });
-    expect(await shell(`printf 'a\\nb\\n' | pith`)).toMatchObject({ code: 0, out: 'whole\n', err: '' });
-    expect(await shell(`printf 'a\\nb\\n' | pith --lines`)).toMatchObject({ code: 0, out: 'first\nsecond\n', err: '' });
+    expect(await pith([], 'a\nb\n')).toMatchObject({ code: 0, out: 'whole\n', err: '' });
+    expect(await pith(['--lines'], 'a\nb\n')).toMatchObject({ code: 0, out: 'first\nsecond\n', err: '' });
     expect(asked()).toEqual([expect.stringContaining('a\\nb'), expect.stringContaining('"a"'), expect.stringContaining('"b"')]);
   });
 

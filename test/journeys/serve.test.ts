@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { linesOf, projectFolder, runPith, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { pithHere } from './pith-here.ts';
+import { linesOf, projectFolder, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { extensionFiles } from './sandbox-files.ts';
 import { within } from '../waiting.ts';
 
@@ -20,8 +21,14 @@ const service = (id: string, body: string) =>
   extensionFiles(id, { provides: ['service'], main: `export default class {\n  async runBackground(signal) { ${body} }\n}\n` });
 const WAIT = 'await new Promise((resolve) => signal.addEventListener("abort", resolve));';
 const CRASH = '(await import("node:child_process")).execFileSync("kill", ["-SEGV", String(process.pid)]);';
-const granted = (...ids: string[]) => ({
-  'pith.yaml': JSON.stringify({ extensions: Object.fromEntries(ids.map((id) => [id, { isolation: 'in_process' }])) }),
+/** Without what ships, for kernels that start often; these run inside the kernel. */
+const bare = (...ids: string[]) => ({
+  'pith.yaml': JSON.stringify({
+    extensions: Object.fromEntries([
+      ...readdirSync('sandbox/extensions').map((id) => [id, { enabled: false }] as const),
+      ...ids.map((id) => [id, { isolation: 'in_process' }] as const),
+    ]),
+  }),
 });
 
 function serve(env: Readonly<Record<string, string>> = {}): PithProcess {
@@ -47,14 +54,23 @@ function isAlive(pid: number): boolean {
 const log = () => readFile(path.join(folder.sandbox, 'data', 'logs', 'pith.log'), 'utf8');
 
 describe('pith serve', () => {
-  it('K21 B9: runs until SIGTERM, which ends the kernel and its supervisor', async () => {
+  it('K21 starts a kernel that died again; use.md 3 says what an edit left wrong when it comes, once; B9 SIGTERM ends the kernel and its supervisor', async () => {
     folder = await projectFolder();
-    const process = serve();
-    const { pid } = await started(process);
-    expect(pid).not.toBe(process.child.pid);
-    process.child.kill('SIGTERM');
-    expect(await within(10_000, process.ended)).toMatchObject({ code: 143 });
-    expect(isAlive(pid)).toBe(false);
+    const supervisor = serve();
+    let err = '';
+    supervisor.child.stderr.on('data', (text) => (err += String(text)));
+    const { pid } = await started(supervisor);
+    expect(pid).not.toBe(supervisor.child.pid);
+    await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills: { disabled: [debuging] }\n');
+    const line = "pith: skills.disabled names 'debuging', which no source has; it counts as 'debugging'; correct the id or remove it\n";
+    await expect.poll(() => err).toBe(line);
+    process.kill(pid, 'SIGKILL');
+    const next = await started(supervisor, 2);
+    expect(next.pid).not.toBe(pid);
+    supervisor.child.kill('SIGTERM');
+    const ended = await within(10_000, supervisor.ended);
+    expect(ended).toMatchObject({ code: 143, err: `${line}pith: the kernel crashed: ended by SIGKILL; it starts again\n${line}` });
+    for (const kernel of [pid, next.pid]) expect(isAlive(kernel)).toBe(false);
   });
 
   it('says where it listens, and once that a port is taken', async () => {
@@ -77,45 +93,15 @@ describe('pith serve', () => {
   it('K21 B9: SIGTERM ends it at once also while an extension does not come to start', async () => {
     const hanging = "initialize() { fs.writeFileSync('began', ''); return new Promise(() => {}); }";
     const main = `import fs from 'node:fs';\nexport default class { ${hanging} async runBackground() {} }\n`;
-    folder = await projectFolder(extensionFiles('hang', { provides: ['service'], main }));
+    folder = await projectFolder({ ...bare(), ...extensionFiles('hang', { provides: ['service'], main }) });
     const supervisor = serve();
     await expect.poll(() => existsSync(path.join(folder.sandbox, 'data/extensions/hang/began'))).toBe(true);
     supervisor.child.kill('SIGTERM');
     expect(await within(5000, supervisor.ended)).toMatchObject({ code: 143, out: '' });
   });
 
-  it('use.md 3: says what an edit left wrong on the error stream when it comes, once', async () => {
-    folder = await projectFolder();
-    const process = serve();
-    let err = '';
-    process.child.stderr.on('data', (text) => (err += String(text)));
-    await started(process);
-    await writeFile(path.join(folder.sandbox, 'pith.yaml'), 'skills: { disabled: [debuging] }\n');
-    const line = "pith: skills.disabled names 'debuging', which no source has; it counts as 'debugging'; correct the id or remove it\n";
-    await expect.poll(() => err).toBe(line);
-    process.child.kill('SIGTERM');
-    expect((await process.ended).err).toBe(line);
-  });
-
-  it('K21 kill -9 of the supervisor leaves no kernel behind', async () => {
-    folder = await projectFolder();
-    const process = serve();
-    const { pid } = await started(process);
-    process.child.kill('SIGKILL');
-    await expect.poll(() => isAlive(pid)).toBe(false);
-  });
-
-  it('K21 starts a kernel that died again', async () => {
-    folder = await projectFolder();
-    const supervisor = serve();
-    const { pid } = await started(supervisor);
-    process.kill(pid, 'SIGKILL');
-    const next = await started(supervisor, 2);
-    expect(next.pid).not.toBe(pid);
-  });
-
-  it('K21 counts it as a crash when a kernel cannot start again, and goes on when it can', async () => {
-    folder = await projectFolder();
+  it('K21 counts it as a crash when a kernel cannot start again, and goes on when it can; kill -9 of the supervisor leaves no kernel behind', async () => {
+    folder = await projectFolder(bare());
     const supervisor = serve({ PITH_SANDBOX: folder.sandbox });
     const { pid } = await started(supervisor);
     const away = `${folder.sandbox}.away`;
@@ -126,13 +112,14 @@ describe('pith serve', () => {
     process.kill(pid, 'SIGKILL');
     await told;
     await rename(away, folder.sandbox);
-    expect((await started(supervisor, 2)).pid).not.toBe(pid);
+    const next = await started(supervisor, 2);
+    expect(next.pid).not.toBe(pid);
+    supervisor.child.kill('SIGKILL');
+    await expect.poll(() => isAlive(next.pid)).toBe(false);
   });
 
   it('K21 a database that cannot be opened is no extension that is to blame, and says so at once', async () => {
-    folder = await projectFolder({ ...service('innocent', WAIT) });
-    await runPith(['doctor'], { cwd: folder.path });
-    await writeFile(path.join(folder.sandbox, 'data', 'pith.db'), 'garbage'.repeat(1000));
+    folder = await projectFolder({ ...bare(), ...service('innocent', WAIT), 'data/pith.db': 'garbage'.repeat(1000) });
     const { code, err } = await within(30_000, serve().ended);
     expect(code).toBe(1);
     expect(err).toMatch(/^pith: database .*pith\.db: it is damaged [^\n]*\n$/u);
@@ -140,7 +127,7 @@ describe('pith serve', () => {
   });
 
   it('K21 a database that cannot be opened any more is tried again, and blames nobody', async () => {
-    folder = await projectFolder({ ...service('innocent', WAIT) });
+    folder = await projectFolder({ ...bare(), ...service('innocent', WAIT) });
     const supervisor = serve();
     const { pid } = await started(supervisor);
     const file = path.join(folder.sandbox, 'data', 'pith.db');
@@ -158,7 +145,7 @@ describe('pith serve', () => {
   });
 
   it('K21 goes on, and says it once, where what it leaves out cannot be kept', async () => {
-    folder = await projectFolder({ ...granted('crasher'), ...service('crasher', CRASH) });
+    folder = await projectFolder({ ...bare('crasher'), ...service('crasher', CRASH) });
     const supervisor = serve();
     let err = '';
     supervisor.child.stderr.on('data', (text) => (err += String(text)));
@@ -173,7 +160,7 @@ describe('pith serve', () => {
 
   it('K21 starts a kernel that answers no more again', async () => {
     folder = await projectFolder({
-      ...granted('stuck'),
+      ...bare('stuck'),
       ...service(
         'stuck',
         `const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs'); const seen = '${path.join('sandbox', 'seen')}'; if (!existsSync(seen)) { writeFileSync(seen, ''); while (true); } ${WAIT}`,
@@ -188,7 +175,7 @@ describe('pith serve', () => {
 
   it('K21 a restart that is asked for starts the kernel again, and is no crash', async () => {
     folder = await projectFolder({
-      ...granted('asker'),
+      ...bare('asker'),
       ...extensionFiles('asker', {
         provides: ['service'],
         main: `
@@ -221,7 +208,7 @@ export default class {
   });
 
   it('K21 after five crashes it starts without the newest changed extension and names it, until that is reloaded', async () => {
-    folder = await projectFolder({ ...granted('crasher', 'steady'), ...service('steady', WAIT) });
+    folder = await projectFolder({ ...bare('crasher', 'steady'), ...service('steady', WAIT) });
     const first = serve({ PITH_SERVE_HEALTHY_MS: '200' });
     await started(first);
     await expect.poll(() => readFile(path.join(folder.sandbox, 'data', 'last-good.json'), 'utf8').catch(() => '')).toContain('steady');
@@ -236,7 +223,7 @@ export default class {
     await expect.poll(() => starts(supervisor).some(({ quarantined }) => quarantined.length > 0)).toBe(true);
     expect(starts(supervisor).at(-1)!.quarantined).toEqual(['crasher']);
     await expect.poll(log).toContain('crasher was not started');
-    const { out, code } = await runPith(['doctor', '--json'], { cwd: folder.path });
+    const { out, code } = await pithHere(['doctor', '--json'], { cwd: folder.path });
     expect(code).toBe(1);
     const report = JSON.parse(out) as { extensions: { id: string; state: string; code?: string; cure?: string }[] };
     expect(report.extensions.find(({ id }) => id === 'crasher')).toMatchObject({ state: 'failed', code: 'quarantined' });

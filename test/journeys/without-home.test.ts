@@ -26,17 +26,14 @@ describe('a sandbox that nobody trusts, where no home folder can be written', ()
       } else writeFileSync(home, 'mine');
       const env = { HOME: kind === 'missing below a file' ? path.join(home, 'deeper') : home, PITH_TRUST: '0', TMPDIR: temporary };
       const before = readdirSync(folder.path, { recursive: true }).sort();
-      for (const argv of [
-        ['agents', 'list'],
-        ['skills', 'list'],
-        ['chat', '-p', 'hello'],
-      ]) {
-        const ran = await runPith(argv, { cwd: folder.path, env });
-        expect(ran.code, ran.err).toBe(0);
-        expect(ran.err).toContain(`pith: restricted ${folder.sandbox}`);
-        expect(ran.out).not.toMatch(/^mine /m);
-      }
-      const refused = await runPith(['trust', '--yes'], { cwd: folder.path, env });
+      const [ran, refused] = await Promise.all([
+        runPith(['chat', '--lines'], { cwd: folder.path, env, input: '/agents list\n/skills list\nhello\n' }),
+        runPith(['trust', '--yes'], { cwd: folder.path, env }),
+      ]);
+      expect(ran.code, ran.err).toBe(0);
+      expect(ran.err).toContain(`pith: restricted ${folder.sandbox}`);
+      expect(ran.out).toMatch(/^orchestrator .*^code-review .*offline librarian/msu);
+      expect(ran.out).not.toMatch(/^mine /m);
       expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('nothing was recorded') });
       expect(readdirSync(folder.path, { recursive: true }).sort()).toEqual(before);
     },
