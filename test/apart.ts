@@ -5,8 +5,8 @@ import path from 'node:path';
 const OWN_MODULES =
   /\bvi\.(?:mock|doMock|resetModules)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit|exit)\(|(?:unhandledRejection|uncaughtException)/;
 
-/** What runs whole kernels and kills them: a process for each file. */
-const KERNELS = ['test/journeys/**/*.test.ts', 'test/reliability/**/*.test.ts'];
+/** What runs the command in its own process: a process for each file. */
+const JOURNEYS = ['test/journeys/**/*.test.ts'];
 
 /**
  * Patterns of the tests that need modules which no other test has used: whatever OWN_MODULES fits, and what imports it.
@@ -21,7 +21,7 @@ export function filesApart(folder: string): readonly string[] {
     for (const [file, text] of texts) if (importsOf(file, text).some((imported) => apart.has(imported))) apart.add(file);
   }
   const tests = [...apart].filter((file) => file.endsWith('.test.ts')).map((file) => path.relative(folder, file).split(path.sep).join('/'));
-  return [...KERNELS, ...tests.sort().map((name) => `test/${name}`)];
+  return [...JOURNEYS, ...tests.sort().map((name) => `test/${name}`)];
 }
 
 function importsOf(file: string, text: string): readonly string[] {

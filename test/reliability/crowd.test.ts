@@ -6,6 +6,8 @@ import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 const CHATS = isLong ? 1000 : 100;
 const MESSAGES = isLong ? 100 : 20;
+/** What ships and keeps something of a chat. */
+const REMEMBER = ['compaction', 'kv', 'orchestrator', 'skill_registry', 'skill_search', 'skill_stats', 'task_engine'];
 const NONCE = /nonce-[0-9a-f-]{36}/gu;
 
 const ECHO = extensionFiles('echo', {
@@ -16,7 +18,7 @@ const ECHO = extensionFiles('echo', {
 describe('a crowd', () => {
   it(`${CHATS} chats at once: no error, and no word of one in another`, async () => {
     const model = scriptedModel(Array.from({ length: CHATS * 2 }, () => answer));
-    const pith = await testKernel({ model, files: ECHO });
+    const pith = await testKernel({ model, only: REMEMBER, files: ECHO });
     const nonces = Array.from({ length: CHATS }, () => `nonce-${randomUUID()}`);
     const turns = await Promise.all(
       nonces.map((nonce, index) => pith.run(`say ${nonce}`, { threadId: `thread-${index}`, userId: `user-${index}` })),
@@ -40,7 +42,7 @@ describe('a crowd', () => {
 
   it(`${MESSAGES} messages at once in one thread are answered one after the other, each seeing all before it`, async () => {
     const model = scriptedModel(Array.from({ length: MESSAGES }, () => ({ text: 'ok' })));
-    const pith = await testKernel({ model });
+    const pith = await testKernel({ model, only: REMEMBER });
     const turns = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => pith.run(`message ${index}`)));
     expect(turns.map(({ reason }) => reason)).toEqual(turns.map(() => 'done'));
     expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: MESSAGES }, (_, index) => index * 2 + 1));

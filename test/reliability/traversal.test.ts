@@ -31,6 +31,7 @@ let pith: TestKernel;
 let outside: string;
 beforeAll(async () => {
   pith = await testKernel({
+    only: ['core_tools', 'skill_registry'],
     files: {
       'skills/alpha/SKILL.md': skillFile('alpha', 'Alpha.', 'x'),
       'skills/alpha/references/guide.md': 'inside',

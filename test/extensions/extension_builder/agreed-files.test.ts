@@ -1,3 +1,4 @@
+import { probeSandboxing } from '@pith/held-process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue, TurnEvent } from 'pith';
@@ -23,6 +24,12 @@ const EVIL = {
   'main.ts': CITY_TIME['main.ts'],
 };
 
+/** What a person reads of it: where nothing confines it, what it asks for is no limit. */
+const { available } = await probeSandboxing();
+const ASKED = available
+  ? /secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nreads: ~\/\.ssh\nwrites: ~\//
+  : /^It will run not sandboxed[^\n]*\nnetwork and files: not limited here[^\n]*\nsecrets: AWS_SECRET_ACCESS_KEY\n/;
+
 describe('a yes to an activation is for those very files', () => {
   it('T18 F12: always is refused, and a second activation that asks for network and keys is asked about', async () => {
     const digests = new Map<string, string>();
@@ -43,7 +50,7 @@ describe('a yes to an activation is for those very files', () => {
     expect(await approvals.list()).toMatchObject([
       {
         always: null,
-        details: expect.stringMatching(/secrets: AWS_SECRET_ACCESS_KEY\nnetwork: everything[^\n]*\nreads: ~\/\.ssh\nwrites: ~\//),
+        details: expect.stringMatching(ASKED),
       },
     ]);
   });

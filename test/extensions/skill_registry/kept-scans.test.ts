@@ -32,7 +32,7 @@ async function box() {
     await registry.close();
     return { read, all, diagnostics };
   };
-  const file = path.join(made.sandbox, 'data/extensions/skill_registry/.cache/skills.json');
+  const file = path.join(made.sandbox, 'data/extensions/skill_registry/.cache/skills.scans');
   return { ...made, started, file };
 }
 

@@ -7,7 +7,7 @@ import { emptyFields, type FoundDirectory, type FoundSkill, idOf, inPieces, type
 /** Raise it when a SKILL.md is read otherwise than before, or a record has another shape: what older versions kept is then read again. A test pins it. */
 export const SCANS_FORMAT = 1;
 
-const FILE = 'skills.json';
+const FILE = 'skills.scans';
 /** Far above what the largest library needs. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const AT_ONCE = 400;
