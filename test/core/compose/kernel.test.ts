@@ -5,7 +5,11 @@ import { expect, it } from 'vitest';
 
 it('a turn whose store cannot be opened ends with the reason, and the next one runs when it has been mended', async () => {
   const model = scriptedModel([{ text: 'hello' }]);
-  await using pith = await testKernel({ files: { 'data/pith.db': 'this is no database at all, '.repeat(100) }, model });
+  await using pith = await testKernel({
+    only: ['orchestrator'],
+    files: { 'data/pith.db': 'this is no database at all, '.repeat(100) },
+    model,
+  });
   const turn = await pith.run('hi');
   expect(turn.events).toHaveLength(1);
   expect(turn).toMatchObject({ reason: 'error', text: '', error: { code: 'database_failed' } });
@@ -16,7 +20,7 @@ it('a turn whose store cannot be opened ends with the reason, and the next one r
 });
 
 it('conversations and the log can be read by their owner only', async () => {
-  await using pith = await testKernel({ model: scriptedModel([{ text: 'hello' }]) });
+  await using pith = await testKernel({ only: ['orchestrator'], model: scriptedModel([{ text: 'hello' }]) });
   await pith.run('hi');
   const mode = async (file: string) => ((await stat(path.join(pith.sandbox, 'data', file))).mode & 0o777).toString(8);
   expect(await mode('pith.db')).toBe('600');
@@ -27,7 +31,7 @@ it('conversations and the log can be read by their owner only', async () => {
 });
 
 it('an index that cannot be written is told in the log', async () => {
-  await using pith = await testKernel({ model: scriptedModel([]) });
+  await using pith = await testKernel({ only: ['orchestrator'], model: scriptedModel([]) });
   await pith.write('data/.cache', 'a file where the folder should be');
   await pith.restart();
   await pith.kernel.stop();
@@ -35,7 +39,7 @@ it('an index that cannot be written is told in the log', async () => {
 });
 
 it('messages of listeners that fail are kept once each, and not without end', async () => {
-  await using pith = await testKernel({ model: scriptedModel([]) });
+  await using pith = await testKernel({ only: ['orchestrator'], model: scriptedModel([]) });
   const { events } = pith.kernel;
   let count = 0;
   events.handle('provider.changed', () => {

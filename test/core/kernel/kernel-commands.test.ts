@@ -27,7 +27,13 @@ export default class {
 };
 
 async function look(flags: object): Promise<unknown> {
-  await using test = await testKernel({ files, flags, isolation: 'process', commands: kernelCommands });
+  await using test = await testKernel({
+    only: ['skill_registry', 'openai_compatible'],
+    files,
+    flags,
+    isolation: 'process',
+    commands: kernelCommands,
+  });
   const result = await test.kernel.host.providers.tools.call('asker', 'look', {}, { ...CALL, signal: NEVER });
   expect(result).toMatchObject({ ok: true });
   return result.ok ? result.output : null;

@@ -28,7 +28,7 @@ const names = async () => (await test.kernel.host.providers.tools.of('moving')).
 
 describe('provider.changed of tools', () => {
   it('the tools of a running extension are asked for again, and what is new can be called', async () => {
-    test = await kernelOf({ files });
+    test = await kernelOf({ only: [], files });
     expect(await names()).toEqual(['add', 'one']);
     expect(await call('add', { name: 'two' })).toMatchObject({ ok: true });
     await expect.poll(names).toEqual(['add', 'one', 'two']);
@@ -36,7 +36,7 @@ describe('provider.changed of tools', () => {
   });
 
   it('tools that cannot be offered leave the former ones, and the failure is told', async () => {
-    test = await kernelOf({ files });
+    test = await kernelOf({ only: [], files });
     await names();
     const events = recordEvents(test.kernel.events);
     await call('add', { name: 'no tool can be named so' });
@@ -46,7 +46,7 @@ describe('provider.changed of tools', () => {
   });
 
   it('a tool may carry a JSON Schema of its own, which the model is told as it is', async () => {
-    test = await kernelOf({ files });
+    test = await kernelOf({ only: [], files });
     const [, one] = await test.kernel.host.providers.tools.of('moving');
     expect(one?.inputSchema).toEqual({ type: 'object', properties: { deep: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'integer' } } });
   });

@@ -32,7 +32,12 @@ const kept = async (secrets: object): Promise<void> => {
   await writeFile(path.join(home, '.pith/secrets.json'), JSON.stringify(secrets));
 };
 async function start(settings: object, more: TestKernelOptions = {}): Promise<TestKernel> {
-  test = await kernelOf({ home, ...more, files: { 'pith.yaml': JSON.stringify(settings), ...more.files } });
+  test = await kernelOf({
+    only: ['anthropic', 'embedding', 'mcp', 'offline', 'openai_compatible', 'orchestrator', 'setup'],
+    home,
+    ...more,
+    files: { 'pith.yaml': JSON.stringify(settings), ...more.files },
+  });
   return test;
 }
 const origin = (url: string) => new URL(url).origin;

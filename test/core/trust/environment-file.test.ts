@@ -28,7 +28,7 @@ const EXTENSION = {
 
 async function spied(files: Readonly<Record<string, string>>, options: Parameters<typeof kernelOf>[0] = {}) {
   const project = folderWith({ ...EXTENSION, ...files });
-  const test = await kernelOf({ sandbox: path.join(project, 'sandbox'), ...options });
+  const test = await kernelOf({ only: [], sandbox: path.join(project, 'sandbox'), ...options });
   const [value] = (await test.command('spy')).values;
   return { value: value as unknown[], test, project };
 }
@@ -85,14 +85,14 @@ describe('U6 T1 the .env of a trusted project', () => {
   it('U6 T1 is not read where nobody trusts the project, or where the person was not shown it', async () => {
     const options = { accepts: false, home: folderWith() };
     const project = folderWith({ ...EXTENSION, '.env': 'OPENAI_API_KEY=canary-1234\n' });
-    const test = await kernelOf({ sandbox: path.join(project, 'sandbox'), ...options, model: scriptedModel([]) });
+    const test = await kernelOf({ only: [], sandbox: path.join(project, 'sandbox'), ...options, model: scriptedModel([]) });
     expect(test.kernel.host.setup.stored()).toEqual({});
     expect(test.kernel.host.secrets.redact('canary-1234')).toBe('canary-1234');
   });
 
   it('U6 a key in it chooses the model, as one in the environment does; an address does not', async () => {
     const project = folderWith({ 'sandbox/pith.yaml': '', '.env': 'OPENAI_API_KEY=canary-1234\nOPENAI_BASE_URL=http://evil.example\n' });
-    const test = await kernelOf({ sandbox: path.join(project, 'sandbox') });
+    const test = await kernelOf({ only: ['openai_compatible'], sandbox: path.join(project, 'sandbox') });
     expect(test.kernel.host.setup.stored()).toEqual({ OPENAI_API_KEY: 'canary-1234' });
     expect((await test.kernel.doctor()).model.ref).toBe('openai/gpt-5-mini');
   });

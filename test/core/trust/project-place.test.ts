@@ -20,7 +20,7 @@ const FILES = {
 
 describe('U1 the project that extensions are told of', () => {
   it.each(['in_process', 'process'] as const)('U1 is the folder that holds the sandbox, for code that runs %s', async (isolation) => {
-    const test = await kernelOf({ files: FILES, isolation });
+    const test = await kernelOf({ only: [], files: FILES, isolation });
     expect((await test.command('where')).values).toEqual([path.dirname(test.sandbox)]);
   });
 

@@ -126,7 +126,7 @@ describe('a person with settings of their own', () => {
   it('T2: is asked about all that they named in a restricted sandbox, and about what it adds', async () => {
     own({ approvals: { tools: ['kv_set', 'file'] } });
     theirs({ approvals: { tools: ['list_skills'] } });
-    test = await testKernel({ sandbox, home, accepts: false });
+    test = await testKernel({ only: ['skill_registry'], sandbox, home, accepts: false });
     expect(test.kernel.trust.level).toBe('restricted');
     expect([...test.kernel.settings.approvals.tools].sort()).toEqual(['file', 'kv_set', 'list_skills']);
   });
@@ -147,7 +147,7 @@ describe('a person with settings of their own', () => {
 
     own({ skills: { enabled: false } });
     theirs({ skills: { enabled: true } });
-    test = await testKernel({ sandbox, home, accepts: false });
+    test = await testKernel({ only: ['skill_registry'], sandbox, home, accepts: false });
     expect(test.kernel.settings.skills).toMatchObject({ enabled: false });
     expect(await test.kernel.host.providers.tools.of('skill_registry')).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { call, LEARNS, skill, skillKernel, type SkillKernel } from './skill-kern
 let world: SkillKernel;
 
 it('S82 S90 explain tells the last uses of a skill from the ledger', async () => {
-  world = await skillKernel(skill('alpha'));
+  world = await skillKernel(skill('alpha'), { only: ['orchestrator', 'skill_stats'] });
   expect(await world.print('skills explain alpha')).toContain('not used in the last 30 days');
   await world.chat('go', [call('read_skill', { skill_id: 'alpha' })]);
   await expect

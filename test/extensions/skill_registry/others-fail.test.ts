@@ -59,7 +59,10 @@ describe('other extensions and the library of skills', () => {
 export default class { static protocols = [SkillInspector]; async inspect() { ${main} } }
 `,
       );
-    const { pith } = await skillKernel({ ...inspector('aaa_scan', body), 'pith.yaml': 'skills: { poll_seconds: 0 }\n' });
+    const { pith } = await skillKernel(
+      { ...inspector('aaa_scan', body), 'pith.yaml': 'skills: { poll_seconds: 0 }\n' },
+      { only: ['skill_install'] },
+    );
     const skills = path.join(path.dirname(pith.sandbox), '.claude/skills');
     await mkdir(path.join(skills, 'note/scripts'), { recursive: true });
     await writeFile(

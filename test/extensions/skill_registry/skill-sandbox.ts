@@ -103,18 +103,24 @@ export function logTo(lines: string[]): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** What has the commands `pith skills …`. */
+const COMMANDS = [
+  'orchestrator',
+  'recipes',
+  'skill_install',
+  'skill_lint',
+  'skill_scripts',
+  'skill_search',
+  'skill_stats',
+  'skill_triggers',
+];
+
 /** Runs a command of the extension as `pith` does. One that needs the index leaves its kernel as it was, for the next. */
 async function attempt(box: Box, name: string, given: Asked): Promise<Answered> {
   const { json = false, answer, config = {}, home = box.home, signal = new AbortController().signal } = given;
   trustSandbox(openTrustFile(home), box.sandbox); // as `pith init` does: nothing of the project with it
   adoptState(path.join(box.sandbox, 'data'), home);
-  const options = {
-    sandbox: box.sandbox,
-    home,
-    accepts: false,
-    flags: { skills: config },
-    only: ['recipes', 'skill_install', 'skill_lint'],
-  };
+  const options = { sandbox: box.sandbox, home, accepts: false, flags: { skills: config }, only: COMMANDS };
   const kept = JSON.stringify(options);
   const pith = box.kernels.get(kept) ?? (await kernelOf(options));
   box.kernels.set(kept, pith);

@@ -44,7 +44,7 @@ async function trustedProject(shown: readonly string[], settings = ''): Promise<
   trustSandbox(openTrustFile(home), sandbox, { grants: {}, files: shown });
   const open = async (): Promise<Opened> => {
     const model = scriptedModel();
-    const pith = await testKernel({ sandbox, home, accepts: false, model });
+    const pith = await testKernel({ only: ['skill_install'], sandbox, home, accepts: false, model });
     onTestFinished(() => pith.stop());
     return {
       pith,

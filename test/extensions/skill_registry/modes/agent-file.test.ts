@@ -7,13 +7,16 @@ const file = (id: string, frontmatter: string) => ({
 
 describe('K40 an AGENT.md and its skills', () => {
   it('K40 S61 S60 allow_skills selects the one tool; absent or false, there are none', async () => {
-    const { turn, pith } = await skillKernel({
-      ...skill('alpha'),
-      ...file('open', 'allow_skills: true\nuses_tools: []\n'),
-      ...file('core', 'allow_skills: true\n'),
-      ...file('shut', 'allow_skills: false\nuses_tools: []\n'),
-      ...file('silent', 'uses_tools: []\n'),
-    });
+    const { turn, pith } = await skillKernel(
+      {
+        ...skill('alpha'),
+        ...file('open', 'allow_skills: true\nuses_tools: []\n'),
+        ...file('core', 'allow_skills: true\n'),
+        ...file('shut', 'allow_skills: false\nuses_tools: []\n'),
+        ...file('silent', 'uses_tools: []\n'),
+      },
+      { only: ['agent_files', 'core_tools', 'skill_registry'] },
+    );
     const open = await turn('open', 'hello', call('skill', { skill_name: 'alpha' }));
     expect(toolsOf(open)).toEqual(['skill', 'read_skill_resource']);
     expect(open.requests[0]!.system).toBe('You are open.');
