@@ -26,7 +26,7 @@ export interface SavedKernel {
 }
 
 /** What of Pith is there. Skills that ship name tools of `project_tools`. */
-const ONLY = ['saved_skills', 'orchestrator'];
+export const ONLY = ['saved_skills', 'orchestrator'];
 export const WITH_BUILTINS = { only: [...ONLY, 'project_tools'] };
 export const WITH_WEBHOOKS = { only: [...ONLY, 'skill_webhooks'] };
 

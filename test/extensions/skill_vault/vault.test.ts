@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decrypt } from '../../../sandbox/extensions/skill_vault/sealing.ts';
 import { MIGRATIONS, type Tables } from '../../../sandbox/extensions/skill_vault/tables.ts';
 import { Vault } from '../../../sandbox/extensions/skill_vault/vault.ts';
-import { saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
+import { ONLY, saveAs, savedKernel, type SavedKernel } from '../saved_skills/saved-kernel.ts';
 import { openStore, createDatabase } from '../../../core/store/index.ts';
 import type { ExtensionContext } from 'pith';
 import { migrate, Queries } from '@pith/database-queries';
@@ -16,6 +16,8 @@ type Database = ExtensionContext['database'];
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 const KEY = randomBytes(32).toString('base64');
+
+const WITH_VAULT = { only: [...ONLY, 'skill_vault'] };
 
 /** A vault on a real database, and that database. */
 function opened(keys: { current?: string | null; former?: string | null } = {}) {
@@ -363,14 +365,14 @@ describe('the vault', () => {
   });
 
   it('M80 encryption that cannot be switched on is not noted as on', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_VAULT);
     await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x' });
     expect(await kernel.as('ada', 'saved encrypt memo on --yes')).toMatchObject({ error: 'key_unavailable' });
     expect((await kernel.as('ada', 'saved show memo')).json).toMatchObject({ encryption_enabled: false });
   });
 
   it('M80 the start and doctor warn of sealed data without its key; where nothing was kept, they make no table', async () => {
-    const kernel = await savedKernel();
+    const kernel = await savedKernel([], WITH_VAULT);
     const warnings = async () => {
       const { notes } = await kernel.pith.kernel.doctor();
       return notes.filter(({ code }) => code === 'key_unavailable').map(({ severity, message }) => `${severity}: ${message}`);
@@ -394,7 +396,10 @@ describe('the vault', () => {
   it('M77 M91 runs keep data by tools, and switching says what it means', async () => {
     const set = { calls: [{ name: 'skill_data_set', input: { name: 'last', content: 'canary-7' } }] };
     const get = { calls: [{ name: 'skill_data_get', input: { name: 'last' } }] };
-    const kernel: SavedKernel = await savedKernel([set, { text: 'kept' }, get, { text: 'read' }], { env: { PITH_MASTER_KEY: KEY } });
+    const kernel: SavedKernel = await savedKernel([set, { text: 'kept' }, get, { text: 'read' }], {
+      ...WITH_VAULT,
+      env: { PITH_MASTER_KEY: KEY },
+    });
     await saveAs(kernel, 'ada', 'memo', { system_prompt: 'x', tools: ['skill_data_set', 'skill_data_get'] });
     expect(await kernel.as('ada', 'saved encrypt memo on')).toMatchObject({
       error: 'usage',
