@@ -60,7 +60,7 @@ export const FAULTS: readonly Fault[] = [
     find: 'const before = tails.get(threadId);',
     replace: 'const before = undefined as Promise<void> | undefined;',
     tests: ['test/reliability/crowd.test.ts'],
-    notices: '100 messages at once in one thread',
+    notices: 'messages at once in one thread',
   },
   {
     name: 'commit',

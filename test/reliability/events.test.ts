@@ -7,8 +7,8 @@ import { folderWith } from '../places.ts';
 import { until } from '../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from '../core/store/child-process.ts';
 
-/** 1, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
-const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 1));
+/** 3, in the long form 200; before a release `PITH_TEST_ROUNDS=2000 npm run test:soak`. */
+const ROUNDS = Number(process.env['PITH_TEST_ROUNDS'] ?? (process.env['PITH_TEST_LONG'] === '1' ? 200 : 3));
 
 it(
   'K31 kill -9 at random points: every event that was acknowledged is there and reaches every handler',
