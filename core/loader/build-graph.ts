@@ -13,18 +13,17 @@ export interface Graph {
   readonly folder: string;
   /** Pith's own entries: the name of each built file without `.mjs`, and its source. */
   readonly entries: Readonly<Record<string, string>>;
-  /** By name what is loaded together: source files that are entries, or imported later. */
-  readonly starts: Starts;
+  /** By name what is loaded together: source files that are entries, or imported later. Default nothing. */
+  readonly starts?: Starts;
   /** Which extensions in Pith's own sandbox come with it; a person's own beside them do not. Default all. */
   readonly ships?: (id: string) => boolean;
 }
 
 /**
  * Builds Pith's own entries and those of all extensions that ship as one graph: what two of them import is there once, in `chunks`.
- * Lists the extensions by digest in `ext/index.json`, and
- * keeps what the folders declare. For the build.
+ * What is loaded together is in few files. Lists the extensions by digest in `ext/index.json`, and keeps what the folders declare. For the build.
  */
-export async function buildGraph({ packageRoot, folder, entries, starts, ships = () => true }: Graph): Promise<void> {
+export async function buildGraph({ packageRoot, folder, entries, starts = {}, ships = () => true }: Graph): Promise<void> {
   await mkdir(path.join(folder, 'ext'), { recursive: true });
   const sandbox = path.join(packageRoot, 'sandbox');
   const index = openIndex(stateFolder(folder, 'none')); // never saved
@@ -76,7 +75,7 @@ export async function buildGraph({ packageRoot, folder, entries, starts, ships =
   }
   const outputs = outputsIn(path.relative(packageRoot, parts).replaceAll(path.sep, '/'), metafile, name);
   await build({ ...common, ...mergedChunks(parts, outputs, startsIn(outputs, starts)), outdir: folder });
-  await rm(parts, { recursive: true });
+  await rm(parts, { recursive: true, force: true });
   const files: ShippedIndex = Object.fromEntries(shipped.map((declaration) => [declaration.id, filesOf(declaration)]));
   await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(files, null, 2)}\n`);
   const directories = [...declarations.values()].flatMap((each) => (isExtension(each) && !ships(each.id) ? [] : [each.directory]));
