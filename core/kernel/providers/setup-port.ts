@@ -8,7 +8,7 @@ import {
   PithError,
   type SettingsChange,
 } from '../../contract/index.ts';
-import { editSettingsFile } from '../../declarations/index.ts';
+import { loadSettingsEdit } from '../../declarations/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { SECRET_USES } from '../calls/surface.ts';
@@ -198,7 +198,7 @@ async function configure(
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
   const written = settingsFile(runtime.places, wish);
-  editSettingsFile(written, changes);
+  (await loadSettingsEdit()).editSettingsFile(written, changes);
   return { ...(await reload()), written };
 }
 

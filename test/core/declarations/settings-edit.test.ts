@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { editSettingsFile } from '../../../core/declarations/index.ts';
+import { loadSettingsEdit } from '../../../core/declarations/index.ts';
 import { folderWith } from '../../places.ts';
+
+const { editSettingsFile } = await loadSettingsEdit();
 
 /** The text of a settings file after these changes. */
 function edited(text: string, changes: Parameters<typeof editSettingsFile>[1]): string {
