@@ -193,11 +193,11 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'template',
     kind: 'a template uses a name that is none',
-    file: 'packages/guarded-templates/accepted.ts',
+    file: 'packages/guarded-templates/compiling.ts',
     find: 'const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;',
     replace: 'const NAME = /^/;',
     tests: ['test/reliability/hostile-templates.test.ts'],
-    notices: 'T9 says file, line, what and cure',
+    notices: 'T9 F1 refuses a hostile name in',
   },
   {
     name: 'exit code',
