@@ -5,7 +5,8 @@ import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
 
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 const CHATS = isLong ? 1000 : 100;
-const MESSAGES = isLong ? 100 : 20;
+/** So many that those which only wait for the lease of the thread, and not for their turn, wait too long. */
+const MESSAGES = isLong ? 100 : 60;
 /** What ships and keeps something of a chat. */
 const REMEMBER = ['compaction', 'kv', 'orchestrator', 'skill_registry', 'skill_search', 'skill_stats', 'task_engine'];
 const NONCE = /nonce-[0-9a-f-]{36}/gu;
