@@ -10,7 +10,7 @@ import { inFolder, put, settle, skillSandbox } from './places.ts';
 
 const QUESTION = 'review my extension for best practices';
 /** What fits one skill of `skillSandbox`. */
-const WANTED = { question: 'summarise the translation of team 8123', skill: 'translation-8123' };
+const WANTED = { question: 'summarise the translation of team 8123', skill: 'skill-8123' };
 const IS_LATER_NODE = Number(process.versions.node.split('.')[0]) >= 24;
 
 /** Whole processes of a packed install against `node -e 0` of the same Node, and one message against a peer where there is one. */

@@ -74,9 +74,12 @@ const MOST_WRONG = 2;
  */
 function unknownSkills(agent: AgentSpec, { all, skills, aliases }: Snapshot): readonly Diagnostic[] {
   const { id, origin } = agent;
+  const settings = agentSkills(agent);
+  const lists = LISTS.filter((list) => settings[list].some((entry) => entry !== '*')); // mostly none
+  if (lists.length === 0) return [];
   const known = [...skills.keys(), ...aliases.keys()];
-  return LISTS.flatMap((list) => {
-    const entries = agentSkills(agent)[list];
+  return lists.flatMap((list) => {
+    const entries = settings[list];
     const denied = list === 'deny' ? keptBack(entries, all).unknown : null;
     return unknownIn(entries, all).flatMap((entry): readonly Diagnostic[] => {
       const meant = denied?.get(entry) ?? [];

@@ -18,6 +18,8 @@ import { targetsAt } from './writing/targets.ts';
 
 /** What begins later than this after the last scan, or than twice as long as that took, is preceded by another. */
 const FRESH_MS = 250;
+/** As `rest` for what only reports: of a large library a process that answers one message is not kept by a second scan at its end. */
+export const REPORT_REST = 10;
 /** States in which a skill is used; in the others a person only looks at it. */
 const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
@@ -78,9 +80,9 @@ export class SkillRegistry {
     return this.refresh();
   }
 
-  /** As a turn or a call of one begins with it: a scan that has just been made is enough. */
-  fresh(): Promise<Snapshot> {
-    return this.refreshIfOlderThan(Math.max(FRESH_MS, 2 * this.scanMs));
+  /** As a turn or a call of one begins with it: a scan that has just been made is enough, `rest` times as long as it took. */
+  fresh(rest = 2): Promise<Snapshot> {
+    return this.refreshIfOlderThan(Math.max(FRESH_MS, rest * this.scanMs));
   }
 
   /** As `fresh`, with the versions that an agent names in the place of the present ones. */

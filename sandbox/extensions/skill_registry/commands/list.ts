@@ -54,10 +54,10 @@ function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isR
   }
   if (!io.quiet) printWaiting(snapshot, isRestricted, io);
   // Two skills of one id both have the finding that they differ: it is said once.
-  const found = [...snapshot.diagnostics, ...snapshot.all.flatMap((skill) => skill.diagnostics)];
-  const findings = new Map(found.map((finding) => [diagnosticText(finding), finding.severity]));
-  if (all) for (const line of findings.keys()) io.print(line);
-  else printRest(snapshot, [...findings.values()].filter((severity) => severity !== 'info').length, io);
+  const found = [snapshot, ...snapshot.all].flatMap(({ diagnostics }) => diagnostics).filter(({ severity }) => all || severity !== 'info');
+  const findings = new Set(found.map(diagnosticText));
+  if (all) for (const line of findings) io.print(line);
+  else printRest(snapshot, findings.size, io);
 }
 
 /** What a person may trust, and how. */

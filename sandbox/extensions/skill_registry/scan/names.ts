@@ -31,8 +31,9 @@ export function aliasesOf(skills: ReadonlyMap<string, Skill>): ReadonlyMap<strin
   for (const offered of [true, false]) {
     const found = new Map<string, string | null>();
     for (const { id, name, state } of skills.values()) {
+      if (name === id || (state === 'offered') !== offered || state === 'invalid') continue;
       const alias = canonical(name);
-      if (alias === id || (state === 'offered') !== offered || state === 'invalid' || skills.has(alias) || aliases.has(alias)) continue;
+      if (alias === id || skills.has(alias) || aliases.has(alias)) continue;
       found.set(alias, found.has(alias) ? null : id);
     }
     for (const [alias, id] of found) if (id !== null) aliases.set(alias, id);
