@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Says of a file that it puts something in the place of a module, loads modules anew, asks which are loaded, or changes its process. */
+/** Says of a file that it puts something in the place of a module or of the timers, loads modules anew, asks which are loaded, or changes its process. */
 const OWN_MODULES =
-  /\bvi\.(?:mock|doMock|resetModules)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit|exit)\(|(?:unhandledRejection|uncaughtException)/;
+  /\bvi\.(?:mock|doMock|resetModules|useFakeTimers)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit|exit)\(|(?:unhandledRejection|uncaughtException)/;
 
 /** What runs the command in its own process: a process for each file. */
 const JOURNEYS = ['test/journeys/**/*.test.ts'];

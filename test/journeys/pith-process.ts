@@ -76,11 +76,15 @@ export async function putFiles(folder: string, files: Readonly<Record<string, st
   }
 }
 
-/** Every byte below a folder. */
+/** Every byte below a folder. Passes over a file that goes meanwhile, as those beside a database do when it is closed. */
 export async function allOf(folder: string): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return (await Promise.all(files.map((entry) => readFile(path.join(entry.parentPath, entry.name), 'latin1')))).join('\n');
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  const unlessGone = (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return '';
+  };
+  return (await Promise.all(files.map((file) => readFile(file, 'latin1').catch(unlessGone)))).join('\n');
 }
 
 export const linesOf = (text: string): readonly Record<string, unknown>[] =>
