@@ -304,7 +304,7 @@ describe('the bounds of an answer', () => {
       cause: { code: 'ETIMEDOUT' },
     });
     const half: RequestListener = (_request, response) => void response.writeHead(200).write('half');
-    await expect(asked(half, { silenceMs: 40 }).then((answer) => answer.text())).rejects.toMatchObject({ message: 'terminated' });
+    await expect(asked(half, { silenceMs: 500 }).then((answer) => answer.text())).rejects.toMatchObject({ message: 'terminated' });
     const never = guardedFetch({ resolve: () => new Promise(() => undefined), timeoutMs: 20 });
     await expect(never('http://slow.example/')).rejects.toMatchObject({ code: 'limit_reached' });
   });
