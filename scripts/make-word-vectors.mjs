@@ -4,9 +4,7 @@
 // The 28,000 most frequent words of English film subtitles are embedded by a sentence encoder, centred, brought down to 128 dimensions by
 // principal components, weighted by how rare they are, and quantised. Its packages are installed into their own folder: nothing of
 // Pith depends on them, and no text of a skill has a part in it.
-//
-// The file, little-endian: three uint32 (number of words, dimensions, bytes of the words' text), the words joined by line feeds and padded
-// with them to a multiple of four, a float32 scale for each word, and its dimensions as int8 numbers to be multiplied by the scale.
+// Needs a build, whose `packedVectors` writes the file.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,6 +12,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packedVectors } from '../dist/packages/word-ranker.js';
 
 const PACKAGES = {
   '@energetic-ai/core': '0.2.0',
@@ -46,7 +45,7 @@ words.forEach((_, word) => {
   const weight = HALF / (HALF + shares[word]);
   for (let at = 0; at < DIMENSIONS; at++) reduced[word * DIMENSIONS + at] *= weight;
 });
-const bytes = packed(words, reduced);
+const bytes = quantised(words, reduced);
 mkdirSync(path.dirname(table), { recursive: true });
 writeFileSync(table, bytes);
 console.log(`${createHash('sha256').update(bytes).digest('hex')}  ${path.basename(table)} (${bytes.length} bytes)`);
@@ -146,9 +145,7 @@ function project(vectors, width, components) {
   return reduced;
 }
 
-function packed(list, vectors) {
-  const joined = Buffer.from(list.join('\n'));
-  const text = Buffer.concat([joined, Buffer.alloc((4 - (joined.length % 4)) % 4, '\n')]);
+function quantised(list, vectors) {
   const scales = new Float32Array(list.length);
   const numbers = new Int8Array(vectors.length);
   list.forEach((_, word) => {
@@ -157,6 +154,5 @@ function packed(list, vectors) {
     scales[word] = scale;
     vector.forEach((value, at) => (numbers[word * DIMENSIONS + at] = Math.round(value / scale)));
   });
-  const head = Uint32Array.of(list.length, DIMENSIONS, text.length);
-  return Buffer.concat([head, text, scales, numbers].map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength)));
+  return packedVectors(list, scales, numbers);
 }

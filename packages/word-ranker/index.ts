@@ -4,5 +4,5 @@ export { BODY_CHARACTERS, type RankedDocument, type RankOptions, type TextDocume
 export { synonymsOf } from './synonyms.ts';
 export { TextRanker } from './text-ranker.ts';
 export { eachTerm, queryTerms } from './tokens.ts';
-export { WordVectors } from './word-vectors.ts';
+export { packedVectors, WordVectors } from './word-vectors.ts';
 export { packed, unpacked } from './packed.ts';
