@@ -28,8 +28,7 @@ export class KeptTerms {
 
   /** `isOutside`: only those that a document has not in its body alone. */
   *terms(isOutside = false): Iterable<string> {
-    for (let place = 0; place < this.#texts.size; place++)
-      if (!isOutside || this.#outside[place] === 1) yield this.#texts.at(place);
+    for (let place = 0; place < this.#texts.size; place++) if (!isOutside || this.#outside[place] === 1) yield this.#texts.at(place);
   }
 
   #postingAt(place: number): Posting {
@@ -71,10 +70,5 @@ export function* encodedTerms(
     bounds.push(used / 2);
     outside.push(isOutside ? 1 : 0);
   }
-  return [
-    ...(yield* encodedTexts(texts)),
-    bytesOf(new Uint32Array(bounds)),
-    new Uint8Array(outside),
-    bytesOf(entries.subarray(0, used)),
-  ];
+  return [...(yield* encodedTexts(texts)), bytesOf(new Uint32Array(bounds)), new Uint8Array(outside), bytesOf(entries.subarray(0, used))];
 }

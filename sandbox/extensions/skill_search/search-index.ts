@@ -29,7 +29,7 @@ interface Indexed {
 }
 
 const NOTHING: readonly string[] = [];
-/** So many are counted when somebody searches, in a moment, and not kept: mostly all skills have a line in the prompt, and nobody does. */
+/** So many are recalled or counted when somebody searches, in a moment: mostly all skills have a line in the prompt, and nobody does. */
 const FEW = 64;
 
 /** Indexes the words and the meaning of all skills that were sent, of what people said when they wanted them, and of what a model wrote for them. */
@@ -52,7 +52,11 @@ export class SearchIndex {
 
   /** Takes over what an earlier process counted of these documents, and what was learned and written of them since is as it was then. Returns their ids. */
   async recall(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
-    if (this.ports.kept === null || versions.length <= FEW || this.indexed.size + this.waiting.size > 0) return NOTHING;
+    return versions.length <= FEW || this.waiting.size > 0 ? NOTHING : this.restore(versions);
+  }
+
+  private async restore(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
+    if (this.ports.kept === null || this.indexed.size > 0) return NOTHING;
     this.taken = await this.look();
     const vectors = await this.ports.vectors();
     const found = this.ports.kept.read(vectors);
@@ -93,7 +97,10 @@ export class SearchIndex {
   }
 
   async rank(query: string, options: RankOptions): Promise<readonly RankedSkill[]> {
-    if (this.waiting.size > 0 && this.waiting.size <= FEW) await this.countAll();
+    if (this.waiting.size > 0 && this.waiting.size <= FEW) {
+      for (const id of await this.restore([...this.waiting.values()])) this.waiting.delete(id);
+      await this.countAll();
+    }
     const ranker = await this.ranker();
     const version = await this.look();
     if (version !== this.taken) await this.takeOver(ranker);
@@ -103,7 +110,7 @@ export class SearchIndex {
 
   /** Writes down what was counted since it was read, for the next process. */
   async keep(): Promise<void> {
-    if (this.ports.kept === null || this.kept === this.revision || this.indexed.size <= FEW) return;
+    if (this.ports.kept === null || this.kept === this.revision || this.indexed.size === 0) return;
     const { revision } = this;
     const vectors = await this.ports.vectors();
     const bytes = await inPieces((await this.ranker()).encoded());
