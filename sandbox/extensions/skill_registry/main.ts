@@ -52,6 +52,8 @@ export default class SkillRegistryExtension
   readonly #registry: SkillRegistry;
   readonly #search: SkillSearch;
   readonly #cache = new ScopeCache();
+  /** It runs as a service: what changes is sent to the ranker before somebody asks. */
+  #isServing = false;
   readonly #turns: SkillTurns;
   readonly #ports: ToolPorts;
   readonly #library: Library;
@@ -81,7 +83,7 @@ export default class SkillRegistryExtension
       onChange: (change, snapshot) => {
         context.events.publish(skillsChanged, change);
         context.events.publish('provider.changed', { extensionId: context.id, protocol: 'skill' });
-        this.#search.follow(snapshot);
+        if (this.#isServing) this.#search.follow(snapshot); // a single message mostly needs no search, and waits for it where it does
       },
     });
     this.#search = new SkillSearch(context, this.#registry);
@@ -149,6 +151,7 @@ export default class SkillRegistryExtension
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {
+    this.#isServing = true;
     await this.#registry.keepBodies();
     this.#search.follow(await this.#registry.fresh());
     await this.#registry.watch(signal);

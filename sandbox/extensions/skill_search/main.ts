@@ -30,7 +30,7 @@ import { ExampleRecorder } from './learning/example-recorder.ts';
 import { Reranking } from './reranking.ts';
 import { KeptIndex } from './kept-index.ts';
 import { SearchIndex } from './search-index.ts';
-import { wordVectors } from './vectors.ts';
+import { hasWordVectors, wordVectors } from './vectors.ts';
 
 /** Of the words' answer, where something else puts it into a better order. */
 const DEPTH = 100;
@@ -150,9 +150,9 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
 
   async findings(): Promise<readonly Diagnostic[]> {
     const found = await this.reranking.findings();
-    if ((await this.vectors()) !== null) return found;
-    const message = 'the table of word vectors cannot be read: skills are found by their words alone';
-    return [...found, { severity: 'warning', code: 'vectors_unreadable', message, cure: 'install Pith again' }];
+    if (await hasWordVectors(this.context)) return found;
+    const message = 'the table of word vectors is not there: skills are found by their words alone';
+    return [...found, { severity: 'warning', code: 'vectors_missing', message, cure: 'install Pith again' }];
   }
 
   private async ranked(

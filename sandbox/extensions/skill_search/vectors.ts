@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type ExtensionContext, messageOf } from 'pith';
 import { once } from '@pith/promises';
@@ -6,6 +7,14 @@ import { WordVectors } from '@pith/word-ranker';
 
 const TABLE = 'vectors/english.bin';
 const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Whether the table is there, without reading it: what is wrong with its bytes is found when it is read. */
+export function hasWordVectors({ directory }: Pick<ExtensionContext, 'directory'>): Promise<boolean> {
+  return stat(path.join(directory, TABLE)).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
 
 /** The table of word vectors of this extension, read once; null where it cannot be: words decide then. */
 export function wordVectors({ directory, logger }: Pick<ExtensionContext, 'directory' | 'logger'>): () => Promise<WordVectors | null> {

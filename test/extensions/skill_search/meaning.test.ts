@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
-import { wordVectors } from '../../../sandbox/extensions/skill_search/vectors.ts';
+import { hasWordVectors, wordVectors } from '../../../sandbox/extensions/skill_search/vectors.ts';
 import { folderWith } from '../../places.ts';
 import { call, lastResult, skill, skillKernel } from '../skill_registry/skill-kernel.ts';
 import { logTo } from '../skill_registry/skill-sandbox.ts';
@@ -52,6 +54,7 @@ it('R2 list_skills fills its answer up with weak matches, marked so, and puts th
 it('R4 where the table cannot be read words decide, and one line says why', async () => {
   for (const directory of [folderWith(), folderWith({ 'vectors/english.bin': 'damaged' })]) {
     const said: string[] = [];
+    expect(await hasWordVectors({ directory })).toBe(existsSync(path.join(directory, 'vectors')));
     const vectors = wordVectors({ directory, logger: logTo(said) });
     expect([await vectors(), await vectors()]).toEqual([null, null]);
     expect(said).toHaveLength(1);
