@@ -15,10 +15,11 @@ export async function findingsOf(
 ): Promise<readonly Diagnostic[]> {
   const pins = (await agents.list()).flatMap((agent) => [...unknownSkills(agent, snapshot), ...longBound(agent, snapshot)]);
   const found = [...snapshot.diagnostics, ...pins];
+  const flawed = snapshot.all.filter(({ state, diagnostics }) => state === 'invalid' || diagnostics.length > 0);
   return [
-    ...snapshot.all.flatMap(broken),
-    ...snapshot.all.flatMap(authorMistakes),
-    ...snapshot.all.flatMap(changedSinceTrusted),
+    ...flawed.flatMap(broken),
+    ...flawed.flatMap(authorMistakes),
+    ...flawed.flatMap(changedSinceTrusted),
     ...found.filter(({ severity }) => severity !== 'info'),
     ...search.findings(),
   ].map(asLine);

@@ -25,7 +25,7 @@ import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { findingsIn } from './trust/findings-in.ts';
 import { SkillTurns } from './turns.ts';
-import { REPORT_REST, SkillRegistry } from './registry.ts';
+import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
 import { contentOf } from './skill-contents.ts';
 import { modeOf, OWN_MODES, suggestionsFor } from './modes/mode.ts';
@@ -170,7 +170,7 @@ export default class SkillRegistryExtension
 
   async findings(): Promise<readonly Diagnostic[]> {
     const { findingsOf } = await import('./findings.ts');
-    return findingsOf(this.#context, this.#search, await this.#registry.fresh(REPORT_REST));
+    return findingsOf(this.#context, this.#search, await this.#registry.fresh());
   }
 
   async readableSkills(agent: AgentSpec): Promise<readonly string[]> {

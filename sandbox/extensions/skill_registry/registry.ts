@@ -16,10 +16,9 @@ import { namesVersion, referenceTo, Versions } from './versions/versions.ts';
 import { recoverAll } from './writing/recover.ts';
 import { targetsAt } from './writing/targets.ts';
 
-/** What begins later than this after the last scan, or than twice as long as that took, is preceded by another. */
+/** What begins later than this after the last scan, or than ten times as long as that took, is preceded by another: one message is answered from one scan. */
 const FRESH_MS = 250;
-/** As `rest` for what only reports: of a large library a process that answers one message is not kept by a second scan at its end. */
-export const REPORT_REST = 10;
+const REST = 10;
 /** States in which a skill is used; in the others a person only looks at it. */
 const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
@@ -80,9 +79,9 @@ export class SkillRegistry {
     return this.refresh();
   }
 
-  /** As a turn or a call of one begins with it: a scan that has just been made is enough, `rest` times as long as it took. */
-  fresh(rest = 2): Promise<Snapshot> {
-    return this.refreshIfOlderThan(Math.max(FRESH_MS, rest * this.scanMs));
+  /** As a turn or a call of one begins with it: a scan that has just been made is enough. */
+  fresh(): Promise<Snapshot> {
+    return this.refreshIfOlderThan(Math.max(FRESH_MS, REST * this.scanMs));
   }
 
   /** As `fresh`, with the versions that an agent names in the place of the present ones. */

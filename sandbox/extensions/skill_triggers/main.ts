@@ -53,6 +53,7 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
   readonly #patterns: PatternCache;
   /** By the list of skills that they are made of. */
   readonly #indexes = new WeakMap<SkillRecords['skills'], Promise<TriggerIndex>>();
+  readonly #withTriggers = new WeakMap<SkillRecords['skills'], SkillRecords['skills']>();
   readonly #turns = new Map<string, Turn>();
 
   constructor(context: ExtensionContext<TriggersConfig>) {
@@ -94,18 +95,20 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
 
   /** Those whose triggers the newest message matches, as many as it would bring in the mode `triggers`. */
   async suggestionsFor(turn: TurnInfo): Promise<readonly string[]> {
-    const records = await this.#library.records({ turn });
+    const records = this.#triggered(await this.#library.records({ turn }));
+    if (records.skills.length === 0) return [];
     const maxSkills = this.#mostOf(turn.agent, records);
     const text = turn.userTexts.at(-1) ?? '';
     const recent = turn.held.map(({ key }) => key).reverse();
     const { chosen } = await decide({ records, index: await this.#index(records), text, maxSkills, recent, matched: [] });
-    return chosen.filter(({ triggers }) => triggers !== null).map(({ id }) => id);
+    return chosen.map(({ id }) => id);
   }
 
   async explainSkill(skill: SkillRecord, { agent, text }: { readonly agent: AgentSpec | null; readonly text: string | null }) {
     const hasMode = agent !== null && (await this.modeOf(agent)) !== null;
     if (agent === null || text === null || (!hasMode && skill.triggers === null)) return null;
-    const records = await this.#library.records({ agent });
+    const library = await this.#library.records({ agent });
+    const records = hasMode ? library : this.#triggered(library);
     const maxSkills = this.#mostOf(agent, records);
     const decision = await decide({ records, index: await this.#index(records), text, maxSkills, recent: [], matched: [] });
     return hasMode ? explanationOf(skill, text, decision, maxSkills) : suggestionOf(skill, decision);
@@ -134,6 +137,13 @@ export default class SkillTriggers implements ContextProvider, TurnProvider, Ski
       matched: before.matched.filter(([, at]) => at < now && now - at <= STAYS_FOR).map(([reference]) => reference),
     });
     return { records, decision, matched: before };
+  }
+
+  /** Where a catalog offers the others, only skills with triggers are suggested by them. */
+  #triggered(records: SkillRecords): SkillRecords {
+    let skills = this.#withTriggers.get(records.skills);
+    if (skills === undefined) this.#withTriggers.set(records.skills, (skills = records.skills.filter(({ triggers }) => triggers !== null)));
+    return { ...records, skills, all: skills };
   }
 
   #index({ skills, all }: SkillRecords): Promise<TriggerIndex> {
