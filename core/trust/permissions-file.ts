@@ -4,28 +4,28 @@ import { openRecordFile } from './record-file.ts';
 import { pithFolder } from './trust-file.ts';
 
 /** What a person allowed always in a project. */
-interface Permission {
+export interface ProjectPermission {
   /** `extension/tool`. */
   readonly tool: string;
-  /** What names the calls. */
+  /** What names the calls that it covers, and the digest of the extension's sources that it is for, as in a `Question`. */
   readonly always: string;
-  /** Digest of the extension's sources. */
   readonly source: string | null;
-  /** The calls, in words. */
+  /** The calls that it covers, in words. */
   readonly covers: string;
+  /** When it was given. */
   readonly at: number;
 }
 
-/** What a person allowed always in one project. */
-interface PermissionsFile {
+/** What a person allowed always in one project: kept outside of it. */
+export interface PermissionsFile {
   /** Oldest first; none while the file cannot be read. */
-  list(): readonly Permission[];
+  list(): readonly ProjectPermission[];
   /** Throws `trust_failed` with what to do while the file cannot be read. */
   check(): void;
   /** Durable when it returns. Throws `trust_failed`. */
-  add(permission: Permission): void;
+  add(permission: ProjectPermission): void;
   /** False: there is none like it. Throws `trust_failed`. */
-  remove(permission: Permission): boolean;
+  remove(permission: ProjectPermission): boolean;
   /** All of them. Throws `trust_failed`. */
   clear(): void;
 }
@@ -34,7 +34,7 @@ const VERSION = 1;
 /** What is beyond is not added: nobody reads so long a list. */
 const MOST = 1000;
 
-type Projects = Readonly<Record<string, readonly Permission[]>>;
+type Projects = Readonly<Record<string, readonly ProjectPermission[]>>;
 
 /** `~/.pith/permissions.json`, outside of every project: nothing in a project gives permissions. `project`: its real path. */
 export function openPermissionsFile(home: string, project: string): PermissionsFile {
@@ -44,7 +44,7 @@ export function openPermissionsFile(home: string, project: string): PermissionsF
     parse,
   });
   const list = (projects: Projects = file.read().projects) => (Object.hasOwn(projects, project) ? (projects[project] ?? []) : []);
-  const write = (change: (former: readonly Permission[]) => readonly Permission[]): void =>
+  const write = (change: (former: readonly ProjectPermission[]) => readonly ProjectPermission[]): void =>
     file.change(({ projects }) => {
       const { [project]: _, ...others } = projects;
       const left = change(list(projects));
@@ -70,7 +70,7 @@ export function openPermissionsFile(home: string, project: string): PermissionsF
   };
 }
 
-function isSame(one: Permission, other: Permission): boolean {
+function isSame(one: ProjectPermission, other: ProjectPermission): boolean {
   return one.tool === other.tool && one.always === other.always && one.source === other.source;
 }
 
@@ -84,7 +84,7 @@ function parse(read: unknown): { readonly version: number; readonly projects: Pr
 }
 
 /** What is no permission gives none. */
-function permissionOf(value: unknown): readonly Permission[] {
+function permissionOf(value: unknown): readonly ProjectPermission[] {
   if (!isPlainMap(value)) return [];
   const { tool, always, source, covers, at } = value;
   const isWhole = typeof tool === 'string' && typeof always === 'string' && typeof covers === 'string' && typeof at === 'number';

@@ -48,8 +48,7 @@ export function openRecordFile<T>(folder: StateFolder | null, { name, nothing, p
     problem: () => look().problem,
     change(change) {
       try {
-        folder.make();
-        withFileLock(`${file}.lock`, () => {
+        withFileLock(folder, name, () => {
           const { record, problem } = look();
           if (problem !== null) throw new Error(problem);
           folder.writeNow(name, `${JSON.stringify(change(record), null, 2)}\n`);

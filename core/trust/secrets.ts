@@ -261,8 +261,7 @@ export function openSecretsFile(home: string): SecretsFile {
     all: readable,
     set(name, secret) {
       try {
-        folder.make();
-        withFileLock(`${file}.lock`, () => {
+        withFileLock(folder, FILE, () => {
           const { [name]: _, ...rest } = read();
           folder.writeNow(FILE, `${JSON.stringify(secret === null ? rest : { ...rest, [name]: secret }, null, 2)}\n`);
         });

@@ -35,10 +35,7 @@ export function adoptState(dataDirectory: string, home: string | null): void {
   folder.make();
   const user = pithFolder(home);
   const id = randomUUID();
-  user.make();
-  withFileLock(path.join(user.path, `${KNOWN}.lock`), () =>
-    user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`),
-  );
+  withFileLock(user, KNOWN, () => user.writeNow(KNOWN, `${JSON.stringify({ ids: [...knownIds(user), id].slice(-MOST) }, null, 2)}\n`));
   folder.writeNow(MARKER, `${id}\n`);
 }
 

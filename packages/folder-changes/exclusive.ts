@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, lutimes, mkdir, rename, rm } from 'node:fs/promises';
+import { lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { lutimes } from 'node:fs/promises';
 import path from 'node:path';
 import type { Timing } from '@pith/promises';
 import type { StateFolder } from '@pith/safe-files';
-import { ChangeRefused, codeOf, type Words } from './refused.ts';
+import { codeOf } from './refused.ts';
 
 /** A process that holds a lock renews its time every second. After five seconds without that the lock is given up. */
 const HEARTBEAT_MS = 1000;
@@ -19,30 +20,80 @@ export interface Exclusion {
   readonly folder: StateFolder;
   /** Of a folder in it that is there while somebody works. */
   readonly name: string;
-  /** What is thrown when nobody lets go. */
-  readonly busy: Words;
+  /** What is thrown when nobody lets go of the lock at `where` for half a minute. */
+  busy(where: string): Error;
 }
 
-/** Runs `work` while no other process does the same. What a dead process held is taken over. Throws `busy` after half a minute. */
-export async function exclusively<T>(
-  { folder, name, busy }: Exclusion,
-  clock: Timing,
-  work: () => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  const lock = path.join(folder.make(), name);
-  const until = clock.now() + WAIT_MS;
-  while (!(await take(lock))) {
-    if (clock.now() > until) throw new ChangeRefused({ cure: 'try again when it has ended', ...busy }, { where: lock });
-    if (!(await takeAwayStale(lock, clock))) await clock.sleep(LOOK_EVERY_MS, signal);
-  }
-  const own = (await statOf(lock))?.ino;
-  const end = keepFresh(lock, clock);
+/** Runs `work` while no other process does the same. What a dead process held is taken over. */
+export async function exclusively<T>(exclusion: Exclusion, clock: Timing, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const lock = new FolderLock(exclusion, clock);
+  while (!lock.take()) await clock.sleep(LOOK_EVERY_MS, signal);
+  const end = keepFresh(lock.place, clock);
   try {
     return await work();
   } finally {
     end();
-    if ((await statOf(lock))?.ino === own) await rm(lock, { recursive: true, force: true }); // else it was given up, and is another's
+    lock.release();
+  }
+}
+
+/** The same for work of a moment, such as replacing a small file. The thread waits for it. */
+export function exclusivelyNow(exclusion: Exclusion, clock: Pick<Timing, 'now'>, work: () => void): void {
+  const lock = new FolderLock(exclusion, clock);
+  while (!lock.take()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+  try {
+    work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** A folder is made by one process only. */
+class FolderLock {
+  readonly place: string;
+  readonly #busy: Exclusion['busy'];
+  readonly #clock: Pick<Timing, 'now'>;
+  readonly #until: number;
+  #own: number | undefined;
+
+  constructor({ folder, name, busy }: Exclusion, clock: Pick<Timing, 'now'>) {
+    this.place = path.join(folder.make(), name);
+    this.#busy = busy;
+    this.#clock = clock;
+    this.#until = clock.now() + WAIT_MS;
+  }
+
+  /** False while another process has it. */
+  take(): boolean {
+    do {
+      try {
+        mkdirSync(this.place);
+        this.#own = statOf(this.place)?.ino;
+        return true;
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      }
+      if (this.#clock.now() > this.#until) throw this.#busy(this.place);
+    } while (this.#takeAwayStale());
+    return false;
+  }
+
+  release(): void {
+    if (statOf(this.place)?.ino === this.#own) rmSync(this.place, { recursive: true, force: true }); // else it was given up, and is another's
+  }
+
+  /** Renaming is done by one only; who renamed what another has just taken gives it back. */
+  #takeAwayStale(): boolean {
+    if (!isStale(this.place, this.#clock)) return false;
+    const aside = `${this.place}.${randomUUID()}`;
+    try {
+      renameSync(this.place, aside);
+      if (isStale(aside, this.#clock)) rmSync(aside, { recursive: true, force: true });
+      else renameSync(aside, this.place);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error; // another process was faster
+    }
+    return true;
   }
 }
 
@@ -66,38 +117,13 @@ export function keepFresh(folder: string, clock: Timing): () => void {
 }
 
 /** Whether nobody keeps it fresh, as the time of its last change says; one far ahead says nothing of a living process. False where there is none. */
-export async function isStale(folder: string, clock: Timing): Promise<boolean> {
-  const found = await statOf(folder);
+export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
+  const found = statOf(folder);
   if (found === null) return false;
   const age = clock.now() - found.mtimeMs;
   return age > STALE_MS || age < -AHEAD_MS;
 }
 
-/** A folder is made by one only. */
-async function take(lock: string): Promise<boolean> {
-  try {
-    await mkdir(lock);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Renaming is done by one only; who renamed what another has just taken gives it back. */
-async function takeAwayStale(lock: string, clock: Timing): Promise<boolean> {
-  if (!(await isStale(lock, clock))) return false;
-  const aside = `${lock}.${randomUUID()}`;
-  try {
-    await rename(lock, aside);
-    if (await isStale(aside, clock)) await rm(aside, { recursive: true, force: true });
-    else await rename(aside, lock);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error; // another process was faster
-  }
-  return true;
-}
-
-function statOf(file: string): Promise<{ readonly ino: number; readonly mtimeMs: number } | null> {
-  return lstat(file).catch(() => null); // released meanwhile
+function statOf(file: string): { readonly ino: number; readonly mtimeMs: number } | null {
+  return lstatSync(file, { throwIfNoEntry: false }) ?? null; // released meanwhile
 }

@@ -6,6 +6,7 @@ import type { Timing } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { readEntries } from './entries.ts';
 import { exclusively, isStale, keepFresh } from './exclusive.ts';
+import { ChangeRefused } from './refused.ts';
 import { commit, type FolderChange, hasBegun, type Journaled, journalOf, KEPT, rollBack } from './journaled.ts';
 
 export interface FolderChangesOptions<Entry> extends Journaled<Entry> {
@@ -96,7 +97,7 @@ export class FolderChanges<Entry> {
     const isDone = async (name: string) => {
       const directory = path.join(staging.path, name);
       if (isJournaled(name)) return rollBack({ ...this.#options, root, directory });
-      return sweeps && (await isStale(directory, clock)) && !(await hasBegun(directory));
+      return sweeps && isStale(directory, clock) && !(await hasBegun(directory));
     };
     if (!names.some((name) => sweeps || isJournaled(name))) return;
     const work = async () => {
@@ -115,6 +116,7 @@ export class FolderChanges<Entry> {
 
   #alone<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { refusals, clock } = this.#options;
-    return exclusively({ folder: stateFolder(root), name: '.busy', busy: refusals.busy }, clock, work, signal);
+    const busy = (where: string) => new ChangeRefused({ cure: 'try again when it has ended', ...refusals.busy }, { where });
+    return exclusively({ folder: stateFolder(root), name: '.busy', busy }, clock, work, signal);
   }
 }

@@ -1,4 +1,4 @@
-export { exclusively, type Exclusion } from './exclusive.ts';
+export { exclusively, exclusivelyNow, type Exclusion } from './exclusive.ts';
 export { FolderChanges, type FolderChangesOptions, type Staged } from './folder-changes.ts';
 export type { FolderChange } from './journaled.ts';
 export type { EntriesFile } from './entries.ts';

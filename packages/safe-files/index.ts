@@ -1,3 +1,4 @@
+export { CacheFile } from './cache-file.ts';
 export { GuardedPlaces, type Guard } from './guarded-places.ts';
 export { Jail, type Entry } from './jail.ts';
 export { isBelow, isInside, realPathOf } from './paths.ts';

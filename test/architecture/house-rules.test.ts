@@ -228,7 +228,6 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/skill-files/tree/copy-skill.ts', 'a copy with a random name in a folder that the state module has made'],
   ['core/kernel/records/extension-data.ts', 'one rename of a folder that was looked at'],
   ['packages/held-process/started.ts', '/proc'],
-  ['core/trust/file-lock.ts', 'a lock in ~/.pith'],
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['sandbox/extensions/extension_builder/agent-tools.ts', 'manifests of agents'],
   ['sandbox/extensions/extension_builder/sources.ts', 'sources; of versions, below a folder that the state module has made'],

@@ -1,6 +1,7 @@
 import { type Clock, type JsonValue, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { Fence, Leases } from '../../store/index.ts';
+import type { Ask } from '../tools/gate.ts';
 import type { Permission } from './permission.ts';
 import type { Threads } from './thread.ts';
 
@@ -22,7 +23,7 @@ export function startersOfPath(path: readonly AskingTurn[]): readonly string[] {
 }
 
 /** What a call asks a person. Its fields never change; only the answer is added, once. */
-export interface Question {
+export interface Question extends Ask {
   readonly id: string;
   /** The call that waits. */
   readonly turnId: string;
@@ -39,22 +40,6 @@ export interface Question {
   readonly digest: string;
   /** By which a person names it: no other question that is open, or was asked within the hour, has it. 0: it was asked before there were numbers. */
   readonly number: number;
-  /** What the call does, in the tool's words. */
-  readonly summary: string | null;
-  /** What the tool wants a person to read beside the input. */
-  readonly details: string | null;
-  /** What is enforced while the call runs. */
-  readonly enforced: string | null;
-  /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
-  readonly subject: string | null;
-  /** What an `always` covers: `input:`, `subject:`, `tool:` or `key:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
-  readonly always: string | null;
-  /** How the tool names what an `always` covers: `command:npm test`; null: it does not. */
-  readonly key: string | null;
-  /** The same in the tool's words. */
-  readonly covers: string | null;
-  /** What the tool says comes from code that came with Pith. */
-  readonly ships: boolean;
   /** Digest of the extension's sources that were to run; null: not known. */
   readonly source: string | null;
   /** The outermost turn first, the asking one last. */

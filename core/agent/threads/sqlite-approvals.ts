@@ -15,7 +15,8 @@ import {
   type AskingTurn,
   type Question,
 } from './approval.ts';
-import { type Permission, permissionKey, type ProjectPermission, type ProjectPermissions } from './permission.ts';
+import type { PermissionsFile, ProjectPermission } from '../../trust/index.ts';
+import { type Permission, permissionKey } from './permission.ts';
 import { checkThreadFence } from './sqlite-threads.ts';
 
 /** How long a question is kept. What was answered with `always` holds as long as its conversation. */
@@ -69,7 +70,7 @@ export function createSqliteApprovals(
   store: Store,
   clock: Clock,
   events: ApprovalEvents = NONE,
-  project: ProjectPermissions | null = null,
+  project: Omit<PermissionsFile, 'clear'> | null = null,
 ): ApprovalStore {
   store.migrate('approvals', SCHEMA);
 

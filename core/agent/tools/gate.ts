@@ -86,18 +86,19 @@ interface ApprovalRules {
 
 /** What a person is asked before a call. */
 export interface Ask {
-  /** The tool's own line of what the call does. */
+  /** What the call does, in the tool's words. */
   readonly summary: string | null;
-  /** What they must read besides the input. */
-  readonly text: string | null;
+  /** What the tool wants a person to read beside the input. */
+  readonly details: string | null;
   /** What is enforced while the call runs. */
   readonly enforced: string | null;
-  /** What a yes is for beside the input. */
+  /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
   readonly subject: string | null;
-  /** What an `always` covers; null: it is not offered. */
+  /** What an `always` covers: `input:`, `subject:`, `tool:` or `key:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
   readonly always: string | null;
-  /** The tool's name for what an `always` covers, and its words for it. */
+  /** How the tool names what an `always` covers: `command:npm test`; null: it does not. */
   readonly key: string | null;
+  /** The same in the tool's words. */
   readonly covers: string | null;
   /** What the tool says comes from code that came with Pith. */
   readonly ships: boolean;
@@ -127,7 +128,16 @@ export async function needsApproval(
   }
 }
 
-const NOTHING_SAID: Ask = { summary: null, text: null, enforced: null, subject: null, always: null, key: null, covers: null, ships: false };
+const NOTHING_SAID: Ask = {
+  summary: null,
+  details: null,
+  enforced: null,
+  subject: null,
+  always: null,
+  key: null,
+  covers: null,
+  ships: false,
+};
 
 /** Every call of the tool is asked about, whatever its input: an `always` is for the tool, as long as it describes itself like this. */
 function ofTool({ name, description, inputSchema, effect }: ToolDescriptor): Ask {
@@ -141,11 +151,11 @@ function ofTool({ name, description, inputSchema, effect }: ToolDescriptor): Ask
  */
 function ofInput(said: true | string | ApprovalQuestion, input: JsonValue): Ask {
   const question: Partial<ApprovalQuestion> = typeof said === 'object' ? said : typeof said === 'string' ? { text: said } : {};
-  const { summary = null, text = null, enforced = null, subject = null, always, once } = question;
-  const shown = { ...NOTHING_SAID, summary, text, enforced, subject };
+  const { summary = null, text: details = null, enforced = null, subject = null, always, once } = question;
+  const shown = { ...NOTHING_SAID, summary, details, enforced, subject };
   if (once === true) return shown;
   if (always !== undefined) return { ...shown, ...always, always: `key:${digestOf(always.key)}` };
-  return { ...shown, always: subject === null ? `input:${digestOf([input, text])}` : `subject:${digestOf([subject, text])}` };
+  return { ...shown, always: subject === null ? `input:${digestOf([input, details])}` : `subject:${digestOf([subject, details])}` };
 }
 
 /** How deep the arguments of a tool may be: what walks them calls itself, and what carries them between processes is deeper still. */

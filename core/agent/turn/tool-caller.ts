@@ -81,7 +81,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
       if (refusal) return refusal;
       const asking = await needsApproval(dependencies, tool, whole, turn);
       if (asking !== null) {
-        const { text: details, enforced } = asking;
+        const { details, enforced } = asking;
         const name = `${extensionId}/${descriptor.name}`;
         const question = {
           tool: name,

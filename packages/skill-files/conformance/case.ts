@@ -69,19 +69,24 @@ export function goodSkill(name: string, description = DESCRIPTION): string {
   return skillFile(`name: ${name}\ndescription: ${description}`);
 }
 
-/** What a row says beyond the verdicts: all that is missing is as in most cases. */
-export type Details = Partial<Omit<Case, 'id' | 'area' | 'strict' | 'lenient' | 'why'>>;
+/** What a row says beyond the verdicts: all that is missing is as in most cases. `skill` is the SKILL.md of the folder. */
+type Details = Partial<Omit<Case, 'id' | 'area' | 'strict' | 'lenient' | 'why'>> & { readonly skill?: Entry };
 
 /** A row of the table: verdicts as `strict/lenient`. */
-export type Row = readonly [id: string, verdicts: `${Verdict}/${Verdict}`, title: string, why: string, details: Details | string];
+export type Row = readonly [
+  id: string,
+  verdicts: `${Verdict}/${Verdict}`,
+  title: string,
+  why: string,
+  details: Details | string | Uint8Array,
+];
 
-/** Rows of one area. A text in the place of the details is the whole SKILL.md of the folder `demo`. */
+/** Rows of one area. A text in the place of the details is the SKILL.md of the folder `demo`. A good skill is beside each. */
 export function casesOf(area: Area, rows: readonly Row[]): readonly Case[] {
   return rows.map(([id, verdicts, title, why, given]) => {
     const [strict, lenient] = verdicts.split('/') as [Verdict, Verdict];
-    const details: Details = typeof given === 'string' ? { files: { 'skills/demo/SKILL.md': given } } : given;
-    const folder = details.folder ?? 'demo';
-    const neighbours = details.neighbours ?? [];
+    const { skill, files, ...details }: Details = typeof given === 'string' || given instanceof Uint8Array ? { skill: given } : given;
+    const { folder = 'demo', neighbours = ['good'] } = details;
     return {
       descriptions: [DESCRIPTION],
       never: [],
@@ -95,7 +100,11 @@ export function casesOf(area: Area, rows: readonly Row[]): readonly Case[] {
       why,
       folder,
       neighbours,
-      files: { ...Object.fromEntries(neighbours.map((one) => [`skills/${one}/SKILL.md`, goodSkill(one)])), ...details.files },
+      files: {
+        ...Object.fromEntries(neighbours.map((one) => [`skills/${one}/SKILL.md`, goodSkill(one)])),
+        ...(skill === undefined ? {} : { [`skills/${folder}/SKILL.md`]: skill }),
+        ...files,
+      },
     };
   });
 }

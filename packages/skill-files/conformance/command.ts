@@ -1,9 +1,8 @@
 import path from 'node:path';
-import { type CommandOption, optionUsage, parseCommandInput, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { type parseCommandInput, widthOf } from '@pith/command-line';
 import type { Case } from './case.ts';
 import { conformanceCases } from './cases.ts';
 import { checkLoader } from './check-loader.ts';
-import { CONFORMANCE_INPUT } from './input.ts';
 import { type KeyMap, LISTING_FIELDS, type ListingField } from './listing.ts';
 import { casesText, reportJson, reportText, scoreOf } from './report.ts';
 
@@ -28,11 +27,12 @@ export class ConformanceMisused extends Error {
   }
 }
 
-type Input = ReturnType<typeof parseCommandInput>;
-
 /** Checks a loader as it was typed. Gives the exit code: 1 where a lenient verdict was not met (`--strict`: or one of the specification). */
-export async function runConformance(input: Input, io: ConformanceIO, signal?: AbortSignal): Promise<number> {
-  const { options } = input;
+export async function runConformance(
+  { arguments: words, options }: ReturnType<typeof parseCommandInput>,
+  io: ConformanceIO,
+  signal?: AbortSignal,
+): Promise<number> {
   const cases = chosen([options['case'] ?? []].flat().map(String));
   if (options['cases'] === true) {
     if (io.wantsJson)
@@ -40,7 +40,7 @@ export async function runConformance(input: Input, io: ConformanceIO, signal?: A
     else io.print(casesText(cases, widthOf(io)));
     return 0;
   }
-  const argv = [input.arguments['command'] ?? []].flat();
+  const argv = [words['command'] ?? []].flat();
   if (argv.length === 0)
     throw new ConformanceMisused('no command of a loader was given', 'write it after --, such as: -- node my-loader.mjs {dir}');
   const results = await checkLoader(
@@ -60,29 +60,6 @@ export async function runConformance(input: Input, io: ConformanceIO, signal?: A
   const modes = options['strict'] === true ? (['lenient', 'strict'] as const) : (['lenient'] as const);
   return modes.every((mode) => scoreOf(results, mode).right === scoreOf(results, mode).checked) ? 0 : 1;
 }
-
-/** The words of its own command line. */
-export function conformanceInput(words: readonly string[]): Input {
-  return parseCommandInput(ALONE, words);
-}
-
-/** What a person may write there. */
-export function conformanceUsage(): string {
-  const rows = [
-    ...ALONE.options.map((option) => [`  ${optionUsage(option)}`, option.description]),
-    ...ALONE.arguments.map(({ name, description }) => [`  ${name}`, description]),
-  ];
-  return `Usage: ${ALONE.path} [options] -- <command…>\n\n${renderTable(rows, textColumns(['Options', '']), 0)}`;
-}
-
-const ALONE = {
-  path: 'skill-conformance',
-  arguments: CONFORMANCE_INPUT.arguments,
-  options: [
-    ...CONFORMANCE_INPUT.options,
-    { name: 'json', type: 'boolean', description: 'print the report as JSON' } satisfies CommandOption,
-  ],
-};
 
 function chosen(names: readonly string[]): readonly Case[] {
   const cases = conformanceCases();

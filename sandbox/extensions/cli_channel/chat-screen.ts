@@ -1,15 +1,13 @@
 import pc from 'picocolors';
 import type { CommandIO } from 'pith';
-import { printable, printablePainted, wrapLines } from '@pith/plain-text';
+import { printable, printablePainted, wrapLines, displayWidth } from '@pith/plain-text';
 import { answerOf } from './answer-words.ts';
-import { askPerson } from './ask-person.ts';
 import type { ChatStatus } from './chat-status.ts';
 import { suggestsAt } from './completion.ts';
 import { openEditor, type LineEditor } from './line-editor.ts';
-import { noticeBlock } from './notice-block.ts';
-import type { Surface } from './surface.ts';
-import { widthOf, type Terminal } from './terminal.ts';
+import { type Surface, widthOf, type Terminal } from './terminal.ts';
 import { printedHints, typedHints } from './typed-hints.ts';
+import { renderMarkdown } from './markdown-stream.ts';
 
 export interface ScreenOptions {
   readonly terminal: Terminal;
@@ -133,4 +131,48 @@ export class ChatScreen {
   get columns(): number {
     return widthOf(this.options.terminal);
   }
+}
+
+/** A text from outside of the conversation, rendered as Markdown. All but its mark is indented, so that no line of it looks like one of Pith's. */
+function noticeBlock(text: string, mark: string, options: { readonly colour: boolean; readonly columns: number }): string {
+  const lines = renderMarkdown(text, { ...options, columns: options.columns - 2 }).split('\n');
+  return lines.map((line, at) => (at === 0 ? `${mark} ${line}` : line === '' ? '' : `  ${line}`)).join('\n');
+}
+
+interface PersonQuestion {
+  readonly question: string;
+  readonly choices?: readonly string[];
+  readonly secret?: boolean;
+  /** Of the terminal: a longer question is printed above the line where it is answered. */
+  readonly columns: number;
+  readonly print: (line: string) => void;
+  /** Shows which answers there are, after one that is none of them. */
+  readonly hint: (line: string) => void;
+}
+
+/** The answer; one of the choices where there are some, of which a beginning is enough. null when the input ends, or the person leaves the question. */
+async function askPerson(
+  editor: Pick<LineEditor, 'ask' | 'choose'>,
+  { question, choices, secret, columns, print, hint }: PersonQuestion,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const isYesOrNo = choices?.length === 2 && choices[0] === 'yes' && choices[1] === 'no';
+  const answers = isYesOrNo ? '[y]es, [n]o ' : choices ? `[${choices.join('/')}] ` : '';
+  const isLong = displayWidth(question) + displayWidth(answers) + 1 > columns;
+  if (isLong) print(question);
+  const prompt = isLong ? answers : `${question} ${answers}`;
+  for (;;) {
+    const answer = isYesOrNo ? await editor.choose(prompt, 'yn', signal) : await editor.ask(prompt, signal, secret);
+    if (answer === null || secret === true) return answer;
+    const typed = answer.trim();
+    if (choices === undefined) return typed;
+    const chosen = isYesOrNo ? ({ y: 'yes', n: 'no' } as const)[answerOf(typed) as 'y' | 'n'] : choiceIn(choices, typed);
+    if (chosen !== undefined) return chosen;
+    hint(`Answer with ${choices.join(' or ')}; Ctrl-C leaves the question`);
+  }
+}
+
+function choiceIn(choices: readonly string[], typed: string): string | undefined {
+  const meant = choices.filter((choice) => choice.toLowerCase().startsWith(typed.toLowerCase()));
+  return choices.find((choice) => choice === typed) ?? (typed !== '' && meant.length === 1 ? meant[0] : undefined);
 }

@@ -8,7 +8,7 @@ import { sentLine } from './first-screen.ts';
 import { Questions } from './questions.ts';
 import { Outbox, type SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
-import type { TurnSteps } from './turn-steps.ts';
+import type { TurnSteps } from './step-line.ts';
 import { TurnView } from './turn-view.ts';
 
 export interface TurnsOptions {

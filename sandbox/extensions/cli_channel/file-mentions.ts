@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { messageOf, type TurnRequest } from 'pith';
 import { decodeText, isSecretFile, Jail } from '@pith/safe-files';
+import { listFiles } from '@pith/project-files';
 
 type Attachments = NonNullable<TurnRequest['attachments']>;
 
@@ -110,4 +111,35 @@ function isOutside(name: string): boolean {
 function kilobytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
+const MOST_LISTED = 20_000;
+/** How long a list is used. */
+const FRESH_MS = 5_000;
+
+/** Files at and below a folder that a person may mean, and never one that may contain secrets. */
+export class ProjectPaths {
+  #list: { readonly at: number; readonly paths: Promise<readonly string[]> } | null = null;
+
+  /** `useGit`: false where the person does not trust the folder. */
+  constructor(
+    private readonly folder: string,
+    private readonly useGit: boolean,
+    private readonly clock: { now(): number },
+  ) {}
+
+  /** Names from the folder down, joined by `/`; sorted. */
+  list(signal: AbortSignal): Promise<readonly string[]> {
+    const now = this.clock.now();
+    if (this.#list !== null && now - this.#list.at <= FRESH_MS) return this.#list.paths;
+    const paths = this.#read(signal);
+    this.#list = { at: now, paths };
+    void paths.catch(() => (this.#list = null)); // the next one who asks tries again
+    return paths;
+  }
+
+  async #read(signal: AbortSignal): Promise<readonly string[]> {
+    const { paths } = await listFiles(new Jail(this.folder), { most: MOST_LISTED, useGit: this.useGit }, signal);
+    return paths.filter((file) => !isSecretFile(file.split('/')));
+  }
 }

@@ -9,12 +9,12 @@ import type { ChatContext } from './conversation.ts';
 import { firstScreen, pastLines, problemLine } from './first-screen.ts';
 import { HistoryFile } from './history-file.ts';
 import type { Opening } from './opening.ts';
-import { ProjectPaths } from './project-paths.ts';
+import { ProjectPaths } from './file-mentions.ts';
 import { fields, list, query, text } from './query.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import type { Terminals } from './terminals.ts';
-import { TurnSteps } from './turn-steps.ts';
+import { TurnSteps } from './step-line.ts';
 
 export interface InteractiveOptions {
   readonly context: ChatContext;

@@ -1,7 +1,7 @@
 import type { Clock } from 'pith';
 import { printable } from '@pith/plain-text';
 import { clipPainted } from '@pith/line-editor';
-import type { Surface } from './surface.ts';
+import type { Surface } from './terminal.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 90;

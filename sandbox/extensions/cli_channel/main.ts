@@ -1,13 +1,24 @@
-import type { ChannelMessage, ChannelProvider, Command, CommandProvider, ContextProvider, ExtensionContext, TurnInfo } from 'pith';
+import {
+  type ChannelMessage,
+  type ChannelProvider,
+  type Command,
+  type CommandProvider,
+  type ContextProvider,
+  type ExtensionContext,
+  type TurnInfo,
+  z,
+} from 'pith';
 import { chatCommand } from './chat-command.ts';
-import { configSchema } from './config.ts';
 import { describeChannel } from './conversation.ts';
 import { Terminals } from './terminals.ts';
 
 /** The terminal as a channel: `pith chat`, what the model learns of it, and notices while it is open. */
 export default class CliChannel implements ContextProvider, CommandProvider, ChannelProvider {
   static get config() {
-    return configSchema();
+    return z.strictObject({
+      /** Dollars for a million tokens, by `provider/model`. A model without a price has no cost. */
+      prices: z.record(z.string(), z.strictObject({ input: z.number().min(0), output: z.number().min(0) })).default({}),
+    });
   }
 
   readonly contextPriority = 0;

@@ -1,9 +1,8 @@
 import { codeOf, type Command, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
-import { answerOf } from './answer-words.ts';
+import { answerOf, type AnswerKey } from './answer-words.ts';
 import { errorLine } from './error-line.ts';
 import type { LineEditor } from './line-editor.ts';
-import { keyHelp, keysOf, promptOf } from './question-prompt.ts';
 import { fields, list, query, text } from './query.ts';
 
 export interface QuestionsOptions {
@@ -175,4 +174,57 @@ function questionOf(question: ReturnType<typeof fields>): readonly OpenQuestion[
   const answers = list(question['answers']).flatMap((answer) => text(answer) ?? []);
   const name = typeof number === 'number' && number > 0 ? String(number) : id;
   return id === undefined || name === undefined ? [] : [{ id, name, answers, covers: text(question['covers']) }];
+}
+
+/** What of a question decides how it is asked. */
+interface Askable {
+  /** `once`, `always`, `project`, `no`: those that it takes. */
+  readonly answers: readonly string[];
+  /** What an `always` covers; absent where it is not offered. */
+  readonly covers?: string | undefined;
+}
+
+/** The keys that answer, those that are not offered left out. */
+function keysOf({ answers }: Askable): readonly AnswerKey[] {
+  return [
+    'y',
+    ...(answers.includes('always') ? (['a'] as const) : []),
+    ...(answers.includes('project') ? (['p'] as const) : []),
+    ...(['n', 'e', 'v', '?'] as const),
+  ];
+}
+
+/** `Allow? [y]es, [a]lways in this chat (…), always in this [p]roject, [n]o, [e]xplain no, [v]iew all, [?] `. */
+function promptOf(question: Askable): string {
+  const { covers } = question;
+  const words: Readonly<Record<AnswerKey, string>> = {
+    y: '[y]es',
+    a: `[a]lways in this chat${covers === undefined ? '' : ` (${covers})`}`,
+    p: 'always in this [p]roject',
+    n: '[n]o',
+    e: '[e]xplain no',
+    v: '[v]iew all',
+    '?': '[?]',
+  };
+  return `Allow? ${keysOf(question)
+    .map((key) => words[key])
+    .join(', ')} `;
+}
+
+/** What each key does, a line each. */
+function keyHelp(question: Askable): readonly string[] {
+  const covered = question.covers ?? 'such calls';
+  const words: Readonly<Record<AnswerKey, string>> = {
+    y: 'allow this call',
+    a: `allow ${covered} in this chat, without asking again`,
+    p: `allow ${covered} in every chat of this project; /permissions shows and removes it`,
+    n: 'refuse; the agent goes on without it',
+    e: 'refuse and say why; the agent reads it',
+    v: 'show everything, however long',
+    '?': 'show these keys',
+  };
+  return [
+    ...keysOf(question).map((key) => `  ${key}  ${words[key]}`),
+    '  Words work too: yes, always, project, no. A slash command runs, and the question stays. Ctrl-C leaves it open.',
+  ];
 }

@@ -1,10 +1,9 @@
 import { codeOf, PithError, type Command, type CommandInput, type CommandIO } from 'pith';
 import { matchCommand, parseCommandInput } from '@pith/command-line';
 import { didYouMean, printableJson, splitWords } from '@pith/plain-text';
-import type { ChatContext, Conversation } from './conversation.ts';
+import { type ChatContext, type Conversation, loadSkill, type LoadedSkill } from './conversation.ts';
 import { errorLine } from './error-line.ts';
-import { findCommands } from './found-commands.ts';
-import { loadSkill, type LoadedSkill } from './loaded-skill.ts';
+import { findCommands } from './query.ts';
 import { localCommands, type ChatScreen } from './local-commands.ts';
 import { typedHints } from './typed-hints.ts';
 

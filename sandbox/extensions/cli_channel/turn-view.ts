@@ -4,8 +4,7 @@ import { printable, printableLine, wrapLines } from '@pith/plain-text';
 import { LiveStatus } from './live-status.ts';
 import { MarkdownStream } from './markdown-stream.ts';
 import { callLine, endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
-import { directSurface, type Surface } from './surface.ts';
-import { widthOf, type Terminal } from './terminal.ts';
+import { directSurface, type Surface, widthOf, type Terminal } from './terminal.ts';
 
 export interface ViewOptions {
   readonly terminal: Terminal;

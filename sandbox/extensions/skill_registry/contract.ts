@@ -1,4 +1,7 @@
 import { type AgentSpec, defineProtocol, defineTopic, type Diagnostic, type SkillProvider, type TurnInfo } from 'pith';
+import type { CopiedFile, SkillFields } from '@pith/skill-files';
+
+export type { CopiedFile };
 
 /** The ids of skills that came, differ and went. */
 export interface SkillsChange {
@@ -123,7 +126,7 @@ export const KEPT_VERSION = 'version:';
 type SkillSummary = Awaited<ReturnType<SkillProvider['listSkills']>>[number];
 
 /** All that the registry keeps of one SKILL.md; never the body. */
-export interface SkillRecord {
+export interface SkillRecord extends SkillFields {
   /** The directory's name; of a plugin's skill `plugin:folder`. */
   readonly id: string;
   /** The label of the source it was found in: `sandbox/skills`, `bundled`, … `source/id` names one of several skills of one id. */
@@ -144,33 +147,6 @@ export interface SkillRecord {
   /** Why it is not offered; null when it is. */
   readonly reason: string | null;
   readonly diagnostics: readonly Diagnostic[];
-  /** The frontmatter's `name`, else the id. */
-  readonly name: string;
-  readonly description: string;
-  readonly brief: string | null;
-  readonly version: string | null;
-  readonly tags: readonly string[];
-  readonly requires: readonly string[];
-  readonly examples: readonly string[];
-  /** null: the file does not speak of it, which allows all. */
-  readonly allowedTools: readonly string[] | null;
-  readonly toolsets: readonly string[];
-  readonly scripts: readonly {
-    readonly path: string;
-    readonly description: string | null;
-    /** Names of the environment that it asks for. */
-    readonly env: readonly string[];
-    readonly timeoutSeconds: number | null;
-  }[];
-  readonly defaultEnabled: boolean;
-  /** What in a message brings it in the mode `triggers`; null for a skill that names nothing. */
-  readonly triggers: {
-    readonly keywords: readonly string[];
-    readonly verbs: readonly string[];
-    readonly patterns: readonly string[];
-  } | null;
-  /** Every other key of the frontmatter. */
-  readonly extra: Readonly<Record<string, unknown>>;
 }
 
 /** One immutable view of all skills. The same object until something changes. */
@@ -214,17 +190,6 @@ export interface FoundSkills {
   readonly by: string | null;
   /** What is not as the settings want it, in one line; null where nothing is. */
   readonly note: string | null;
-}
-
-/** A file of a skill as somebody read it. */
-export interface CopiedFile {
-  /** Relative to the skill's folder. */
-  readonly path: string;
-  /** Hex digest of what was read. */
-  readonly sha256: string;
-  readonly executable: boolean;
-  /** Whether it begins with `#!`, as a script does. */
-  readonly shebang: boolean;
 }
 
 /** What the extensions of the skill family ask of the registry. */

@@ -7,9 +7,8 @@ import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { agentFile, skillFile } from '../../journeys/sandbox-files.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
-import { mentionedFiles } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
-import { ProjectPaths } from '../../../sandbox/extensions/cli_channel/project-paths.ts';
-import { statusText } from '../../../sandbox/extensions/cli_channel/status-line.ts';
+import { mentionedFiles, ProjectPaths } from '../../../sandbox/extensions/cli_channel/file-mentions.ts';
+import { statusText } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
 import { answering, kernelChat, person, pipe, says, scriptedChat, USAGE, type Answer } from './chats.ts';
 
 const signal = new AbortController().signal;

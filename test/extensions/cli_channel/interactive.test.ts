@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Command } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { toolExtension } from '../../journeys/sandbox-files.ts';
-import { findCommands } from '../../../sandbox/extensions/cli_channel/found-commands.ts';
+import { findCommands } from '../../../sandbox/extensions/cli_channel/query.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
 import { newThreadId } from '../../../sandbox/extensions/cli_channel/conversation.ts';
 import { answering, scriptedChat, fails, hangs, person, says, USAGE, type Answer, type Chat } from './chats.ts';

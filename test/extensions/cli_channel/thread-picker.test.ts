@@ -1,6 +1,6 @@
 import type { CommandIO } from 'pith';
 import { expect, it } from 'vitest';
-import { pickThread } from '../../../sandbox/extensions/cli_channel/thread-picker.ts';
+import { pickThread } from '../../../sandbox/extensions/cli_channel/opening.ts';
 import { answering } from './chats.ts';
 
 const NOW = new Date(2026, 6, 28, 18, 30).getTime();

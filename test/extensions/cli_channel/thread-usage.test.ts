@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TurnEvent } from 'pith';
-import { ThreadUsage } from '../../../sandbox/extensions/cli_channel/status-line.ts';
+import { ThreadUsage } from '../../../sandbox/extensions/cli_channel/chat-status.ts';
 
 const start = (turn: string, thread = 't'): TurnEvent => ({ type: 'turn-start', agent: 'main', thread, turn, model: 'm/one' });
 /** `usage` has what called agents used in it; `request` has not. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { exclusively } from '@pith/folder-changes';
+import { ChangeRefused, exclusively, exclusivelyNow } from '@pith/folder-changes';
 import { systemClock } from '@pith/promises';
 import { stateFolder } from '@pith/safe-files';
 import { folderWith } from '../../places.ts';
@@ -19,7 +19,9 @@ it('S83 B9: what a living process holds is left alone, what a dead one held is t
     await new Promise(setImmediate);
     inside -= 1;
   };
-  const exclusion = { folder: stateFolder(folder), name: '.busy', busy: { code: 'busy', message: 'another process is at work' } };
+  const words = { code: 'busy', message: 'another process is at work', cure: 'try again when it has ended' };
+  const exclusion = { folder: stateFolder(folder), name: '.busy', busy: (where: string) => new ChangeRefused(words, { where }) };
+  const held = { ...systemClock, now: hurried() };
   await Promise.all(Array.from({ length: 12 }, () => exclusively(exclusion, systemClock, work)));
   expect([most, existsSync(lock)]).toEqual([1, false]);
   let [at, beats] = [Date.now(), 0];
@@ -30,13 +32,13 @@ it('S83 B9: what a living process holds is left alone, what a dead one held is t
   };
   await exclusively(exclusion, clock, async () => {
     await until(() => beats > 3);
-    await expect(exclusively(exclusion, { ...systemClock, now: hurried() }, work)).rejects.toMatchObject({
-      code: 'busy',
-      where: lock,
-      cure: 'try again when it has ended',
-    });
+    await expect(exclusively(exclusion, held, work)).rejects.toMatchObject({ ...words, where: lock });
+    expect(() => exclusivelyNow(exclusion, held, () => expect.unreachable())).toThrow(words.message);
     expect(existsSync(lock)).toBe(true);
   });
+  mkdirSync(lock);
+  utimesSync(lock, 1, 1);
+  exclusivelyNow(exclusion, systemClock, () => expect(existsSync(lock)).toBe(true));
   expect(existsSync(lock)).toBe(false);
 });
 

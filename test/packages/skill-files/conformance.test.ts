@@ -4,10 +4,10 @@ import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { CommandContext } from 'pith';
-import { captureCommand } from '@pith/command-line';
+import { captureCommand, parseCommandInput } from '@pith/command-line';
 import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
-import { type Case, loadConformance, type Result } from '@pith/skill-files';
+import { type Case, CONFORMANCE_INPUT, loadConformance, type Result } from '@pith/skill-files';
 import { inTemporaryFolder, NotHere, writeCase } from '../../../packages/skill-files/conformance/fixture.ts';
 import { MARK } from '../../../packages/skill-files/conformance/mark.ts';
 import { checkedRun, notRun } from '../../../packages/skill-files/conformance/result.ts';
@@ -19,8 +19,7 @@ import { words } from '../../words.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PITH = path.join(ROOT, 'bin/pith');
-const BIN = path.join(ROOT, 'packages/skill-files/bin/skill-conformance.mjs');
-const { checkLoader, conformanceCases, conformanceInput, runConformance } = await loadConformance();
+const { checkLoader, conformanceCases, runConformance } = await loadConformance();
 const cases = conformanceCases();
 
 interface Loader {
@@ -208,6 +207,16 @@ describe('what a loader may print', () => {
 });
 
 describe('the command', () => {
+  const SILENT = {
+    print: () => undefined,
+    json: () => undefined,
+    wantsJson: false,
+    interactive: false,
+    columns: 0,
+    workingDirectory: ROOT,
+  };
+  const typed = (...given: string[]) => parseCommandInput({ path: 'skills conformance', ...CONFORMANCE_INPUT }, given);
+  const run = (...given: string[]) => runConformance(typed(...given), SILENT);
   const list = "const fs = require('fs'); console.log(JSON.stringify(fs.readdirSync(process.argv[1])))";
 
   it('S1 S4 our own, as a process', async () => {
@@ -221,9 +230,10 @@ describe('the command', () => {
 
   it('S4 says what a loader makes of each case, as text and as JSON, and exits with 1 where one is wrong', async () => {
     const given = ['--case', 'file name', '--', process.execPath, '-e', list];
-    const text = await promisify(execFile)(process.execPath, [BIN, ...given]).catch((error: { code: number; stdout: string }) => error);
-    expect(text).toMatchObject({ code: 1 });
-    expect(text.stdout).toMatch(/^file-missing +a folder with a README\.md only +loaded +WRONG \(refuses\) +WRONG \(refuses\)$/m);
+    let text = '';
+    const io = { ...SILENT, print: (line: string) => void (text += line) };
+    expect(await runConformance(typed(...given), io)).toBe(1);
+    expect(text).toMatch(/^file-missing +a folder with a README\.md only +loaded +WRONG \(refuses\) +WRONG \(refuses\)$/m);
     const json = await promisify(execFile)(process.execPath, [PITH, 'skills', 'conformance', '--json', ...given]).catch(
       (error: { code: number; stdout: string }) => error,
     );
@@ -233,13 +243,11 @@ describe('the command', () => {
   });
 
   it('S4 says what it cannot do with what was typed', async () => {
-    const io = { print: () => undefined, json: () => undefined, wantsJson: false, interactive: false, columns: 0, workingDirectory: ROOT };
-    const typed = (...given: string[]) => runConformance(conformanceInput(given), io);
-    await expect(typed()).rejects.toMatchObject({ message: 'no command of a loader was given', cure: expect.stringContaining('after --') });
-    await expect(typed('--case', 'nothing', '--', 'true')).rejects.toMatchObject({ cure: '--cases prints them all' });
-    await expect(typed('--map', 'colour=x', '--', 'true')).rejects.toMatchObject({ message: "--map has 'colour=x'" });
-    await expect(typed('--timeout', '0', '--', 'true')).rejects.toMatchObject({ message: '--timeout is 0' });
-    await expect(typed('--case', 'file-plain', '--', '/no/such/loader')).rejects.toMatchObject({ code: 'process_not_started' });
-    expect(await typed('--cases')).toBe(0);
+    await expect(run()).rejects.toMatchObject({ message: 'no command of a loader was given', cure: expect.stringContaining('after --') });
+    await expect(run('--case', 'nothing', '--', 'true')).rejects.toMatchObject({ cure: '--cases prints them all' });
+    await expect(run('--map', 'colour=x', '--', 'true')).rejects.toMatchObject({ message: "--map has 'colour=x'" });
+    await expect(run('--timeout', '0', '--', 'true')).rejects.toMatchObject({ message: '--timeout is 0' });
+    await expect(run('--case', 'file-plain', '--', '/no/such/loader')).rejects.toMatchObject({ code: 'process_not_started' });
+    expect(await run('--cases')).toBe(0);
   });
 });

@@ -1,14 +1,10 @@
-import { casesOf, DESCRIPTION, goodSkill, skillFile, type Details } from '../case.ts';
+import { casesOf, DESCRIPTION, goodSkill, skillFile } from '../case.ts';
 
 const BYTE_ORDER_MARK = String.fromCharCode(0xfeff);
 const ZERO_WIDTH = String.fromCharCode(0x200b);
 const NUL = String.fromCharCode(0);
 const HEAD = `name: demo\ndescription: ${DESCRIPTION}`;
 const KIB = 1024;
-
-function bytes(content: Uint8Array, details: Details = {}): Details {
-  return { files: { 'skills/demo/SKILL.md': content }, ...details };
-}
 
 export const BODIES = casesOf('body', [
   ['body-empty', 'loads/loads', 'no body', 'The specification asks for none.', skillFile(HEAD, '')],
@@ -18,7 +14,7 @@ export const BODIES = casesOf('body', [
     '{{ }}, {% %}, ${ } and $& in the body',
     'The text is handed on byte for byte: 280 skills have such signs, which mean something elsewhere.',
     {
-      files: { 'skills/demo/SKILL.md': skillFile(HEAD, "Say {{ name }}, {% raw %}, ${HOME}, $&, $1, $' and `$ARGUMENTS`.\n") },
+      skill: skillFile(HEAD, "Say {{ name }}, {% raw %}, ${HOME}, $&, $1, $' and `$ARGUMENTS`.\n"),
       body: "{{ name }}, {% raw %}, ${HOME}, $&, $1, $'",
     },
   ],
@@ -27,7 +23,7 @@ export const BODIES = casesOf('body', [
     'loads/loads',
     'lines of --- in the body',
     'The second fence ends the frontmatter; what follows is text.',
-    { files: { 'skills/demo/SKILL.md': skillFile(HEAD, 'One.\n\n---\n\nname: other\n\n---\n\nTwo.\n') }, body: 'Two.' },
+    { skill: skillFile(HEAD, 'One.\n\n---\n\nname: other\n\n---\n\nTwo.\n'), body: 'Two.' },
   ],
   [
     'body-frontmatter-example',
@@ -36,13 +32,7 @@ export const BODIES = casesOf('body', [
     'Only the beginning of the file is frontmatter.',
     skillFile(HEAD, '```markdown\n---\nname: other\ndescription: Another one.\n---\n```\n'),
   ],
-  [
-    'body-nul',
-    'open/open',
-    'a NUL in the body',
-    'It is no text, strictly. Nothing may crash.',
-    { files: { 'skills/demo/SKILL.md': skillFile(HEAD, `One${NUL}two\n`) }, neighbours: ['good'] },
-  ],
+  ['body-nul', 'open/open', 'a NUL in the body', 'It is no text, strictly. Nothing may crash.', skillFile(HEAD, `One${NUL}two\n`)],
   [
     'body-200-kib',
     'loads/loads',
@@ -73,49 +63,49 @@ export const ENCODINGS = casesOf('encoding', [
     'open/open',
     'line ends of CR alone',
     'No system has written them for decades.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('demo').replaceAll('\n', '\r') }, neighbours: ['good'] },
+    goodSkill('demo').replaceAll('\n', '\r'),
   ],
   [
     'encoding-utf16',
     'refuses/refuses',
     'UTF-16 with a byte order mark',
     'Text files of skills are UTF-8. Read as that, it is noise, which belongs into no catalog.',
-    bytes(Buffer.from(BYTE_ORDER_MARK + goodSkill('demo'), 'utf16le'), { neighbours: ['good'] }),
+    Buffer.from(BYTE_ORDER_MARK + goodSkill('demo'), 'utf16le'),
   ],
   [
     'encoding-latin1-description',
     'refuses/loads',
     'a byte in the description that is no UTF-8',
     'A validator says so. One wrong letter is no reason to lose a skill.',
-    bytes(Buffer.from(goodSkill('demo', 'Counts lines in a café.'), 'latin1'), { descriptions: [] }),
+    { skill: Buffer.from(goodSkill('demo', 'Counts lines in a café.'), 'latin1'), descriptions: [] },
   ],
   [
     'encoding-latin1-body',
     'open/loads',
     'a byte in the body that is no UTF-8',
     'One wrong letter is no reason to lose a skill.',
-    bytes(Buffer.from(skillFile(HEAD, 'In a café.\n'), 'latin1')),
+    Buffer.from(skillFile(HEAD, 'In a café.\n'), 'latin1'),
   ],
   [
     'encoding-zero-width',
     'open/loads',
     'a character without width in the description',
     'It is a character, if a suspicious one.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('demo', `Counts${ZERO_WIDTH}lines.`) }, descriptions: [] },
+    { skill: goodSkill('demo', `Counts${ZERO_WIDTH}lines.`), descriptions: [] },
   ],
   [
     'encoding-nul',
     'refuses/open',
     'a NUL in the description',
     'YAML forbids it. Nothing may crash.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('demo', `Counts${NUL}lines.`) }, neighbours: ['good'] },
+    goodSkill('demo', `Counts${NUL}lines.`),
   ],
   [
     'encoding-binary',
     'refuses/refuses',
     'a picture that is named SKILL.md',
     'It is no text.',
-    bytes(Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'), { neighbours: ['good'] }),
+    Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'),
   ],
 ]);
 
@@ -125,35 +115,22 @@ export const SIZES = casesOf('size', [
     'open/open',
     'frontmatter of 20 KiB',
     'The longest of 8,902 real ones has 2,326 bytes, so that loaders may have a limit.',
-    {
-      files: {
-        'skills/demo/SKILL.md': skillFile(
-          `${HEAD}\nmetadata:\n${Array.from({ length: 600 }, (_, at) => `  key-${at}: ${'v'.repeat(22)}`).join('\n')}`,
-        ),
-      },
-      neighbours: ['good'],
-    },
+    skillFile(`${HEAD}\nmetadata:\n${Array.from({ length: 600 }, (_, at) => `  key-${at}: ${'v'.repeat(22)}`).join('\n')}`),
   ],
   [
     'size-2-mib',
     'open/open',
     'a SKILL.md of 2 MiB',
     'Loaders may have a limit. The skills beside it are not touched by that.',
-    { files: { 'skills/demo/SKILL.md': skillFile(HEAD, 'A line of text.\n'.repeat(128 * KIB)) }, neighbours: ['good'] },
+    skillFile(HEAD, 'A line of text.\n'.repeat(128 * KIB)),
   ],
-  [
-    'size-long-line',
-    'open/open',
-    'one line of 1 MiB',
-    'Loaders may have a limit.',
-    { files: { 'skills/demo/SKILL.md': skillFile(HEAD, 'x: '.repeat(350_000)) }, neighbours: ['good'] },
-  ],
+  ['size-long-line', 'open/open', 'one line of 1 MiB', 'Loaders may have a limit.', skillFile(HEAD, 'x: '.repeat(350_000))],
   [
     'size-300-skills',
     'loads/loads',
     '300 skills',
     'All of them are listed.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('demo') }, neighbours: Array.from({ length: 300 }, (_, at) => `skill-${at}`) },
+    { skill: goodSkill('demo'), neighbours: Array.from({ length: 300 }, (_, at) => `skill-${at}`) },
   ],
   [
     'size-many-files',

@@ -86,18 +86,12 @@ export const FIELDS = casesOf('fields', [
     'refuses/open',
     'Name: and Description:',
     'Keys have case. A loader may see through it.',
-    { files: { 'skills/demo/SKILL.md': skillFile(`Name: demo\nDescription: ${DESCRIPTION}`) }, neighbours: ['good'] },
+    skillFile(`Name: demo\nDescription: ${DESCRIPTION}`),
   ],
 ]);
 
 export const DESCRIPTIONS = casesOf('description', [
-  [
-    'description-missing',
-    'refuses/open',
-    'no description',
-    MISSING,
-    { files: { 'skills/demo/SKILL.md': skillFile('name: demo') }, neighbours: ['good'] },
-  ],
+  ['description-missing', 'refuses/open', 'no description', MISSING, skillFile('name: demo')],
   described('description-empty', 'refuses/open', 'an empty description', ['""', MISSING]),
   described('description-blank', 'refuses/open', 'a description of blanks', ['"   "', MISSING]),
   described('description-1024', 'loads/loads', '1,024 characters', ['d'.repeat(1024), 'It is the longest that the specification allows.']),
@@ -126,6 +120,6 @@ function described(
   title: string,
   [value, why]: readonly [string, string],
 ) {
-  const details = verdicts === 'refuses/open' ? { neighbours: ['good'] } : { descriptions: [value] };
-  return [id, verdicts, title, why, { files: { 'skills/demo/SKILL.md': goodSkill('demo', value) }, ...details }] as const;
+  const details = verdicts === 'refuses/open' ? {} : { descriptions: [value] };
+  return [id, verdicts, title, why, { skill: goodSkill('demo', value), ...details }] as const;
 }

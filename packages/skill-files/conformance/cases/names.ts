@@ -24,14 +24,14 @@ export const NAMES = casesOf('names', [
     'refuses/loads',
     'a name that is not the folder’s',
     'The specification wants them equal; 1,636 of 10,046 skills do not care. Either name may serve as the id.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('counter') }, names: ['demo', 'counter'] },
+    { skill: goodSkill('counter'), names: ['demo', 'counter'] },
   ],
   [
     'name-as-title',
     'refuses/loads',
     'a name that is a title',
     KEEPS,
-    { files: { 'skills/demo/SKILL.md': goodSkill('My Demo Skill') }, names: ['demo', 'My Demo Skill', 'my-demo-skill'] },
+    { skill: goodSkill('My Demo Skill'), names: ['demo', 'My Demo Skill', 'my-demo-skill'] },
   ],
   ['name-blanks-around', 'open/loads', 'blanks around a quoted name', 'The reference validator trims it.', goodSkill('"  demo "')],
   [
@@ -39,7 +39,7 @@ export const NAMES = casesOf('names', [
     'refuses/open',
     'a name that is a path upwards',
     'It must not be taken for a path. A loader may use the folder’s name or refuse.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('../../good') }, names: ['demo'], neighbours: ['good'] },
+    { skill: goodSkill('../../good'), names: ['demo'] },
   ],
 ]);
 
@@ -54,7 +54,7 @@ export const NAMES_I18N = casesOf('names, i18n', [
     'loads/loads',
     'é in two characters in the name, in one in the folder’s',
     'Names are compared in Unicode form NFKC.',
-    { files: { 'skills/café/SKILL.md': goodSkill('café'.normalize('NFD')) }, folder: 'café' },
+    { skill: goodSkill('café'.normalize('NFD')), folder: 'café' },
   ],
   [
     'i18n-decomposed-folder',
@@ -73,5 +73,5 @@ export const NAMES_I18N = casesOf('names, i18n', [
 ]);
 
 function inFolder(id: string, verdicts: `${Verdict}/${Verdict}`, [title, name]: readonly [string, string], why: string): Row {
-  return [id, verdicts, title, why, { files: { [`skills/${name}/SKILL.md`]: goodSkill(name) }, folder: name }];
+  return [id, verdicts, title, why, { skill: goodSkill(name), folder: name }];
 }

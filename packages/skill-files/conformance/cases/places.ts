@@ -18,7 +18,6 @@ export const SPECIAL_FILES = casesOf('links and special files', [
     {
       files: { 'outside/notes.txt': `${SECRET}\n`, 'skills/demo/SKILL.md': { link: 'outside/notes.txt' } },
       never: [SECRET],
-      neighbours: ['good'],
     },
   ],
   [
@@ -26,42 +25,36 @@ export const SPECIAL_FILES = casesOf('links and special files', [
     'open/open',
     'a folder that is a link to a skill outside',
     'Installers link skills so; whoever reads folders of strangers may refuse.',
-    { files: { 'outside/demo/SKILL.md': goodSkill('demo'), 'skills/demo': { link: 'outside/demo' } }, neighbours: ['good'] },
+    { files: { 'outside/demo/SKILL.md': goodSkill('demo'), 'skills/demo': { link: 'outside/demo' } } },
   ],
   [
     'link-broken',
     'refuses/refuses',
     'SKILL.md is a link that leads nowhere',
     'There is no text to read.',
-    { files: { 'skills/demo/SKILL.md': { link: 'outside/gone.md' } }, neighbours: ['good'] },
+    { skill: { link: 'outside/gone.md' } },
   ],
   [
     'link-loop',
     'loads/loads',
     'a link in the folder that leads back to all skills',
     'It is walked at most once: the skill is there, once.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('demo'), 'skills/demo/back': { link: 'skills' } }, most: 1 },
+    { files: { 'skills/demo/SKILL.md': goodSkill('demo'), 'skills/demo/back': { link: 'skills' } }, most: 2 },
   ],
   [
     'link-loop-beside',
     'loads/loads',
     'a folder beside the skill that leads back to all skills',
     'It is walked at most once: the skill is there, once.',
-    { files: { 'skills/demo/SKILL.md': goodSkill('demo'), 'skills/group/back': { link: 'skills' } }, most: 1 },
+    { files: { 'skills/demo/SKILL.md': goodSkill('demo'), 'skills/group/back': { link: 'skills' } }, most: 2 },
   ],
-  [
-    'special-fifo',
-    'refuses/refuses',
-    'SKILL.md is a pipe that nobody writes into',
-    'Whoever opens it waits for ever.',
-    { files: { 'skills/demo/SKILL.md': 'fifo' }, neighbours: ['good'] },
-  ],
+  ['special-fifo', 'refuses/refuses', 'SKILL.md is a pipe that nobody writes into', 'Whoever opens it waits for ever.', { skill: 'fifo' }],
   [
     'special-unreadable',
     'refuses/refuses',
     'a SKILL.md that may not be read',
     'There is no text to read. The skills beside it are not touched by that.',
-    { files: { 'skills/demo/SKILL.md': { unreadable: goodSkill('demo') } }, neighbours: ['good'] },
+    { skill: { unreadable: goodSkill('demo') } },
   ],
 ]);
 
@@ -71,7 +64,7 @@ export const NESTING = casesOf('duplicates and nesting', [
     'open/open',
     'a skill two folders deep',
     'The specification names no depth; many loaders look into one level only.',
-    { files: { 'skills/office/demo/SKILL.md': goodSkill('demo') }, folder: 'office/demo', names: ['demo'], neighbours: ['good'] },
+    { skill: goodSkill('demo'), folder: 'office/demo', names: ['demo'] },
   ],
   [
     'nest-inner',
@@ -85,19 +78,14 @@ export const NESTING = casesOf('duplicates and nesting', [
     'open/refuses',
     'a skill in node_modules',
     'What packages bring was not put there to be offered.',
-    {
-      files: { 'skills/node_modules/demo/SKILL.md': goodSkill('demo') },
-      folder: 'node_modules/demo',
-      names: ['demo'],
-      neighbours: ['good'],
-    },
+    { skill: goodSkill('demo'), folder: 'node_modules/demo', names: ['demo'] },
   ],
   [
     'nest-git',
     'open/refuses',
     'a skill in .git',
     'It is what git keeps, not what somebody put there.',
-    { files: { 'skills/.git/demo/SKILL.md': goodSkill('demo') }, folder: '.git/demo', names: ['demo'], neighbours: ['good'] },
+    { skill: goodSkill('demo'), folder: '.git/demo', names: ['demo'] },
   ],
   [
     'nest-same-name',
@@ -115,7 +103,6 @@ export const NESTING = casesOf('duplicates and nesting', [
       files: { 'skills/a/demo/SKILL.md': goodSkill('demo'), 'skills/b/demo/SKILL.md': goodSkill('demo') },
       folder: 'a/demo',
       names: ['demo'],
-      neighbours: ['good'],
     },
   ],
   [
@@ -130,7 +117,7 @@ export const NESTING = casesOf('duplicates and nesting', [
         'skills/.DS_Store': 'x',
         'skills/empty/.keep': '',
       },
-      most: 1,
+      most: 2,
     },
   ],
   [

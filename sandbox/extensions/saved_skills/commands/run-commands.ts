@@ -1,11 +1,10 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
 import { localTime, renderTable, widthOf } from '@pith/command-line';
-import { positionalInputs, referenceOf } from '../domain/index.ts';
+import { positionalInputs, referenceOf, coerce, type GivenInputs, type InputField } from '../domain/index.ts';
 import type { Library } from '../library/index.ts';
 import { hasEnded, RUN_STATES, type Run, type RunState, type RunStore } from '../runs/index.ts';
-import { askInputs } from './ask-inputs.ts';
 import { runJson, runText } from './view.ts';
-import { watchRun } from './watch-run.ts';
+import { printableLine } from '@pith/plain-text';
 
 export interface RunCommandPorts {
   readonly library: Library;
@@ -161,4 +160,58 @@ async function named({ library, runs }: RunCommandPorts, { arguments: words }: C
   const found = await runs.byId(id.toUpperCase());
   if (found !== null && (person.isAdmin || found.userId === io.userId || found.actsAs === io.userId)) return found;
   throw new PithError('not_found', `there is no run '${id}'`, { cure: 'see: pith runs list' });
+}
+
+/** Asks a person for what a skill needs and was not given, one input after the other. null: they left. */
+async function askInputs(fields: readonly InputField[], given: GivenInputs, io: CommandIO): Promise<GivenInputs | null> {
+  const answers: Record<string, string> = {};
+  for (const field of fields) {
+    if (!io.interactive || !field.required || field.default !== null || given[field.name] !== undefined) continue;
+    const answer = await askOne(field, io);
+    if (answer === null) return null;
+    answers[field.name] = answer;
+  }
+  return { ...given, ...answers };
+}
+
+async function askOne({ name, description, type, choices }: InputField, io: CommandIO): Promise<string | null> {
+  const question = `${description === '' ? name : `${description} (${name})`}${type === 'string' || choices.length > 0 ? '' : `, ${type}`}:`;
+  for (;;) {
+    const answer = await io.ask(question, choices.length > 0 ? { choices } : {});
+    if (answer === null || answer.trim() === '') return null;
+    const read = coerce(type, answer);
+    if ('value' in read) return answer;
+    io.print(`It ${read.problem}`);
+  }
+}
+
+const LOOK_MS = 150;
+
+/** Follows a run until it has ended or waits for a person, and shows what it does. Leaving cancels it. */
+async function watchRun(
+  runs: RunStore,
+  first: Run,
+  { io, clock }: { readonly io: CommandIO; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<Run> {
+  let shown = 0;
+  let status: string | null = null;
+  let state: string | null = null;
+  for (let run = first; ; run = (await runs.byId(first.id)) ?? run) {
+    if (!io.quiet && run.state !== state && !hasEnded(run)) io.error(`Run ${run.id} is ${run.state}`);
+    ({ state } = run);
+    if (run.statusLine !== status && run.statusLine !== null && !io.quiet) io.error(`  ${printableLine(run.statusLine)}`);
+    status = run.statusLine;
+    const steps = io.quiet ? [] : await runs.steps(run.id);
+    for (const { what } of steps.slice(shown)) io.error(`  ${printableLine(what, 160)}`);
+    shown = steps.length;
+    if (hasEnded(run) || run.state === 'waiting') return run;
+    const stopped = await clock.sleep(LOOK_MS, signal).then(
+      () => false,
+      () => true,
+    );
+    if (!stopped) continue;
+    await runs.cancel(run.id);
+    return (await runs.byId(run.id)) ?? run;
+  }
 }

@@ -1,5 +1,5 @@
 /** What a saved skill is and what holds for it. Pure: no store, no clock, no kernel. */
-export { emojiOf, type RunState } from './emoji.ts';
+export { emojiOf, type RunState } from './saved-skill.ts';
 export {
   coerce,
   inputJsonSchema,
@@ -27,4 +27,4 @@ export {
   type SkillFile,
 } from './saved-skill.ts';
 export { nextTime } from './schedule.ts';
-export { cleanTags } from './tags.ts';
+export { cleanTags } from './saved-skill.ts';

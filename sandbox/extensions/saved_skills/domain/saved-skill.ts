@@ -1,4 +1,4 @@
-import { z } from 'pith';
+import { z, PithError } from 'pith';
 import validVersion from 'semver/functions/valid.js';
 import { inputFieldSchema } from './inputs.ts';
 
@@ -205,4 +205,31 @@ export function secondsIn(text: string): number {
 /** How people and other skills name it: `owner/name`, or the name alone of one that ships. */
 export function referenceOf({ owner_id, name }: Pick<SavedSkill, 'owner_id' | 'name'>): string {
   return owner_id === null ? name : `${owner_id}/${name}`;
+}
+
+export type RunState = { readonly at: 'start' | 'end' | 'error' } | { readonly at: 'tool'; readonly tool: string };
+
+/** The emoji of a state; null: none. The default one is for the start alone. */
+export function emojiOf(
+  { default_emoji, state_react_emoji }: Pick<SavedSkill, 'default_emoji' | 'state_react_emoji'>,
+  state: RunState,
+): string | null {
+  const key = state.at === 'tool' ? state.tool : `__${state.at}__`;
+  const own = Object.hasOwn(state_react_emoji, key) ? state_react_emoji[key] : undefined;
+  const emoji = own ?? (state.at === 'start' ? default_emoji : '');
+  return emoji === '' ? null : emoji;
+}
+
+const MOST_TAGS = 16;
+const LONGEST = 32;
+
+/** Trimmed, in lower case, each once. Throws `tags_invalid` for more than 16, or one of more than 32 characters. */
+export function cleanTags(given: readonly string[]): readonly string[] {
+  const tags = [...new Set(given.map((tag) => tag.trim().toLowerCase()).filter((tag) => tag !== ''))];
+  const long = tags.find((tag) => [...tag].length > LONGEST);
+  if (long !== undefined)
+    throw new PithError('tags_invalid', `tag '${long.slice(0, LONGEST)}…' is longer than ${LONGEST} characters`, { cure: 'shorten it' });
+  if (tags.length > MOST_TAGS)
+    throw new PithError('tags_invalid', `${tags.length} tags are more than ${MOST_TAGS}`, { cure: 'leave some out' });
+  return tags;
 }

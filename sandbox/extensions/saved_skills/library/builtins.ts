@@ -6,10 +6,9 @@ import { NO_REGULAR_FILE, readRegularFile, reasonOf } from '@pith/skill-files';
 import compareVersions from 'semver/functions/compare.js';
 import { GOVERNANCE_FIELDS, type SavedSkill, type SkillFile } from '../domain/index.ts';
 import { snapshotOf, type SkillVersion, type StoredSkill } from '../store/index.ts';
-import { parsedSkill } from './parsed-skill.ts';
+import { parsedSkill, MOST_BYTES, parseSkillFile } from './skill-file.ts';
 import type { LibraryPorts } from './ports.ts';
 import { checked, keptDigests } from './saving.ts';
-import { MOST_BYTES, parseSkillFile } from './skill-file.ts';
 
 /** Whoever stores what ships. */
 const PITH = { userId: 'pith', isAdmin: true };

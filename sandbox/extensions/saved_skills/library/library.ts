@@ -23,7 +23,7 @@ import {
 import { DEFAULT_LANE, NO_ORIGIN, type NewRun, type Run, type RunCause, type RunOrigin } from '../runs/index.ts';
 import { snapshotOf, type FoundSkill, type SkillVersion, type StoredSkill } from '../store/index.ts';
 import type { LibraryPorts } from './ports.ts';
-import { parsedSkill } from './parsed-skill.ts';
+import { parsedSkill } from './skill-file.ts';
 import { checked, checkUnattended, keptDigests, pinnedSkills } from './saving.ts';
 import { toolNameOf } from './tool-names.ts';
 

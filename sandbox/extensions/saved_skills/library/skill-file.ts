@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf, PithError } from 'pith';
 import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
-import { skillFileSchema, type SkillFile } from '../domain/index.ts';
+import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/index.ts';
 
 export const MOST_BYTES = 256 * 1024;
 
@@ -29,4 +29,13 @@ export async function parseSkillFile(text: string, file: string): Promise<SkillF
   const found = parsed === null ? broken : issuesToDiagnostics(parsed.error.issues, schema, source);
   const lines = found.map(({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`);
   throw new PithError('skill_file_invalid', `${file}: ${lines.join('; ')}`, { cure: 'correct it; see: docs/saved-skills.md' });
+}
+
+/** A skill with its defaults. Throws `skill_invalid` with all that is wrong. */
+export function parsedSkill(fields: object): SavedSkill {
+  const schema = savedSkillSchema();
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  const found = issuesToDiagnostics(parsed.error.issues, schema, { file: '', positions: {}, code: 'skill_invalid', value: fields });
+  throw new PithError('skill_invalid', found.map(({ message }) => message).join('; '), { cure: 'correct it; nothing was saved' });
 }

@@ -10,12 +10,11 @@ import {
   type TurnEvent,
   type TurnPolicy,
 } from 'pith';
-import type { Bounds, SavedSkill } from '../domain/index.ts';
+import { type Bounds, type SavedSkill, type Inputs, emojiOf, type RunState as EmojiState } from '../domain/index.ts';
 import type { SkillStore, SkillVersion } from '../store/index.ts';
-import { firstMessage } from './first-message.ts';
-import { Reactions } from './reactions.ts';
 import { MOST_SAID, type LetGo, type RunEnd, type RunStore, type Step } from './run-store.ts';
 import { threadOf, type Run } from './run.ts';
+import { renderTemplate } from '@pith/guarded-templates';
 
 export interface ExecutionPorts {
   readonly runs: RunStore;
@@ -250,4 +249,48 @@ function sum(
   other: { readonly inputTokens: number; readonly outputTokens: number },
 ) {
   return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+}
+
+/** What a run is told first: the skill's own message with the inputs in it, else the inputs themselves. */
+export async function firstMessage(template: string, inputs: Inputs, names: readonly string[]): Promise<string> {
+  if (template !== '') {
+    const values = Object.fromEntries(names.map((name) => [name, Object.hasOwn(inputs, name) ? String(inputs[name]) : '']));
+    return renderTemplate(template, values, []);
+  }
+  const given = Object.entries(inputs);
+  return given.length === 0 ? 'Run.' : given.map(([name, value]) => `${name}: ${String(value)}`).join('\n');
+}
+
+/** Shows by emoji how far a run is, on the message that asked for it. What fails is logged and changes nothing. */
+class Reactions {
+  readonly #shown = new Set<string>();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly run: Pick<Run, 'id' | 'origin'>,
+    private readonly skill: Pick<SavedSkill, 'default_emoji' | 'state_react_emoji'>,
+    private readonly ports: { readonly channels: () => Promise<readonly Remote<ChannelProvider>[]>; readonly logger: Pick<Logger, 'warn'> },
+  ) {}
+
+  /** The same one is shown once, and each after the one before. */
+  show(state: EmojiState): void {
+    const emoji = emojiOf(this.skill, state);
+    const { channelId, message } = this.run.origin;
+    if (emoji === null || this.#shown.has(emoji) || message === null || channelId === null) return;
+    this.#shown.add(emoji);
+    this.#last = this.#last
+      .then(() => this.#send(channelId, message, emoji))
+      .catch((error: unknown) => this.ports.logger.warn('a reaction was not shown', { run: this.run.id, reason: messageOf(error) }));
+  }
+
+  /** By an earlier attempt. */
+  wasShown(state: EmojiState): void {
+    const emoji = emojiOf(this.skill, state);
+    if (emoji !== null) this.#shown.add(emoji);
+  }
+
+  async #send(channelId: string, message: string, emoji: string): Promise<void> {
+    const channel = (await this.ports.channels()).find((each) => each.extensionId === channelId || each.kinds.includes(channelId));
+    await channel?.react?.(message, emoji);
+  }
 }

@@ -1,9 +1,8 @@
 import { defineTool, PithError, toolError, toolResult, z, type Clock, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { inputJsonSchema, referenceOf, usageOf, type GivenInputs, type SavedSkill } from '../domain/index.ts';
-import type { Library } from '../library/index.ts';
-import { toolNameOf } from '../library/index.ts';
+import { type Library, toolNameOf } from '../library/index.ts';
 import { hasEnded, runOfThread, type Run, type Runner, type RunStore } from '../runs/index.ts';
-import { runIdOf } from './run-id.ts';
+import { createHash } from 'node:crypto';
 
 export interface ToolPorts {
   readonly library: Library;
@@ -218,4 +217,13 @@ async function mayCompose({ runs, maxComposed }: ToolPorts, parentId: string, id
 
 function tooMany({ maxComposed }: ToolPorts): string {
   return `one run composes ${maxComposed} others at most; answer with what there is`;
+}
+
+const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** The id of the run that a call asks for: the same for each attempt at the call, and in the order of time like every id of a run. */
+function runIdOf({ turn, idempotencyKey }: Pick<ToolCall, 'turn' | 'idempotencyKey'>, index = 0): string {
+  const time = /^[0-9A-HJKMNP-TV-Z]{10}/.exec(turn.id)?.[0] ?? '0000000000';
+  const digest = createHash('sha256').update(`${idempotencyKey}/${index}`).digest();
+  return time + [...digest.subarray(0, 16)].map((byte) => LETTERS[byte % 32]).join('');
 }

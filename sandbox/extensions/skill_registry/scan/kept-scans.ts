@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { type Logger, messageOf } from 'pith';
-import type { StateFolder } from '@pith/safe-files';
+import { CacheFile, type StateFolder } from '@pith/safe-files';
 import { emptyFields, type FoundDirectory, type FoundSkill, idOf, inPieces, type SkillFields, type SourceScan } from '@pith/skill-files';
 
 /** Raise it when a SKILL.md is read otherwise than before, or a record has another shape: what older versions kept is then read again. A test pins it. */
 export const SCANS_FORMAT = 1;
 
-const FILE = 'skills.scans';
+const VERSION = `${SCANS_FORMAT}`;
 /** Far above what the largest library needs. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const AT_ONCE = 400;
@@ -16,21 +15,18 @@ type Scans = ReadonlyMap<string, SourceScan>;
 
 /** What the last scan found, in one file, under the stamps of the files: what is unchanged is not read again. A cache: it may be deleted at any time. */
 export class KeptScans {
-  private readonly folder: StateFolder;
+  private readonly file: CacheFile;
   private readonly logger: Logger;
 
   constructor(folder: StateFolder, logger: Logger) {
-    this.folder = folder;
+    this.file = new CacheFile(folder, 'skills.scans', MOST_BYTES);
     this.logger = logger;
   }
 
   /** By the source's directory; empty where there is none, or it is damaged or of another version. */
   read(): Scans {
     try {
-      const text = this.folder.read(FILE, MOST_BYTES)?.toString('utf8') ?? '';
-      const head = text.indexOf('\n');
-      const body = text.slice(head + 1);
-      if (head === -1 || text.slice(0, head) !== headOf(body)) return new Map();
+      const body = this.file.read(VERSION)?.toString('utf8') ?? '[]';
       return new Map((JSON.parse(body) as KeptSource[]).map((source) => [source[0], scanOf(source)]));
     } catch (error) {
       this.logger.debug('kept skills were not used', { why: messageOf(error) });
@@ -41,17 +37,11 @@ export class KeptScans {
   /** Never rejects: without it the next start reads all skills. */
   async write(scans: Scans): Promise<void> {
     try {
-      const body = await inPieces(encoded(scans));
-      await this.folder.write(FILE, `${headOf(body)}\n${body}`, { durable: false });
+      await this.file.write(VERSION, Buffer.from(await inPieces(encoded(scans))));
     } catch (error) {
       this.logger.debug('skills were not kept for the next start', { why: messageOf(error) });
     }
   }
-}
-
-/** Bytes that are well formed but damaged are not believed. */
-function headOf(body: string): string {
-  return `${SCANS_FORMAT} ${createHash('sha256').update(body).digest('hex')}`;
 }
 
 type KeptSource = readonly [

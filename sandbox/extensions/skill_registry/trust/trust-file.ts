@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from 'pith';
-import { exclusively } from '@pith/folder-changes';
+import { ChangeRefused, exclusively } from '@pith/folder-changes';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import type { TreeDigests } from '@pith/skill-files';
 
@@ -68,7 +68,8 @@ export class TrustFile {
 
   /** Changes what is trusted of the source at `path`; null removes it. Rejects `trust_busy` when another process does not let go. */
   async change(path: string, clock: Clock, change: (before: TrustedSource | null) => TrustedSource | null): Promise<void> {
-    const busy = { code: 'trust_busy', message: 'another process is changing what is trusted' };
+    const words = { code: 'trust_busy', message: 'another process is changing what is trusted', cure: 'try again when it has ended' };
+    const busy = (where: string) => new ChangeRefused(words, { where });
     await exclusively({ folder: this.#folder, name: `${FILE}.lock`, busy }, clock, async () => {
       const sources = new Map(this.read().sources);
       const next = change(sources.get(path) ?? null);
