@@ -29,6 +29,34 @@ export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'ENAMETOOLONG', 'EMLINK'].includes(codeOf(error));
 }
 
+/** What `work` answers, or `refuse` where a file was refused, by us or by the system: `path` names it. All else is thrown on, an abort first. */
+export async function answerOrRefusal<T, R>(
+  work: () => Promise<T>,
+  path: string,
+  refuse: (code: string, message: string) => R,
+  signal: AbortSignal,
+): Promise<T | R> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = codeOf(error);
+    if (error instanceof FileRefused) return refuse(code, error.message);
+    if (!/^E[A-Z]+$/.test(code)) throw error;
+    return refuse('file_failed', `'${path}' could not be used: ${systemReason(code)} (${code})`);
+  }
+}
+
+/** What a person is asked before a call; false: nothing, also where the call itself will be refused. */
+export async function questionUnlessRefused<T>(ask: () => T | Promise<T>): Promise<NonNullable<T> | false> {
+  try {
+    return (await ask()) ?? false;
+  } catch (error) {
+    if (error instanceof FileRefused) return false;
+    throw error;
+  }
+}
+
 /** Why the system refused a file, by its error code: its own message names descriptors and absolute paths. */
 export function systemReason(code: string): string {
   return REASONS.get(code) ?? 'the system refused it';

@@ -1,9 +1,19 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { binaryType, digestOf, FileRefused, PART_BYTES, readPart, unavailable, type Entry, type Jail } from '@pith/safe-files';
+import {
+  answerOrRefusal,
+  questionUnlessRefused,
+  binaryType,
+  digestOf,
+  FileRefused,
+  PART_BYTES,
+  readPart,
+  unavailable,
+  type Entry,
+  type Jail,
+} from '@pith/safe-files';
 import { isShowable, questionOf, unlessApproved, type Asked } from './change-question.ts';
 import type { Policy } from './policy.ts';
 import { isShipped, pathOf, withoutPrefix, type Shelf } from './shelf.ts';
-import { refusalOf } from './refusal.ts';
 
 const MAX_WRITE_BYTES = 1024 * 1024;
 const MAX_COPY_BYTES = 16 * 1024 * 1024;
@@ -38,23 +48,16 @@ export function fileTool(jail: Jail, policy: Policy, shipped: Shelf): Tool {
       'an existing skill is changed by a person alone: propose the change to that person.',
     input,
     effect: 'write',
-    async needsApproval(call) {
-      if (isShipped(call)) return false; // it is only read, or refused
-      try {
-        return (await prepare(jail, policy, call)).question ?? false;
-      } catch (error) {
-        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
-        throw error;
-      }
-    },
-    async execute(call, about) {
-      const { signal } = about;
-      try {
-        return await (isShipped(call) ? readShipped(shipped, call, signal) : run(own, policy, call, about));
-      } catch (error) {
-        return refusalOf(error, call.path, signal);
-      }
-    },
+    needsApproval: (call) =>
+      // What is shipped is only read, or refused.
+      questionUnlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question)),
+    execute: (call, about) =>
+      answerOrRefusal(
+        () => (isShipped(call) ? readShipped(shipped, call, about.signal) : run(own, policy, call, about)),
+        call.path,
+        toolError,
+        about.signal,
+      ),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }

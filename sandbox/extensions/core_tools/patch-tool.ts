@@ -1,9 +1,8 @@
-import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { decodeText, FileRefused, type Jail, type StagedFile } from '@pith/safe-files';
+import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, toolError } from 'pith';
+import { answerOrRefusal, questionUnlessRefused, decodeText, FileRefused, type Jail, type StagedFile } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
 import type { Policy } from './policy.ts';
-import { refusalOf } from './refusal.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -23,22 +22,8 @@ export function patchTool(jail: Jail, policy: Policy): Tool {
       'All files change or none does. Approval is needed as for `file`.',
     input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
     effect: 'write',
-    async needsApproval({ patch }) {
-      try {
-        return (await prepare(jail, policy, patch)).question ?? false;
-      } catch (error) {
-        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
-        throw error;
-      }
-    },
-    async execute({ patch }, about) {
-      const { signal } = about;
-      try {
-        return await run(jail, policy, patch, about);
-      } catch (error) {
-        return refusalOf(error, 'patch', signal);
-      }
-    },
+    needsApproval: ({ patch }) => questionUnlessRefused(async () => (await prepare(jail, policy, patch)).question),
+    execute: ({ patch }, about) => answerOrRefusal(() => run(jail, policy, patch, about), 'patch', toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });
 }

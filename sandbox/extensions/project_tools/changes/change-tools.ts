@@ -1,7 +1,6 @@
-import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
-import { FileRefused } from '@pith/safe-files';
+import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
+import { answerOrRefusal, FileRefused, questionUnlessRefused } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
-import { refusalOf } from '../files/refusal.ts';
 import { applyEdits } from './edits.ts';
 import { changeQuestion, countOf, inStyleOf, textBefore, unlessApproved, type TextChange } from './text-change.ts';
 import type { UndoLog } from './undo-log.ts';
@@ -75,21 +74,14 @@ function changeTool<Schema extends z.ZodType>(project: Project, undo: UndoLog, {
   return defineTool({
     ...tool,
     effect: 'write',
-    async needsApproval(call) {
-      try {
-        return changeQuestion(project, await planned(call));
-      } catch (error) {
-        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
-        throw error;
-      }
-    },
-    async execute(call, about) {
-      try {
-        return await apply(project, undo, await planned(call), about);
-      } catch (error) {
-        return refusalOf(error, String((call as { readonly path?: unknown }).path), about.signal);
-      }
-    },
+    needsApproval: (call) => questionUnlessRefused(async () => changeQuestion(project, await planned(call))),
+    execute: (call, about) =>
+      answerOrRefusal(
+        async () => apply(project, undo, await planned(call), about),
+        String((call as { readonly path?: unknown }).path),
+        toolError,
+        about.signal,
+      ),
     present: (result) => (result.ok ? (result.title ?? 'Changed') : `Error: ${result.error.message}`),
   });
 }

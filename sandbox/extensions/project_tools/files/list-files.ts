@@ -1,8 +1,8 @@
+import { answerOrRefusal } from '@pith/safe-files';
 import picomatch from 'picomatch';
 import { defineTool, toolError, toolResult, z, type Tool, type ToolResult } from 'pith';
 import type { Project } from './project.ts';
 import { filesOf } from './project-files.ts';
-import { refusalOf } from './refusal.ts';
 
 const MOST_SHOWN = 500;
 const LONGEST_GLOB = 500;
@@ -24,13 +24,7 @@ export function listFilesTool(project: Project): Tool {
     description: 'List files of the project by a glob. Ignored files (.gitignore) and files that may contain secrets are left out.',
     input,
     effect: 'read',
-    async execute(call, { signal }) {
-      try {
-        return await list(project, call, signal);
-      } catch (error) {
-        return refusalOf(error, call.path, signal);
-      }
-    },
+    execute: (call, { signal }) => answerOrRefusal(() => list(project, call, signal), call.path, toolError, signal),
     present: (result) => (result.ok ? (result.title ?? 'Listed') : `Error: ${result.error.message}`),
   });
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { BYTE_ORDER_MARK, binaryType, decodeText, FileRefused, isSecretFile } from '@pith/safe-files';
+import { answerOrRefusal, questionUnlessRefused, BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile } from '@pith/safe-files';
 import type { Project } from './project.ts';
-import { refusalOf } from './refusal.ts';
 
 const MOST_LINES = 2000;
 const MOST_CHARACTERS = 60_000;
@@ -26,21 +25,8 @@ export function readFileTool(project: Project): Tool {
       'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
     input,
     effect: 'read',
-    needsApproval: ({ path }) => {
-      try {
-        return questionFor(project.names(path)) ?? false;
-      } catch (error) {
-        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
-        throw error;
-      }
-    },
-    async execute(call, about) {
-      try {
-        return await read(project, call, about);
-      } catch (error) {
-        return refusalOf(error, call.path, about.signal);
-      }
-    },
+    needsApproval: ({ path }) => questionUnlessRefused(() => questionFor(project.names(path))),
+    execute: (call, about) => answerOrRefusal(() => read(project, call, about), call.path, toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
   });
 }

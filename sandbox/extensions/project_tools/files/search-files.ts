@@ -1,11 +1,10 @@
 import { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
-import { decodeText } from '@pith/safe-files';
+import { answerOrRefusal, decodeText } from '@pith/safe-files';
 import { matcher } from './list-files.ts';
 import type { Project } from './project.ts';
 import { filesOf } from './project-files.ts';
-import { refusalOf } from './refusal.ts';
 
 const MOST_MATCHES = 200;
 const MOST_FILE_BYTES = 2 * 1024 * 1024;
@@ -30,13 +29,7 @@ export function searchFilesTool(project: Project, clock: Clock): Tool {
     input,
     effect: 'read',
     timeoutMs: 30_000,
-    async execute(call, { signal }) {
-      try {
-        return await search({ project, clock }, call, signal);
-      } catch (error) {
-        return refusalOf(error, call.path, signal);
-      }
-    },
+    execute: (call, { signal }) => answerOrRefusal(() => search({ project, clock }, call, signal), call.path, toolError, signal),
     present: (result) => (result.ok ? (result.title ?? 'Searched') : `Error: ${result.error.message}`),
   });
 }

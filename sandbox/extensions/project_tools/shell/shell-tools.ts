@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { defineTool, PithError, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { FileRefused } from '@pith/safe-files';
+import { answerOrRefusal, questionUnlessRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
-import { refusalOf } from '../files/refusal.ts';
 import type { BackgroundCommand, CommandRuns, ShellCommand } from './command-runs.ts';
 import { prefixOf, type CommandPrefix } from './command-words.ts';
 
@@ -46,22 +45,12 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
     input: command,
     effect: 'write',
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
-    async needsApproval(wanted) {
-      try {
+    needsApproval: (wanted) =>
+      questionUnlessRefused(async () => {
         const { sandboxed: _, ...question } = await questionOf(runs, wanted);
         return question;
-      } catch (error) {
-        if (error instanceof FileRefused) return false; // the call itself will be refused: no person need be asked
-        throw error;
-      }
-    },
-    async execute(wanted, call) {
-      try {
-        return await run(runs, undo, wanted, call);
-      } catch (error) {
-        return refusalOf(error, wanted.cwd, call.signal);
-      }
-    },
+      }),
+    execute: (wanted, call) => answerOrRefusal(() => run(runs, undo, wanted, call), wanted.cwd, toolError, call.signal),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
   });
 }
