@@ -20,8 +20,8 @@ export interface Graph {
 }
 
 /**
- * Builds Pith's own entries and those of all extensions that ship as one graph: what two of them import is there once, in `chunks`.
- * What is loaded together is in few files. Lists the extensions by digest in `ext/index.json`, and keeps what the folders declare. For the build.
+ * Builds Pith's own entries and those of all extensions that ship as one graph: what two of them import is there once, in `chunks`. What is
+ * loaded together is in few files. Lists the extensions by digest in `ext/index.json`, and keeps what the folders declare. For the build.
  */
 export async function buildGraph({ packageRoot, folder, entries, starts = {}, ships = () => true }: Graph): Promise<void> {
   await mkdir(path.join(folder, 'ext'), { recursive: true });
