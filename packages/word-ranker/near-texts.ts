@@ -41,7 +41,9 @@ interface Candidate {
 /** Documents by what their words mean: puts what words have found into a better order, and adds what shares no word with the query. */
 export class NearTexts {
   readonly #vectors: WordVectors;
-  readonly #directions = new Map<string, Float32Array>();
+  /** A number is a place in `#kept`. */
+  readonly #directions = new Map<string, Float32Array | number>();
+  #kept = new Float32Array(0);
 
   constructor(vectors: WordVectors) {
     this.#vectors = vectors;
@@ -73,19 +75,15 @@ export class NearTexts {
     const { dimensions } = this.#vectors;
     const all = new Float32Array(ids.length * dimensions);
     for (const [at, id] of ids.entries()) {
-      const own = this.#directions.get(id);
+      const own = this.#directionOf(id);
       if (own !== undefined) all.set(own, at * dimensions);
     }
     return bytesOf(all);
   }
 
   restore(ids: readonly string[], bytes: Uint8Array): void {
-    const { dimensions } = this.#vectors;
-    const all = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
-    for (const [at, id] of ids.entries()) {
-      const own = all.subarray(at * dimensions, (at + 1) * dimensions);
-      if (own.some((value) => value !== 0)) this.#directions.set(id, own);
-    }
+    this.#kept = new Float32Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / 4);
+    for (const [at, id] of ids.entries()) this.#directions.set(id, at);
   }
 
   /** The best of what the ranker of words has found and of what lies near the query; weak ones after the others. */
@@ -120,17 +118,24 @@ export class NearTexts {
   }
 
   #nearness(id: string, asked: Float32Array): number {
-    const own = this.#directions.get(id);
+    const own = this.#directionOf(id);
     return own === undefined ? 0 : nearness(asked, own);
+  }
+
+  #directionOf(id: string): Float32Array | undefined {
+    const own = this.#directions.get(id);
+    if (typeof own !== 'number') return own;
+    const { dimensions } = this.#vectors;
+    return this.#kept.subarray(own * dimensions, (own + 1) * dimensions);
   }
 
   #beyond(found: readonly FoundDocument[], asked: Float32Array, among: OrderOptions['among']): readonly Omit<Candidate, 'score'>[] {
     if (this.#directions.size > SIMILAR.searched) return [];
     const known = new Set(found.map(({ id }) => id));
     const beyond: Omit<Candidate, 'score'>[] = [];
-    for (const [id, own] of this.#directions) {
+    for (const id of this.#directions.keys()) {
       if (known.has(id) || (among !== undefined && !among(id))) continue;
-      const near = nearness(asked, own);
+      const near = this.#nearness(id, asked);
       if (near < SIMILAR.near) continue;
       beyond.push({ found: { id, score: 0, why: () => BY_MEANING, named: false }, near });
     }

@@ -232,10 +232,9 @@ export class SkillRegistry {
 
   /** Broken and over-long skills, once for each version. */
   private logFlaws({ skills }: Snapshot, ids: readonly string[]): void {
-    for (const id of ids) {
-      const flaws = skills.get(id)?.diagnostics.filter(({ severity, code }) => severity === 'error' || code === 'body_large') ?? [];
-      for (const { message, file, line } of flaws) this.options.logger.warn(`skill '${id}' ${message}`, { file, line });
-    }
+    for (const id of ids)
+      for (const { severity, code, message, file, line } of skills.get(id)?.diagnostics ?? [])
+        if (severity === 'error' || code === 'body_large') this.options.logger.warn(`skill '${id}' ${message}`, { file, line });
   }
 
   /** Undoes what killed commands had begun, before anything is read. */
