@@ -17,25 +17,6 @@ const dist = path.join(root, 'dist');
 /** What has the same name in each build. */
 const FIXED = ['contract.js', 'testing.js', 'contract.d.ts', 'testing.d.ts', 'packages', 'build.json'];
 
-/** What each message loads is in few files: the command, then the kernel, then what extensions import once the contract is there. */
-const STARTS = {
-  command: ['core/main.ts'],
-  process: ['core/compose/extension-process.ts'],
-  kernel: ['core/compose/index.ts', 'core/contract/index.ts'],
-  extensions: [
-    'cli_channel',
-    'openai_compatible',
-    'project_instructions',
-    'saved_skills',
-    'skill_registry',
-    'skill_scripts',
-    'skill_search',
-    'skill_stats',
-    'skill_triggers',
-    'task_engine',
-  ].map((id) => `sandbox/extensions/${id}/main.ts`),
-};
-
 /** A process of another user cannot register itself at a build. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
@@ -117,7 +98,7 @@ async function bundleAll(folder) {
     'library/testing': 'core/testing/index.ts',
     ...Object.fromEntries((await packages()).map((name) => [`library/packages/${name}`, `packages/${name}/index.ts`])),
   };
-  await buildGraph({ packageRoot: root, folder, entries, starts: STARTS, ships: await trackedExtensions() });
+  await buildGraph({ packageRoot: root, folder, entries, ships: await trackedExtensions() });
 }
 
 /** The names of the workspace packages. */

@@ -1,11 +1,10 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Metafile, Plugin } from 'esbuild';
 import { stateFolder } from '@pith/safe-files';
 import { type Declaration, discover, isExtension, openIndex, RECORDS_FILE, recordsOf } from '../declarations/index.ts';
 import type { ShippedIndex } from './bundle-store.ts';
 import { contractShim } from './contract-shim.ts';
-import { mergedChunks, type Outputs, type Starts } from './merge-chunks.ts';
 
 export interface Graph {
   readonly packageRoot: string;
@@ -13,17 +12,15 @@ export interface Graph {
   readonly folder: string;
   /** Pith's own entries: the name of each built file without `.mjs`, and its source. */
   readonly entries: Readonly<Record<string, string>>;
-  /** By name what is loaded together: source files that are entries, or imported later. Default nothing. */
-  readonly starts?: Starts;
   /** Which extensions in Pith's own sandbox come with it; a person's own beside them do not. Default all. */
   readonly ships?: (id: string) => boolean;
 }
 
 /**
- * Builds Pith's own entries and those of all extensions that ship as one graph: what two of them import is there once, in `chunks`. What is
- * loaded together is in few files. Lists the extensions by digest in `ext/index.json`, and keeps what the folders declare. For the build.
+ * Builds Pith's own entries and those of all extensions that ship as one graph: what two of them import is there once, in `chunks`.
+ * Lists the extensions by digest in `ext/index.json`, and keeps what the folders declare. For the build.
  */
-export async function buildGraph({ packageRoot, folder, entries, starts = {}, ships = () => true }: Graph): Promise<void> {
+export async function buildGraph({ packageRoot, folder, entries, ships = () => true }: Graph): Promise<void> {
   await mkdir(path.join(folder, 'ext'), { recursive: true });
   const sandbox = path.join(packageRoot, 'sandbox');
   const index = openIndex(stateFolder(folder, 'none')); // never saved
@@ -36,7 +33,7 @@ export async function buildGraph({ packageRoot, folder, entries, starts = {}, sh
   });
   const shipped = [...declarations.values()].filter(({ id, manifest }) => manifest?.entrypoint !== undefined && ships(id));
   const { build } = await import('esbuild');
-  const common = {
+  const { outputFiles, metafile } = await build({
     absWorkingDir: packageRoot,
     format: 'esm',
     platform: 'node',
@@ -48,10 +45,6 @@ export async function buildGraph({ packageRoot, folder, entries, starts = {}, sh
     sourcesContent: false,
     legalComments: 'none',
     logLevel: 'warning',
-  } as const;
-  const parts = path.join(folder, 'parts');
-  const { outputFiles, metafile } = await build({
-    ...common,
     bundle: true,
     splitting: true,
     tsconfig: path.join(packageRoot, 'tsconfig.json'),
@@ -60,7 +53,7 @@ export async function buildGraph({ packageRoot, folder, entries, starts = {}, sh
     external: ['@photostructure/sqlite', 'esbuild'],
     banner: { js: OLD_NAMES },
     entryPoints: { ...entries, ...Object.fromEntries(shipped.flatMap(entriesOf)) },
-    outdir: parts,
+    outdir: folder,
     chunkNames: 'chunks/[name]-[hash]',
     plugins: [englishOnly, await contractShim(), contractsOf(shipped)],
     metafile: true,
@@ -73,9 +66,6 @@ export async function buildGraph({ packageRoot, folder, entries, starts = {}, sh
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, name(withoutNeedless(text)));
   }
-  const outputs = outputsIn(path.relative(packageRoot, parts).replaceAll(path.sep, '/'), metafile, name);
-  await build({ ...common, ...mergedChunks(parts, outputs, startsIn(outputs, starts)), outdir: folder });
-  await rm(parts, { recursive: true, force: true });
   const files: ShippedIndex = Object.fromEntries(shipped.map((declaration) => [declaration.id, filesOf(declaration)]));
   await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(files, null, 2)}\n`);
   const directories = [...declarations.values()].flatMap((each) => (isExtension(each) && !ships(each.id) ? [] : [each.directory]));
@@ -115,27 +105,6 @@ function withoutNeedless(text: string): string {
 
 /** As the bundler names them: its hash makes each name unlike any other text. */
 const CHUNK = /[\w.-]+-[A-Z0-9]{8}(?=\.mjs)/g;
-
-/** By their path in `folder`, and as they are renamed. */
-function outputsIn(folder: string, { outputs }: Metafile, renamed: (text: string) => string): Outputs {
-  const name = (file: string) => (file.startsWith(`${folder}/`) ? renamed(file.slice(folder.length + 1)) : file);
-  return Object.fromEntries(
-    Object.entries(outputs).map(([file, output]) => {
-      const imports = output.imports.map((each) => ({ ...each, path: name(each.path) }));
-      return [name(file), { ...output, imports }];
-    }),
-  );
-}
-
-function startsIn(outputs: Outputs, starts: Starts): Starts {
-  const files = new Map(Object.entries(outputs).map(([file, { entryPoint }]) => [entryPoint, file]));
-  const fileOf = (source: string): string => {
-    const file = files.get(source);
-    if (file === undefined) throw new Error(`pith: no entry ${source}: nothing imports it later; name another in scripts/build.mjs`);
-    return file;
-  };
-  return Object.fromEntries(Object.entries(starts).map(([name, sources]) => [name, sources.map(fileOf)]));
-}
 
 /** A chunk of one extension's files begins with its id, by which an error in a stack trace finds its owner. */
 function namesByOwner({ outputs }: Metafile): ReadonlyMap<string, string> {
