@@ -45,9 +45,9 @@ export default defineConfig({
   test: {
     globalSetup,
     reporters: ['default', new SlowestFiles()],
-    // One after the other.
+    // Without an order of groups: in one, workers that have nothing left apart begin at once with the others.
     projects: [
-      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: WORKERS, sequence: { groupOrder: 0 } } },
+      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: WORKERS } },
       {
         ...base,
         test: {
@@ -57,7 +57,6 @@ export default defineConfig({
           exclude: [...apart, RULES],
           isolate: false,
           maxWorkers: WORKERS,
-          sequence: { groupOrder: 1 },
         },
       },
     ],
