@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { filesApart } from './test/apart.ts';
+import { LongestFirst } from './test/order.ts';
 import { SlowestFiles } from './test/slowest-files.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -45,6 +46,7 @@ export default defineConfig({
   test: {
     globalSetup,
     reporters: ['default', new SlowestFiles()],
+    sequence: { sequencer: LongestFirst },
     // Without an order of groups: in one, workers that have nothing left apart begin at once with the others.
     projects: [
       { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: WORKERS } },

@@ -119,7 +119,8 @@ describe('runs whose process ends or stalls', () => {
   });
 
   it('M44 M46 a part of a result that has arrived is not sent again, and each has a key', async () => {
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
+    const clock = fakeClock();
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), clock);
     const rules = { slots: 1, preemptionMs: 0 };
     await runs.arrive(newRun(1), rules);
     const claimed = await runs.claim('skill-default', rules, { holder: 'x', leaseMs: 60_000 });
@@ -143,7 +144,7 @@ describe('runs whose process ends or stalls', () => {
       } as unknown as Parameters<typeof deliverDue>[0]);
     await round();
     isBroken = false;
-    await until(async () => {
+    await passing(clock, async () => {
       await round();
       return (await runs.byId(id))?.delivery === 'delivered';
     });
