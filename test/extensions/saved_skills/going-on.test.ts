@@ -268,11 +268,11 @@ describe('a run that is more urgent than those in a full lane', () => {
     await urgent(kernel, 'slow', true);
     const slow = await begun(kernel, 'run slow');
     await passing(clock, () => kernel.model.requests.length === 1, 100);
-    await passed(clock, clock.sleep(30_000), 500);
+    await passed(clock, clock.sleep(30_000), 2000);
     const fast = await begun(kernel, 'run slow --priority 5');
     await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);
     expect(await shown(kernel, slow)).toMatchObject({ state: 'preempted', attempt: 1, error: { code: 'preempted' } });
-    await passed(clock, clock.sleep(10_000), 500);
+    await passed(clock, clock.sleep(10_000), 2000);
     expect(await shown(kernel, slow)).toMatchObject({ state: 'preempted', attempt: 1 });
     expect(await shown(kernel, fast)).toMatchObject({ state: 'ok', output: 'urgent is done', attempt: 1 });
   });
@@ -288,9 +288,9 @@ describe('a run that is more urgent than those in a full lane', () => {
     await urgent(kernel, 'slow', preemptible);
     const slow = await begun(kernel, 'run slow');
     await passing(clock, () => kernel.model.requests.length === 1, 100);
-    await passed(clock, clock.sleep(age), 500);
+    await passed(clock, clock.sleep(age), 2000);
     const fast = await begun(kernel, 'run slow --priority 5');
-    await passed(clock, clock.sleep(10_000), 500);
+    await passed(clock, clock.sleep(10_000), 2000);
     expect([(await shown(kernel, slow)).state, (await shown(kernel, fast)).state]).toEqual(['running', 'queued']);
     answer();
     await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);
