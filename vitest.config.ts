@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { filesApart } from './test/apart.ts';
+import { LongestFirst } from './test/order.ts';
 import { SlowestFiles } from './test/slowest-files.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -45,9 +46,10 @@ export default defineConfig({
   test: {
     globalSetup,
     reporters: ['default', new SlowestFiles()],
-    // One after the other.
+    sequence: { sequencer: LongestFirst },
+    // Without an order of groups: in one, workers that have nothing left apart begin at once with the others.
     projects: [
-      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: WORKERS, sequence: { groupOrder: 0 } } },
+      { ...base, test: { ...base.test, name: 'apart', include: [...apart], maxWorkers: WORKERS } },
       {
         ...base,
         test: {
@@ -57,7 +59,6 @@ export default defineConfig({
           exclude: [...apart, RULES],
           isolate: false,
           maxWorkers: WORKERS,
-          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -5,9 +5,6 @@ import path from 'node:path';
 const OWN_MODULES =
   /\bvi\.(?:mock|doMock|resetModules|useFakeTimers)\(|createRequire\(import\.meta\.url\)\.cache|\bprocess\.(?:listeners|emit|exit)\(|(?:unhandledRejection|uncaughtException)/;
 
-/** What runs the command in its own process: a process for each file. */
-const JOURNEYS = ['test/journeys/**/*.test.ts'];
-
 /**
  * Patterns of the tests that need modules which no other test has used: whatever OWN_MODULES fits, and what imports it.
  * All others share the modules of a worker, which spares each of them half a second.
@@ -21,7 +18,7 @@ export function filesApart(folder: string): readonly string[] {
     for (const [file, text] of texts) if (importsOf(file, text).some((imported) => apart.has(imported))) apart.add(file);
   }
   const tests = [...apart].filter((file) => file.endsWith('.test.ts')).map((file) => path.relative(folder, file).split(path.sep).join('/'));
-  return [...JOURNEYS, ...tests.sort().map((name) => `test/${name}`)];
+  return tests.sort().map((name) => `test/${name}`);
 }
 
 function importsOf(file: string, text: string): readonly string[] {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { until } from '../waiting.ts';
 import { pithHere } from './pith-here.ts';
-import { projectFolder, startPith, type Ended, type Folder } from './pith-process.ts';
+import { projectFolder, startPith, type Ended, type Folder, type PithProcess } from './pith-process.ts';
 
 let folder: Folder;
 let server: OpenAiServer;
@@ -102,20 +102,30 @@ describe('exit codes', () => {
     expect((await pith(argv)).code).toBe(code);
   });
 
+  async function inTurn(): Promise<PithProcess> {
+    server.script({ text: ['never', ' ends'], stallAfter: 2 });
+    const process = startPith(['wait', 'for it', '--thread', 't1'], { cwd: folder.path, env: env() });
+    await until(() => server.requests.some(({ method }) => method === 'POST'));
+    return process;
+  }
+
   it.each([
-    ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('U35 %s in a turn ends with %i; U30 meanwhile nobody deletes the conversation', async (signal, code) => {
-    server.script({ text: ['never', ' ends'], stallAfter: 2 });
-    const child = startPith(['wait', 'for it', '--thread', 't1'], { cwd: folder.path, env: env() });
-    await until(() => server.requests.some(({ method }) => method === 'POST'));
+  ] as const)('U35 %s in a turn ends with %i', async (signal, code) => {
+    const { child, ended } = await inTurn();
+    child.kill(signal);
+    expect(await ended).toMatchObject({ code, signal: null });
+  });
+
+  it('U35 SIGINT in a turn ends with 130; U30 meanwhile nobody deletes the conversation', async () => {
+    const { child, ended } = await inTurn();
     expect(await pith(['threads', 'delete', 't1', '--yes'])).toMatchObject({
       code: 1,
       err: expect.stringContaining("thread 't1' is in use by another process"),
     });
-    child.child.kill(signal);
-    expect(await child.ended).toMatchObject({ code, signal: null });
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 130, signal: null });
     expect(await pith(['threads', 'delete', 't1', '--yes'])).toMatchObject({ code: 0, out: 'Deleted t1\n' });
   });
 });

@@ -119,7 +119,8 @@ describe('runs whose process ends or stalls', () => {
   });
 
   it('M44 M46 a part of a result that has arrived is not sent again, and each has a key', async () => {
-    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'));
+    const clock = fakeClock();
+    const { runs, close } = await openRuns(path.join(folderWith(), 'pith.db'), clock);
     const rules = { slots: 1, preemptionMs: 0 };
     await runs.arrive(newRun(1), rules);
     const claimed = await runs.claim('skill-default', rules, { holder: 'x', leaseMs: 60_000 });
@@ -143,7 +144,7 @@ describe('runs whose process ends or stalls', () => {
       } as unknown as Parameters<typeof deliverDue>[0]);
     await round();
     isBroken = false;
-    await until(async () => {
+    await passing(clock, async () => {
       await round();
       return (await runs.byId(id))?.delivery === 'delivered';
     });
@@ -267,11 +268,11 @@ describe('a run that is more urgent than those in a full lane', () => {
     await urgent(kernel, 'slow', true);
     const slow = await begun(kernel, 'run slow');
     await passing(clock, () => kernel.model.requests.length === 1, 100);
-    await passed(clock, clock.sleep(30_000), 500);
+    await passed(clock, clock.sleep(30_000), 2000);
     const fast = await begun(kernel, 'run slow --priority 5');
     await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);
     expect(await shown(kernel, slow)).toMatchObject({ state: 'preempted', attempt: 1, error: { code: 'preempted' } });
-    await passed(clock, clock.sleep(10_000), 500);
+    await passed(clock, clock.sleep(10_000), 2000);
     expect(await shown(kernel, slow)).toMatchObject({ state: 'preempted', attempt: 1 });
     expect(await shown(kernel, fast)).toMatchObject({ state: 'ok', output: 'urgent is done', attempt: 1 });
   });
@@ -287,9 +288,9 @@ describe('a run that is more urgent than those in a full lane', () => {
     await urgent(kernel, 'slow', preemptible);
     const slow = await begun(kernel, 'run slow');
     await passing(clock, () => kernel.model.requests.length === 1, 100);
-    await passed(clock, clock.sleep(age), 500);
+    await passed(clock, clock.sleep(age), 2000);
     const fast = await begun(kernel, 'run slow --priority 5');
-    await passed(clock, clock.sleep(10_000), 500);
+    await passed(clock, clock.sleep(10_000), 2000);
     expect([(await shown(kernel, slow)).state, (await shown(kernel, fast)).state]).toEqual(['running', 'queued']);
     answer();
     await passing(clock, async () => (await shown(kernel, fast)).state === 'ok', 500);

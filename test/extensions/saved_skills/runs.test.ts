@@ -127,7 +127,7 @@ describe('a saved skill', () => {
     for (const name of ['slow', 'calls']) {
       const { id } = (await kernel.as('ada', `run ${name} --background`)).json as { readonly id: string };
       const run = async () => (await kernel.as('ada', `runs show ${id}`)).json as { readonly state: string; readonly started_at: number };
-      await passing(clock, async () => (await run()).state === 'timeout');
+      await passing(clock, async () => (await run()).state === 'timeout', 5000);
       expect(clock.now() - (await run()).started_at).toBeLessThan(75_000);
     }
   });
