@@ -71,12 +71,7 @@ describe('one turn', () => {
           },
         },
       }),
-      script: [
-        {
-          calls: calls('slow', 'quick'),
-        },
-        { text: 'done' },
-      ],
+      script: [{ calls: calls('slow', 'quick') }, { text: 'done' }],
     });
     const { events } = await world.run('go');
     expect(arrived).toEqual(['slow', 'quick']);
@@ -246,11 +241,7 @@ describe('one turn', () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ quick: {}, slow: { run: slow } }),
-      script: [
-        {
-          calls: calls('quick', 'slow'),
-        },
-      ],
+      script: [{ calls: calls('quick', 'slow') }],
     });
     failing(world, { finishCall: () => Promise.reject(new Error('disk full')) });
     expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
@@ -282,12 +273,7 @@ describe('ending a turn early', () => {
     const world = await createWorld({
       agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } }),
-      script: [
-        {
-          calls: calls('hang', 'quick'),
-        },
-        { text: 'next' },
-      ],
+      script: [{ calls: calls('hang', 'quick') }, { text: 'next' }],
     });
     const { end } = await world.run('go', {}, stop.signal);
     expect(end.reason).toBe('aborted');
