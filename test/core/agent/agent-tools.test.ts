@@ -152,7 +152,6 @@ describe('what a turn has used through others', () => {
         if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
     };
     const world: World = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { ask: { effect: 'idempotent', run } } } },
       script: [{ text: 'ok' }],
     });

@@ -112,7 +112,6 @@ describe('a question of an agent that another one called', () => {
     expect(await approvals.get(asked!.id)).toMatchObject({ answer: 'no', by: null });
 
     const liar = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { lie: { run: () => toolError('awaiting_approval', 'wait for me') } } } },
       script: [{ calls: [{ name: 'lie', input: {} }] }, { text: 'no' }],
     });

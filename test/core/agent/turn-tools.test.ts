@@ -26,7 +26,7 @@ async function bringing(
   const sets = Object.keys(all).filter((id) => id.startsWith('set:'));
   const inside = (id: string) => (sets.includes(id) ? `set_${sets.indexOf(id)}` : id);
   const extensions = Object.fromEntries(Object.entries(all).map(([id, each]) => [inside(id), each]));
-  const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], ...more, extensions, script });
+  const world = await createWorld({ ...more, extensions, script });
   // What is brought stands in this process too, under another id: where it runs is not the subject.
   const { brought: bringer, extensions: facts, providers } = world.kernel.host;
   const { of, call, needsApproval, refusal, present } = providers.tools;
