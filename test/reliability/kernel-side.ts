@@ -63,7 +63,13 @@ export function kernelSide(): Ears {
     peer: () => peer,
     background: () => undefined,
   });
-  const peer = createPeer({ codec: CODEC, socket, serve: calls.serve, ignored: calls.ignored, broken: (reason) => why.push(reason) });
+  const peer = createPeer({
+    codec: CODEC,
+    socket,
+    serve: calls.serve,
+    ignored: calls.ignored,
+    broken: (reason) => why.push(reason),
+  });
   return { peer, sent, why, hear: (bytes) => void socket.emit('data', bytes) };
 }
 

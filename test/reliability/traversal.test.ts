@@ -69,7 +69,9 @@ describe('paths that lead outside, through the kernel', () => {
     expect(new Set(words).size, [...new Set(words)].slice(0, 3).join('\n')).toBe(1);
     expect(
       await pith.kernel.agents.callTool('reader', 'read_skill_resource', { skill_id: 'alpha', path: 'references/guide.md' }),
-    ).toMatchObject({ ok: true });
+    ).toMatchObject({
+      ok: true,
+    });
   });
 
   it('S42 ids are looked up and never joined to a path', async () => {

@@ -47,7 +47,12 @@ describe('a yes to an activation is for those very files', () => {
     await approvals.answer(asked!.id, { answer: 'once', by: 'ann' });
     expect(await resumed(made)).toMatchObject({ reason: 'awaiting_approval' });
     expect([isActive(made, 'city_time'), isActive(made, 'second')]).toEqual([true, false]);
-    expect(await approvals.list()).toMatchObject([{ always: null, details: expect.stringMatching(ASKED) }]);
+    expect(await approvals.list()).toMatchObject([
+      {
+        always: null,
+        details: expect.stringMatching(ASKED),
+      },
+    ]);
   });
 
   it('T18 F14: what stands in the place by the time of the call is part of it', async () => {

@@ -74,7 +74,12 @@ describe.skipIf(!available)('U3 a command of the person', () => {
     ] as const;
     const { stdout, stderr } = await sh(
       'cat .env; ls state; cat code/main.ts; echo x > code/main.ts; rm -rf code; mv code other; echo ok > new; cat new',
-      { cwd: open, readOnly: [], writable: [open], covered },
+      {
+        cwd: open,
+        readOnly: [],
+        writable: [open],
+        covered,
+      },
     );
     expect(stdout).toBe('keptok\n');
     expect(stderr).toContain('Read-only file system');
