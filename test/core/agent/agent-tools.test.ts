@@ -3,11 +3,7 @@ import type { AgentSpec, JsonValue, Message, TurnInfo, TurnPolicy } from '../../
 import { agent, createWorld, type FakeExtension, type World } from './world.ts';
 import type { CallRecord, ThreadWriter, TurnRecord } from '../../../core/agent/index.ts';
 
-const schema = {
-  type: 'object',
-  properties: { agent_id: { type: 'string' }, task: { type: 'string' } },
-  required: ['agent_id', 'task'],
-};
+const schema = { type: 'object', properties: { agent_id: { type: 'string' }, task: { type: 'string' } }, required: ['agent_id', 'task'] };
 const never = new AbortController().signal;
 
 /** An extension whose tool `run_agent` runs agents, and tells what it was called with. */
@@ -156,7 +152,6 @@ describe('what a turn has used through others', () => {
         if (event.type === 'turn-end') reasons.push(event.error?.code ?? event.reason);
     };
     const world: World = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { ask: { effect: 'idempotent', run } } } },
       script: [{ text: 'ok' }],
     });

@@ -201,12 +201,7 @@ describe('a call that needs approval', () => {
   });
 
   it('T18 F12 always of a tool that looks at its input is for that very input; once offers none, by any door', async () => {
-    const risky = {
-      needsApproval: 'maybe' as const,
-      effect: 'write' as const,
-      asks: () => 'look at this',
-      run: () => 'did it',
-    };
+    const risky = { needsApproval: 'maybe' as const, effect: 'write' as const, asks: () => 'look at this', run: () => 'did it' };
     const careful = { ...risky, asks: () => ({ text: 'changes what runs later', once: true }) };
     const steps = [call('risky', { n: 1 }), call('risky', { n: 1 }), call('risky', { n: 2 }), call('careful'), call('careful')];
     const world = await createWorld({ agents, extensions: { ext: { tools: { risky, careful } } }, script: steps });

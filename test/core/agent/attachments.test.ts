@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toolResult, type TurnRequest } from '../../../core/contract/index.ts';
-import { agent, calls, createWorld } from './world.ts';
+import { calls, createWorld } from './world.ts';
 
 type Attachment = NonNullable<TurnRequest['attachments']>[number];
 
@@ -48,7 +48,6 @@ describe('U1 images in results of tools', () => {
   it('reach the model beside the output', async () => {
     const look = () => toolResult('a pixel', { images: [{ mediaType: 'image/png', data: PIXEL }] });
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { look: { run: look } } } },
       script: [{ calls: calls('look') }, { text: 'I see' }],
     });
@@ -70,7 +69,6 @@ describe('U1 images in results of tools', () => {
   it('of another kind fail that call alone', async () => {
     const look = () => toolResult('x', { images: [{ mediaType: 'text/html', data: PIXEL }] });
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { look: { run: look } } } },
       script: [{ calls: calls('look') }, { text: 'no' }],
     });
@@ -82,7 +80,6 @@ describe('U1 images in results of tools', () => {
 describe('U3 what a tool shows while it runs', () => {
   it('is an event of its call, in order, and the model does not read it', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: {
         ext: {
           tools: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CompactionProvider, toolResult } from '../../../core/contract/index.ts';
 import type { ScriptedStep } from 'pith/testing';
-import { agent, createWorld, noticesOf } from './world.ts';
+import { createWorld, noticesOf } from './world.ts';
 
 const words = (count: number) => 'word '.repeat(count);
 
@@ -50,7 +50,6 @@ describe('compaction of a thread', () => {
     const seen: number[] = [];
     const world = await createWorld({
       contextWindow: 1000,
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { t: { run: (_input, call) => (seen.push(call.turn.compactions), 'ok') } } } },
       script: [
         talk(words(500)),
@@ -90,7 +89,6 @@ describe('compaction of a thread', () => {
     const retain = { key: 'guide', digest: 'd1' };
     const read = () => toolResult(words(300), { retain });
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { read: { run: read } } } },
       script: [{ calls: [{ name: 'read', input: {} }] }, talk('one'), talk('two'), { text: 'SHORT' }],
     });
@@ -131,7 +129,6 @@ describe('compaction of a thread', () => {
     const world = await createWorld({
       contextWindow: 1000,
       compact,
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { t: {} } } },
       script: [{ calls: [{ name: 't', input: {} }], usage: { inputTokens: 850, outputTokens: 10 } }, talk('done')],
     });

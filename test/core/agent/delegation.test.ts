@@ -105,14 +105,7 @@ describe('a turn that another turn calls', () => {
   });
 
   it('K42 knows its depth, and belongs to the message, channel and person of its caller', async () => {
-    const { world, infos } = await delegating({}, [
-      {
-        calls: calls('look', 'ask'),
-      },
-      look,
-      { text: 'a' },
-      { text: 'b' },
-    ]);
+    const { world, infos } = await delegating({}, [{ calls: calls('look', 'ask') }, look, { text: 'a' }, { text: 'b' }]);
     await world.run('go', { channelId: 'web', userId: 'ada' });
     const [parent, child] = infos;
     expect([parent?.depth, child?.depth]).toEqual([0, 1]);

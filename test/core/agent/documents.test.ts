@@ -16,9 +16,7 @@ describe('documents beside a message', () => {
     const long = words(3000);
     const world = await giving(
       (prompt) => (prompt === 'one' ? { turn: 'TURN', documents: [document('a', long), document('b', 'B')] } : null),
-      {
-        script: [{ text: 'x' }, { text: 'y' }],
-      },
+      { script: [{ text: 'x' }, { text: 'y' }] },
     );
     await world.run('one');
     await world.run('two');

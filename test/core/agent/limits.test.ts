@@ -26,11 +26,7 @@ describe('limits', () => {
   });
 
   it('K42 max_tool_calls refuses the call beyond it, tells the model so in the history, and ends the turn', async () => {
-    const world = await limited({ max_tool_calls: 1 }, [
-      {
-        calls: calls('t', 't'),
-      },
-    ]);
+    const world = await limited({ max_tool_calls: 1 }, [{ calls: calls('t', 't') }]);
     const { end, events } = await world.run('go');
     expect(end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('max_tool_calls (1)') } });
     const codes = new Map(events.flatMap((event) => (event.type === 'tool-result' ? [[event.id, event.error?.code ?? 'ran']] : [])));

@@ -36,9 +36,7 @@ const questions = (events: readonly TurnEvent[]) => events.filter((event) => eve
 
 describe('a question of an agent that another one called', () => {
   it('K50 reaches the person with the path of agents; parents suspend with it, and the answer continues them all', async () => {
-    const both: ScriptedStep = {
-      calls: calls('delegate', 'side'),
-    };
+    const both: ScriptedStep = { calls: calls('delegate', 'side') };
     const { world, ran, approvals, resume } = await delegating([both, risky(1), { text: 'helped' }, { text: 'all done' }]);
     const { events, end } = await world.run('go');
     expect(end.reason).toBe('awaiting_approval');
@@ -114,7 +112,6 @@ describe('a question of an agent that another one called', () => {
     expect(await approvals.get(asked!.id)).toMatchObject({ answer: 'no', by: null });
 
     const liar = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: { ext: { tools: { lie: { run: () => toolError('awaiting_approval', 'wait for me') } } } },
       script: [{ calls: [{ name: 'lie', input: {} }] }, { text: 'no' }],
     });

@@ -222,10 +222,7 @@ describe('U12 always in this project', () => {
 
 describe('the rows of questions', () => {
   it('U13 numbers name one question each as long as somebody may remember them', async () => {
-    const { world } = await asking({
-      extensions: { ext: { tools: { run: runs() } } },
-      script: ['a', 'b', 'c', 'd', 'e'].map(run),
-    });
+    const { world } = await asking({ extensions: { ext: { tools: { run: runs() } } }, script: ['a', 'b', 'c', 'd', 'e'].map(run) });
     const numbers = async () => (await world.approvals.list()).map(({ number }) => number);
     await world.run('go', { threadId: 'one' });
     await world.run('go', { threadId: 'two' });

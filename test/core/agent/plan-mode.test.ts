@@ -14,11 +14,7 @@ const both = {
 
 describe('U14 plan mode', () => {
   it('U14 only reading tools run, nobody is asked, and the model reads so', async () => {
-    const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
-      extensions: { ext: { tools } },
-      script: [both, { text: 'a plan' }, both],
-    });
+    const world = await createWorld({ extensions: { ext: { tools } }, script: [both, { text: 'a plan' }, both] });
     const { events, end } = await world.run('go', { policy: { readOnly: true } });
     expect(end).toMatchObject({ reason: 'done', text: 'a plan' });
     expect(world.calls.map(({ tool }) => tool)).toEqual(['ext/look']);

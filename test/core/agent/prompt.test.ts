@@ -39,9 +39,6 @@ describe('prompt templates', () => {
   });
 
   it('K41 says file and line when rendering fails', async () => {
-    await expect(render('a\n{{ agent.nothing }}')).rejects.toMatchObject({
-      code: 'prompt_invalid',
-      where: 'p.jinja2:2',
-    });
+    await expect(render('a\n{{ agent.nothing }}')).rejects.toMatchObject({ code: 'prompt_invalid', where: 'p.jinja2:2' });
   });
 });

@@ -26,7 +26,7 @@ async function bringing(
   const sets = Object.keys(all).filter((id) => id.startsWith('set:'));
   const inside = (id: string) => (sets.includes(id) ? `set_${sets.indexOf(id)}` : id);
   const extensions = Object.fromEntries(Object.entries(all).map(([id, each]) => [inside(id), each]));
-  const world = await createWorld({ agents: [agent('main', { usesTools: ['ext'] })], ...more, extensions, script });
+  const world = await createWorld({ ...more, extensions, script });
   // What is brought stands in this process too, under another id: where it runs is not the subject.
   const { brought: bringer, extensions: facts, providers } = world.kernel.host;
   const { of, call, needsApproval, refusal, present } = providers.tools;
@@ -214,9 +214,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
 
   it('are asked for anew when a turn is continued, also for a question about one of them', async () => {
     const extensions = {
-      'set:hello': {
-        tools: { greet: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'Hello!' } },
-      },
+      'set:hello': { tools: { greet: { needsApproval: 'always' as const, effect: 'write' as const, run: () => 'Hello!' } } },
     };
     const { world } = await bringing(() => [brought('hello')], [call('greet'), { text: 'ok' }], { extensions });
     expect((await world.run('hi')).end.reason).toBe('awaiting_approval');
@@ -231,10 +229,7 @@ describe('DESIGN 3.3 the tools of one turn', () => {
   it('a call that waited runs also when its tool has another name by then', async () => {
     const ids = ['hello'];
     const needsApproval = 'always' as const;
-    const extensions = {
-      'set:hello': { tools: { greet: { needsApproval, run: () => 'Hello!' } } },
-      'set:early': { tools: { greet: {} } },
-    };
+    const extensions = { 'set:hello': { tools: { greet: { needsApproval, run: () => 'Hello!' } } }, 'set:early': { tools: { greet: {} } } };
     const { world } = await bringing(() => ids.map(brought), [call('greet'), { text: 'ok' }], { extensions });
     await world.run('hi');
     ids.unshift('early');

@@ -11,7 +11,6 @@ const tools = (names: Record<string, object>) => ({ ext: { tools: names } });
 describe('one turn', () => {
   it('K45 persists a turn step by step and ends with turn-end', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ look: { run: () => ({ found: 3 }) } }),
       script: [{ text: 'Looking.', calls: [{ name: 'look', input: { at: 'x' } }] }, { text: 'Three.' }],
     });
@@ -54,7 +53,6 @@ describe('one turn', () => {
     let release = () => undefined as void;
     const both = new Promise<void>((resolve) => (release = resolve));
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({
         slow: {
           async run() {
@@ -71,12 +69,7 @@ describe('one turn', () => {
           },
         },
       }),
-      script: [
-        {
-          calls: calls('slow', 'quick'),
-        },
-        { text: 'done' },
-      ],
+      script: [{ calls: calls('slow', 'quick') }, { text: 'done' }],
     });
     const { events } = await world.run('go');
     expect(arrived).toEqual(['slow', 'quick']);
@@ -90,7 +83,6 @@ describe('one turn', () => {
 
   it('K44 an unknown tool and input that is no object are answered, with the nearest names', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ read_skill: {}, other: {} }),
       script: [
         {
@@ -123,7 +115,6 @@ describe('one turn', () => {
   it('T19 F27: arguments nested 200,000 deep are refused before anything walks them, and the turn goes on', async () => {
     const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ other: { needsApproval: true } }),
       script: [
         {
@@ -150,7 +141,6 @@ describe('one turn', () => {
 
   it('DESIGN 3.4 calls that share an id, or have none, keep their own results', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ echo: { run: (input: { n: string }) => input.n } }),
       script: [
         { calls: ['a', 'b', 'c'].map((n, index) => ({ name: 'echo', input: { n }, id: index === 2 ? '' : 'same' })) },
@@ -173,7 +163,6 @@ describe('one turn', () => {
 
   it('DESIGN 3.4 metadata is for channels, retain for compaction; neither reaches the model', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ t: { run: () => toolResult('text', { title: 'T', metadata: { a: 1 }, retain: { key: 'k', digest: 'd' } }) } }),
       script: [{ calls: [{ name: 't', input: {} }] }, { text: 'ok' }],
     });
@@ -196,7 +185,6 @@ describe('one turn', () => {
 
   it('K44 an empty answer, a cut answer and a filtered one are said', async () => {
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ t: {} }),
       script: [
         {},
@@ -243,15 +231,7 @@ describe('one turn', () => {
       for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve));
       done.push('slow');
     };
-    const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
-      extensions: tools({ quick: {}, slow: { run: slow } }),
-      script: [
-        {
-          calls: calls('quick', 'slow'),
-        },
-      ],
-    });
+    const world = await createWorld({ extensions: tools({ quick: {}, slow: { run: slow } }), script: [{ calls: calls('quick', 'slow') }] });
     failing(world, { finishCall: () => Promise.reject(new Error('disk full')) });
     expect((await world.run('hi')).end).toMatchObject({ reason: 'error', error: { message: 'disk full' } });
     expect(done).toEqual(['slow']);
@@ -280,14 +260,8 @@ describe('ending a turn early', () => {
         new Promise((_resolve, reject) => call.signal.addEventListener('abort', () => reject(call.signal.reason))),
     };
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ hang, quick: { run: () => setImmediate(() => stop.abort()) && 'q' } }),
-      script: [
-        {
-          calls: calls('hang', 'quick'),
-        },
-        { text: 'next' },
-      ],
+      script: [{ calls: calls('hang', 'quick') }, { text: 'next' }],
     });
     const { end } = await world.run('go', {}, stop.signal);
     expect(end.reason).toBe('aborted');
@@ -335,7 +309,6 @@ describe('ending a turn early', () => {
     const run = (_input: JsonValue, { signal }: ToolCall) =>
       new Promise((resolve) => signal.addEventListener('abort', () => (heard.push(signal.aborted), resolve('late'))));
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ quick: {}, slow: { run } }),
       script: [{ calls: ['quick', 'slow'].map((name) => ({ name, input: {} })) }],
     });
@@ -367,7 +340,6 @@ describe('ending a turn early', () => {
     const context = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
     const world = await createWorld({
-      agents: [agent('main', { usesTools: ['ext'] })],
       extensions: tools({ t: { run: () => void seen.push(context.getStore()) } }),
       script: [
         () => (seen.push(context.getStore()), { text: 'a', calls: [{ name: 't', input: {} }] }),
@@ -423,11 +395,7 @@ function failing({ threads }: World, writes: Partial<ThreadWriter>): void {
 }
 
 describe('the size of a tool result', () => {
-  const huge = (run: () => unknown) => ({
-    agents: [agent('main', { usesTools: ['ext'] })],
-    extensions: tools({ huge: { run } }),
-    script: [{ calls: calls('huge') }, { text: 'done' }],
-  });
+  const huge = (run: () => unknown) => ({ extensions: tools({ huge: { run } }), script: [{ calls: calls('huge') }, { text: 'done' }] });
   const resultOf = async (run: () => unknown) => {
     const { events } = await (await createWorld(huge(run))).run('go');
     return events.find((event) => event.type === 'tool-result');

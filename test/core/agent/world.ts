@@ -54,6 +54,7 @@ export interface FakeExtension {
 }
 
 export interface WorldOptions {
+  /** Default: `main`, with the tools of the extension `ext`. */
   readonly agents?: readonly AgentSpec[];
   readonly extensions?: Record<string, FakeExtension>;
   /** Bodies by id. A body that is an error is refused with it. */
@@ -90,7 +91,8 @@ const summariseAll: CompactionProvider['compact'] = async ({ messages }) => {
 const makers = ((globalThis as { testWorlds?: Map<string, (id: string) => object> }).testWorlds ??= new Map());
 
 export async function createWorld(options: WorldOptions = {}) {
-  const { agents = [agent('main')], skills, compact = summariseAll, askAlways = [], script, contextWindow = null } = options;
+  const { skills, compact = summariseAll, askAlways = [], script, contextWindow = null } = options;
+  const agents = options.agents ?? [agent('main', options.extensions?.['ext'] && { usesTools: ['ext'] })];
   const clock = (options.clock ?? fakeClock()) as FakeClock;
   const declared = new Map(Object.entries(options.extensions ?? {}));
   const toolCalls: { readonly tool: string; readonly input: JsonValue; readonly key: string }[] = [];

@@ -100,11 +100,7 @@ describe('a new sandbox with the real kernel', () => {
   it('U30 renames, exports and deletes a conversation', async () => {
     await run('chat', '-p', 'brainstorming for boats', '--thread', 't1');
     await run('chat', '-p', 'hello', '--thread', 't2');
-    expect(await run('threads', 'rename', 't1', 'Names', 'of boats')).toEqual({
-      code: 0,
-      out: 'Renamed t1: Names of boats\n',
-      err: '',
-    });
+    expect(await run('threads', 'rename', 't1', 'Names', 'of boats')).toEqual({ code: 0, out: 'Renamed t1: Names of boats\n', err: '' });
     await run('chat', '-p', 'more brainstorming', '--thread', 't1');
     const listed = JSON.parse((await run('threads', '--json')).out) as { id: string; title: string }[];
     expect(listed.map(({ id, title }) => [id, title])).toEqual([

@@ -17,7 +17,7 @@ const LATER_MS = 65 * 60_000;
 async function opened() {
   const { sandbox, home, contents } = openStoreFixture(folderWith());
   const clock = fakeClock(contents.killedAt + LATER_MS);
-  const pith = await kernelOf({ sandbox, home, accepts: false, clock, model: storeModel(true) });
+  const pith = await kernelOf({ sandbox, home, accepts: false, clock, model: storeModel() });
   const done = () => readFileSync(path.join(sandbox, 'data/extensions/toolbox/done'), 'utf8').trimEnd().split('\n');
   const as = async (userId: string, line: string): Promise<Rows> =>
     (await pith.command(line, { json: true, userId })).values.at(-1) as unknown as Rows;

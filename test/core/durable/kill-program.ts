@@ -10,12 +10,7 @@ const handlers = new Set(['a/one', 'b/two']);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const quiet = () => undefined;
 
-const journal = createSqliteJournal({
-  store,
-  clock,
-  handlers: () => [...handlers],
-  written: ({ handlers }) => deliveries.wake(handlers),
-});
+const journal = createSqliteJournal({ store, clock, handlers: () => [...handlers], written: ({ handlers }) => deliveries.wake(handlers) });
 const deliveries = createDeliveries({
   journal,
   leases: createLeases(sqliteLeaseRows(store, clock), clock, createOwner()),

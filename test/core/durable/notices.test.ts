@@ -39,12 +39,7 @@ function loft(sandbox: string): { sent(): readonly string[]; open(): void } {
 
 it('K31 notices wait until a channel opens; then it is said how many came, those of the last day are shown once, and none twice', async () => {
   const clock = fakeClock();
-  await using pith = await testKernel({
-    clock,
-    only: [],
-    model: scriptedModel([]),
-    files: FILES,
-  });
+  await using pith = await testKernel({ clock, only: [], model: scriptedModel([]), files: FILES });
   const { sent, open } = loft(pith.sandbox);
   const notify = (text: string, target: string | null = null, at?: number) =>
     pith.kernel.events.publish(

@@ -38,12 +38,7 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
     clock,
     loader: createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
     secrets: { env: {} },
-    services: {
-      events,
-      keyValue: () => kv,
-      database: absent,
-      agents: { list: absent, find: absent, check: absent, run: absent },
-    },
+    services: { events, keyValue: () => kv, database: absent, agents: { list: absent, find: absent, check: absent, run: absent } },
     calls: { isolation: 'in_process' },
   });
   return { directory, events, host };

@@ -42,14 +42,7 @@ function setup({
     getModel,
   }));
   const settings = { models };
-  const router = createRouter({
-    settings,
-    env,
-    declared: () => declared,
-    isKept: (name) => kept.includes(name),
-    provider,
-    override,
-  });
+  const router = createRouter({ settings, env, declared: () => declared, isKept: (name) => kept.includes(name), provider, override });
   return { router, provider, getModel, settings };
 }
 

@@ -102,10 +102,7 @@ describe('what the process of an extension sends', () => {
     const mine = await sender(`${act}; await new Promise(() => undefined)`);
     expect(await mine.act()).toMatchObject({ ok: false });
     await answers();
-    expect(mine.shown()).toMatchObject({
-      code: 'process_ended',
-      message: expect.stringMatching(/it (sent what|asked)/),
-    });
+    expect(mine.shown()).toMatchObject({ code: 'process_ended', message: expect.stringMatching(/it (sent what|asked)/) });
   });
 
   it.each([

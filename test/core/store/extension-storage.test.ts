@@ -56,9 +56,7 @@ describe('createDatabase', () => {
     await other.write([{ sql: 'CREATE TABLE notes_private__items (a)' }]);
     const database = createDatabase(store, 'notes');
     await expect(database.all('SELECT a FROM notes_private__items')).rejects.toMatchObject({ code: 'not_allowed' });
-    await expect(database.write([{ sql: 'CREATE TABLE notes_private__more (a)' }])).rejects.toMatchObject({
-      code: 'not_allowed',
-    });
+    await expect(database.write([{ sql: 'CREATE TABLE notes_private__more (a)' }])).rejects.toMatchObject({ code: 'not_allowed' });
     for (const id of ['notes__private', 'notes_', '_notes', 'no.tes', 'n'.repeat(64)])
       expect(manifestSchema().safeParse({ id }).success, id).toBe(false);
     for (const id of ['n', 'notes_2_private', 'n'.repeat(63)]) expect(manifestSchema().safeParse({ id }).success, id).toBe(true);
@@ -73,9 +71,7 @@ describe('createDatabase', () => {
       { sql: 'CREATE TRIGGER notes__reach AFTER INSERT ON notes__mine BEGIN DELETE FROM secret; END' },
       { sql: 'CREATE VIEW notes__view AS SELECT a FROM secret' },
     ]);
-    await expect(database.write([{ sql: 'INSERT INTO notes__mine VALUES (1)' }])).rejects.toMatchObject({
-      code: 'not_allowed',
-    });
+    await expect(database.write([{ sql: 'INSERT INTO notes__mine VALUES (1)' }])).rejects.toMatchObject({ code: 'not_allowed' });
     await expect(database.all('SELECT * FROM notes__view')).rejects.toMatchObject({ code: 'not_allowed' });
     expect(store.all('SELECT a FROM secret')).toMatchObject([{ a: 42 }]);
   });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from 'pith';
 import { createLeases, createDatabase, openStore, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { memoryLeaseRows } from '../agent/threads/in-memory.ts';
-import { agent, createWorld } from '../agent/world.ts';
+import { createWorld } from '../agent/world.ts';
 import { until } from '../../waiting.ts';
 import { bundleProgram, exitOf, startProgram } from './child-process.ts';
 import { manualClock } from './manual-clock.ts';
@@ -59,10 +59,7 @@ describe.each<[string, (clock: Pick<Clock, 'now'>) => Parameters<typeof createLe
   });
 });
 
-const asking = {
-  agents: [agent('main', { usesTools: ['ext'] })],
-  extensions: { ext: { tools: { risky: { needsApproval: 'always' as const, run: () => 'did it' } } } },
-};
+const asking = { extensions: { ext: { tools: { risky: { needsApproval: 'always' as const, run: () => 'did it' } } } } };
 const question = { calls: [{ name: 'risky', input: {} }] };
 
 it('C5 an approval holds no process: the turn ends as suspended and lets the thread go, another process answers, a third goes on', async () => {
@@ -107,7 +104,6 @@ it('C8 the row of a lease says which process holds the thread, while it holds it
   let held: unknown;
   const look = () => void (held = world.store.all(`SELECT name, owner FROM leases WHERE name LIKE 'thread:%'`));
   const world = await createWorld({
-    agents: asking.agents,
     extensions: { ext: { tools: { look: { run: look } } } },
     script: [{ calls: [{ name: 'look', input: {} }] }, { text: 'done' }],
   });

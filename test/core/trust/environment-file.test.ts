@@ -67,9 +67,7 @@ describe('U6 T1 the .env of a trusted project', () => {
   it('U6 comes after the environment and after what the person keeps', async () => {
     const env = { SPY_KEY: 'environment' };
     expect((await spied({ '.env': 'SPY_KEY=from-the-file' }, { env })).value[0]).toBe('tnemnorivne');
-    const home = folderWith({
-      '.pith/secrets.json': JSON.stringify({ SPY_KEY: { value: 'kept-value', for: ['extension:spy'] } }),
-    });
+    const home = folderWith({ '.pith/secrets.json': JSON.stringify({ SPY_KEY: { value: 'kept-value', for: ['extension:spy'] } }) });
     chmodSync(path.join(home, '.pith'), 0o700);
     expect((await spied({ '.env': 'SPY_KEY=from-the-file' }, { home })).value[0]).toBe('eulav-tpek');
     writeFiles(home, { '.pith/secrets.json': JSON.stringify({ SPY_KEY: { value: 'kept-value', for: ['extension:other'] } }) });

@@ -30,12 +30,7 @@ afterEach(() => {
 });
 
 const run = (cwd: string, argv: readonly string[], more: Readonly<Record<string, string>> = {}) =>
-  cli(argv, {
-    cwd,
-    openKernel,
-    input: 'hello\n',
-    env: { PITH_TRUST: '0', STORED_KEY: 'ghp_canary_stored', HOME: clone.home, ...more },
-  });
+  cli(argv, { cwd, openKernel, input: 'hello\n', env: { PITH_TRUST: '0', STORED_KEY: 'ghp_canary_stored', HOME: clone.home, ...more } });
 
 /** Forty command lines, each as somebody types it who has just cloned something. */
 const COMMANDS: readonly (readonly string[])[] = [

@@ -47,17 +47,11 @@ describe('a tool asks the person at the terminal', () => {
     const { chat, lastTool } = await chatting([launch('it \u001b[2J\u202egnp'), { text: 'It flies.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees('run launch of risky');
-    await user.sees('what: "it \\u001b[2J\\u{202e}gnp"');
-    await user.sees('not sandboxed: sees what you see');
-    await user.sees(ALLOW);
+    await user.type('go\n', 'run launch of risky', 'what: "it \\u001b[2J\\u{202e}gnp"', 'not sandboxed: sees what you see', ALLOW);
     expect(user.screen()).not.toContain('asked by'); // it is the agent that one talks with
-    user.type('y');
-    await user.sees('It flies.');
+    await user.type('y', 'It flies.');
     expect(lastTool()).toContain('launched it');
-    user.end();
-    expect(await user.done).toBe(0);
+    expect(await user.end()).toBe(0);
   });
 
   it.each(['yes', 'Y', 'ok', 'once'])(
@@ -66,12 +60,10 @@ describe('a tool asks the person at the terminal', () => {
       const { chat, lastTool } = await chatting([launch('it'), { text: 'It flies.' }]);
       const user = person(chat, [], WIDE);
       await user.sees('› ');
-      user.type('go\n');
-      await user.sees(ALLOW);
+      await user.type('go\n', ALLOW);
       user.type(word[0]!);
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-      user.type(`${word.slice(1)}\n`);
-      await user.sees('It flies.');
+      await user.type(`${word.slice(1)}\n`, 'It flies.');
       expect(lastTool()).toContain('launched it');
       await user.sees('› ');
       user.type('/quit\n');
@@ -84,29 +76,17 @@ describe('a tool asks the person at the terminal', () => {
     const { chat, lastTool, pith } = await chatting([launch('it'), { text: 'I see.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees(ALLOW);
-    user.type('please launch the small one\n');
-    await user.sees('That is not an answer, so nothing happened');
-    await user.sees(ALLOW);
-    user.type('/approvals\n');
-    await user.sees('ASKED BY');
-    await user.sees(ALLOW);
-    user.type('?');
-    await user.sees('refuse and say why');
-    await user.sees(ALLOW);
-    user.type('/nonsense\n');
-    await user.sees('unknown command /nonsense');
-    await user.sees(ALLOW);
+    await user.type('go\n', ALLOW);
+    await user.type('please launch the small one\n', 'That is not an answer, so nothing happened', ALLOW);
+    await user.type('/approvals\n', 'ASKED BY', ALLOW);
+    await user.type('?', 'refuse and say why', ALLOW);
+    await user.type('/nonsense\n', 'unknown command /nonsense', ALLOW);
     expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
-    user.type('e');
-    await user.sees('Why not?');
-    user.type('too much\n');
-    await user.sees('I see.');
+    await user.type('e', 'Why not?');
+    await user.type('too much\n', 'I see.');
     expect(lastTool()).toContain('too much');
     expect(lastTool()).not.toContain('launched');
-    user.end();
-    expect(await user.done).toBe(0);
+    expect(await user.end()).toBe(0);
   });
 
   it('U10 p allows it in every chat of the project; /permissions lists both scopes and takes back', async () => {
@@ -114,48 +94,29 @@ describe('a tool asks the person at the terminal', () => {
     const { chat, pith } = await chatting([launch('a'), { text: 'One.' }, launch('b'), { text: 'Two.' }, launch('c')], { home });
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees('[a]lways in this chat (every call of launch), always in this [p]roject, [n]o');
-    user.type('p');
-    await user.sees('Run launch of risky: allowed always in this project');
-    await user.sees('One.');
-    user.type('/new\n');
-    await user.sees('New conversation');
-    user.type('again\n');
-    await user.sees('Two.');
-    user.type('/permissions\n');
-    await user.sees('every call of launch');
-    await user.sees('this project');
-    user.type('/permissions remove 1\n');
-    await user.sees('Taken back: every call of launch (risky/launch)');
+    await user.type('go\n', '[a]lways in this chat (every call of launch), always in this [p]roject, [n]o');
+    await user.type('p', 'Run launch of risky: allowed always in this project', 'One.');
+    await user.type('/new\n', 'New conversation');
+    await user.type('again\n', 'Two.');
+    await user.type('/permissions\n', 'every call of launch', 'this project');
+    await user.type('/permissions remove 1\n', 'Taken back: every call of launch (risky/launch)');
     expect(await pith.kernel.approvals.permissions()).toEqual([]);
-    user.type('again\n');
-    await user.sees('Allow? [y]es');
-    user.end();
-    await user.done;
+    await user.type('again\n', 'Allow? [y]es');
+    await user.end();
   });
 
   it('U11 a diff is shown with a bar before each line, whole up to a screen, and v shows all of it; typing its command does too', async () => {
     const { chat, lastTool } = await chatting([{ calls: [{ name: 'edit', input: {} }] }, { text: 'Edited.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees('run edit of risky (it says: change 60 lines in a.ts)');
-    await user.sees('│ +new 0');
-    await user.sees('more lines; v shows all 123 lines');
+    await user.type('go\n', 'run edit of risky (it says: change 60 lines in a.ts)', '│ +new 0', 'more lines; v shows all 123 lines');
     await user.sees('no arguments'); // what a stranger shows may leave out what it was given
     await user.sees(ALLOW_ONCE);
-    user.type('v');
-    await user.sees('│ +new 59');
-    await user.sees(ALLOW_ONCE);
-    user.type('/approvals 1 --all\n');
-    await user.sees('│ +new 59');
-    await user.sees(ALLOW_ONCE);
-    user.type('y');
-    await user.sees('Edited.');
+    await user.type('v', '│ +new 59', ALLOW_ONCE);
+    await user.type('/approvals 1 --all\n', '│ +new 59', ALLOW_ONCE);
+    await user.type('y', 'Edited.');
     expect(lastTool()).toContain('edited');
-    user.end();
-    await user.done;
+    await user.end();
   });
 
   it('K50 no takes a reason, which the model sees; what was typed before the question is no answer', async () => {
@@ -170,17 +131,13 @@ describe('a tool asks the person at the terminal', () => {
     ]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees(ALLOW);
+    await user.type('go\n', ALLOW);
     expect(await pith.kernel.approvals.list()).toHaveLength(1);
-    user.type('e');
-    await user.sees('Why not?');
-    user.type('wrong day\n');
-    await user.sees('As you wish.');
+    await user.type('e', 'Why not?');
+    await user.type('wrong day\n', 'As you wish.');
     expect(lastTool()).toMatch(/approval_denied.*wrong day/su);
     await user.sees('You said once.'); // the line that was typed ahead is the next message
-    user.end();
-    await user.done;
+    await user.end();
   });
 
   it('K50 an answer from elsewhere takes the question away within a second, says whose it was, and the turn goes on', async () => {
@@ -188,35 +145,27 @@ describe('a tool asks the person at the terminal', () => {
     const other = await kernelOf({ sandbox: pith.sandbox, only: [] });
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees(ALLOW);
+    await user.type('go\n', ALLOW);
     const [open] = await other.kernel.approvals.list();
     await expect.poll(async () => await other.kernel.approvals.isAwaited(open!.rootThreadId)).toBe(true);
     await other.kernel.approvals.answer(open!.id, { answer: 'once', by: 'ann' });
     await within(5000, user.sees('Answered elsewhere by ann: once'));
     await user.sees('It flies.');
     expect(lastTool()).toContain('launched x');
-    user.end();
-    await user.done;
+    await user.end();
   });
 
   it('K50 Ctrl-C leaves the question open; /approvals approve answers it, and the conversation goes on', async () => {
     const { chat, pith } = await chatting([launch('x'), { text: 'It flies.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees(ALLOW);
-    user.type('\u0003');
-    await user.sees('The question stays open: answer it with /approvals 1');
+    await user.type('go\n', ALLOW);
+    await user.type('\u0003', 'The question stays open: answer it with /approvals 1');
     const [open] = await pith.kernel.approvals.list();
-    user.type('/approvals 1\n');
-    await user.sees('Allow? [y]es');
-    user.type('y');
-    await user.sees('Run launch of risky: allowed once');
-    await user.sees('It flies.');
+    await user.type('/approvals 1\n', 'Allow? [y]es');
+    await user.type('y', 'Run launch of risky: allowed once', 'It flies.');
     expect(await pith.kernel.approvals.get(open!.id)).toMatchObject({ answer: 'once', by: 'local' });
-    user.end();
-    await user.done;
+    await user.end();
   });
 
   it('K50 opening a conversation with an open question asks it', async () => {
@@ -224,25 +173,20 @@ describe('a tool asks the person at the terminal', () => {
     await pith.run('go', { threadId: 'talk' });
     const user = person(chat, ['--thread', 'talk'], WIDE);
     await user.sees(ALLOW);
-    user.type('always\n');
-    await user.sees('It flies.');
+    await user.type('always\n', 'It flies.');
     expect(await pith.kernel.approvals.list()).toEqual([]);
-    user.end();
-    await user.done;
+    await user.end();
   });
 
   it('U24 what comes from elsewhere while a question is open is shown above it, and the question stays', async () => {
     const { chat, pith } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees(ALLOW_ONCE);
+    await user.type('go\n', ALLOW_ONCE);
     pith.kernel.events.publish('problem.found', { severity: 'warning', code: 'unknown_key', message: 'a key that nobody knows' });
     await user.sees('a key that nobody knows');
-    user.type('y');
-    await user.sees('Armed.');
-    user.end();
-    expect(await user.done).toBe(0);
+    await user.type('y', 'Armed.');
+    expect(await user.end()).toBe(0);
   });
 
   it('U24 what comes from elsewhere while a command asks is shown above its question, too', async () => {
@@ -256,14 +200,11 @@ describe('a tool asks the person at the terminal', () => {
     const chat = await scriptedChat([], [asking]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('/choose\n');
-    await user.sees('Which one? [red/blue]');
+    await user.type('/choose\n', 'Which one? [red/blue]');
     chat.terminals.deliver({ text: 'the task is done', kind: 'task' }, 'all');
     await user.sees('the task is done');
-    user.type('blue\n');
-    await user.sees('chosen: blue');
-    user.end();
-    expect(await user.done).toBe(0);
+    await user.type('blue\n', 'chosen: blue');
+    expect(await user.end()).toBe(0);
   });
 
   it('U33 T18 commands name others as they are typed here; what a tool shows or is given stays as it is', () => {
@@ -284,17 +225,13 @@ describe('a tool asks the person at the terminal', () => {
     const { chat, pith, lastTool } = await chatting([{ calls: [{ name: 'arm', input: { long: 'x' } }] }, { text: 'Armed.' }]);
     const user = person(chat, [], WIDE);
     await user.sees('› ');
-    user.type('go\n');
-    await user.sees(ALLOW_ONCE);
-    user.type('always\n');
-    await user.sees('Always is not offered for this call');
+    await user.type('go\n', ALLOW_ONCE);
+    await user.type('always\n', 'Always is not offered for this call');
     expect(await pith.kernel.approvals.list()).toMatchObject([{ answer: null }]);
     await user.sees(ALLOW_ONCE);
-    user.type('once\n');
-    await user.sees('Armed.');
+    await user.type('once\n', 'Armed.');
     expect(lastTool()).toContain('armed');
-    user.end();
-    await user.done;
+    await user.end();
   });
 
   it('T18 F27 what is long is cut, and it says exactly how much; what nobody sees is written out', async () => {
@@ -397,28 +334,19 @@ describe('a tool asks the person at the terminal', () => {
     const { chat, lastTool } = await chatting(script);
     const user = person(chat, ['--plan'], WIDE);
     await user.sees('plan › ');
-    user.type('launch it\n');
-    await user.sees('First this, then that.');
+    await user.type('launch it\n', 'First this, then that.');
     expect(lastTool()).toContain('plan_mode');
     await user.sees('plan › ');
-    user.type('go\n');
-    await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
-    user.type('step 1 only\n');
-    await user.sees('That is not an answer, so nothing happened');
-    user.type('n');
-    await user.sees('[n]o n\nplan › ');
+    await user.type('go\n', 'Leave plan mode and carry out the plan? [y]es, [n]o');
+    await user.type('step 1 only\n', 'That is not an answer, so nothing happened');
+    await user.type('n', '[n]o n\nplan › ');
     user.type('go\n'); // nothing was sent before: the script would be one answer short
     await user.sees('Leave plan mode and carry out the plan? [y]es, [n]o');
-    user.type('y');
-    await user.sees(ALLOW);
-    user.type('y');
-    await user.sees('It flies.');
-    user.type('/plan\n');
-    await user.sees('Plan mode: only reading tools run');
-    user.type('/plan off\n');
-    await user.sees('Plan mode is off');
-    user.end();
-    await user.done;
+    await user.type('y', ALLOW);
+    await user.type('y', 'It flies.');
+    await user.type('/plan\n', 'Plan mode: only reading tools run');
+    await user.type('/plan off\n', 'Plan mode is off');
+    await user.end();
   });
 
   it.each([

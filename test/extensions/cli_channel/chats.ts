@@ -153,11 +153,13 @@ export interface Person {
   written(): string;
   /** The same with what steers it. */
   raw(): string;
-  type(text: string): void;
-  /** Resolves when `text` is written after what was seen before. */
-  sees(text: string): Promise<void>;
+  /** Resolves when `seen` is written, as `sees` does. */
+  type(text: string, ...seen: readonly string[]): Promise<void>;
+  /** Resolves when the texts are written one after the other, after what was seen before. */
+  sees(...texts: readonly string[]): Promise<void>;
   readonly done: Promise<number>;
-  end(): void;
+  /** No more is typed; resolves to the exit code. */
+  end(): Promise<number>;
   /** What is still listened to on the terminal. */
   listeners(): readonly string[];
 }
@@ -211,26 +213,30 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
   const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);
+  const seesOne = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      void done.catch(reject);
+      const look = () => {
+        const at = written.indexOf(text, seen);
+        if (at < 0) return;
+        seen = at + text.length;
+        watchers.delete(look);
+        resolve();
+      };
+      watchers.add(look);
+      look();
+    });
+  const sees = async (...texts: readonly string[]) => {
+    for (const text of texts) await seesOne(text);
+  };
   return {
     screen: () => screen.text(),
     written: () => written,
     raw: () => raw,
-    type: (text) => void input.write(text),
-    sees: (text) =>
-      new Promise((resolve, reject) => {
-        void done.catch(reject);
-        const look = () => {
-          const at = written.indexOf(text, seen);
-          if (at < 0) return;
-          seen = at + text.length;
-          watchers.delete(look);
-          resolve();
-        };
-        watchers.add(look);
-        look();
-      }),
+    type: (text, ...texts) => (input.write(text), sees(...texts)),
+    sees,
     done,
-    end: () => void input.end(),
+    end: () => (input.end(), done),
     listeners: () => [...(output.listenerCount('resize') > 0 ? ['resize'] : []), ...(input.listenerCount('data') > 0 ? ['data'] : [])],
   };
 }

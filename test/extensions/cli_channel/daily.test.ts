@@ -86,11 +86,8 @@ describe('U21 files of the project', () => {
     const chat = await scriptedChat([says('ok')]);
     const ada = person(chat, [], { workingDirectory: folder });
     await ada.sees('› ');
-    ada.type('explain @src/parser.ts\r');
-    await ada.sees('✓ src/parser.ts attached (24 bytes)');
-    await ada.sees('ok');
-    ada.end();
-    await ada.done;
+    await ada.type('explain @src/parser.ts\r', '✓ src/parser.ts attached (24 bytes)', 'ok');
+    await ada.end();
     expect(chat.requests[0]).toMatchObject({
       input: 'explain @src/parser.ts',
       attachments: [{ name: 'src/parser.ts', text: 'export const parse = 1;\n' }],
@@ -131,8 +128,7 @@ describe('U22 the status line', () => {
       await ada.sees('› ');
       ada.type('go\r');
       await expect.poll(() => ada.screen().split('\n').at(-1)).toBe(line);
-      ada.end();
-      await ada.done;
+      await ada.end();
       expect(ada.screen()).not.toContain('tokens');
     }
   });
@@ -156,17 +152,10 @@ describe('U23 steps', () => {
     const chat = await scriptedChat([working]);
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('test it\r');
-    await ada.sees('Done.');
-    ada.type('/expand\r');
-    await ada.sees('✓ 1. npm test (shell)');
-    await ada.sees('command: npm test');
-    await ada.sees('… 10 more lines: /expand 1');
-    await ada.sees('all passed');
-    ada.type('/expand 2\r');
-    await ada.sees("there is no step '2'");
-    ada.end();
-    expect(await ada.done).toBe(0);
+    await ada.type('test it\r', 'Done.');
+    await ada.type('/expand\r', '✓ 1. npm test (shell)', 'command: npm test', '… 10 more lines: /expand 1', 'all passed');
+    await ada.type('/expand 2\r', "there is no step '2'");
+    expect(await ada.end()).toBe(0);
   });
 
   it('U23 lines of calls that run side by side are not mixed', async () => {
@@ -180,11 +169,8 @@ describe('U23 steps', () => {
     };
     const ada = person(await scriptedChat([both]), ['--plain']);
     await ada.sees('› ');
-    ada.type('go\n');
-    await ada.sees('  one line of a\n');
-    await ada.sees('  one line of b\n');
-    ada.end();
-    expect(await ada.done).toBe(0);
+    await ada.type('go\n', '  one line of a\n', '  one line of b\n');
+    expect(await ada.end()).toBe(0);
   });
 
   it('U23 --plain prints lines as they come, and draws nothing again', async () => {
@@ -192,13 +178,10 @@ describe('U23 steps', () => {
     const chat = await scriptedChat([working]);
     const ada = person(chat, ['--plain']);
     await ada.sees('› ');
-    ada.type('test it\n');
-    await ada.sees('  line 30\n');
+    await ada.type('test it\n', '  line 30\n');
     open();
-    await ada.sees('✓ npm test');
-    await ada.sees('Done.');
-    ada.end();
-    expect(await ada.done).toBe(0);
+    await ada.sees('✓ npm test', 'Done.');
+    expect(await ada.end()).toBe(0);
     expect(ada.written().match(/line 17\n/gu)).toHaveLength(1);
     expect(ada.raw()).not.toContain('\u001b');
   });
@@ -216,16 +199,14 @@ it('U24 a result arrives as a rendered block, after the paragraph that is being 
   const chat = await scriptedChat([answer]);
   const ada = person(chat);
   await ada.sees('› ');
-  ada.type('go\r');
-  await ada.sees('First');
+  await ada.type('go\r', 'First');
   chat.terminals.deliver({ text: 'Task a is done:\n\n- **one**\n- two', kind: 'task' }, 'all');
   await new Promise((resolve) => setImmediate(resolve));
   expect(ada.screen()).not.toContain('Task a');
   more();
   await ada.sees('Second one.');
   expect(ada.screen()).toContain('First paragraph.\n\n● Task a is done:\n\n  • one\n  • two\n');
-  ada.end();
-  await ada.done;
+  await ada.end();
 });
 
 describe('U25 commands of the conversation', () => {
@@ -254,13 +235,10 @@ describe('U25 commands of the conversation', () => {
     await ada.sees('› ');
     ada.type('one\r');
     await expect.poll(() => ada.screen()).toContain('first answer\n\n›');
-    ada.type('/clear\r');
-    await ada.sees('New conversation (back to the last one: /thread');
+    await ada.type('/clear\r', 'New conversation (back to the last one: /thread');
     expect(ada.screen()).not.toContain('first answer');
-    ada.type('two\r');
-    await ada.sees('ok');
-    ada.end();
-    await ada.done;
+    await ada.type('two\r', 'ok');
+    await ada.end();
     expect(chat.requests[1]?.threadId).not.toBe(chat.requests[0]?.threadId);
   });
 
@@ -301,12 +279,9 @@ describe('U25 commands of the conversation', () => {
     chat.pith.kernel.events.handle(skillUsed, (use) => void used.push(use));
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('/letters to my landlord\r');
-    await ada.sees('✓ skill letters loaded');
-    await ada.sees('landlord');
+    await ada.type('/letters to my landlord\r', '✓ skill letters loaded', 'landlord');
     await expect.poll(() => ada.screen()).toContain('Dear landlord');
-    ada.end();
-    await ada.done;
+    await ada.end();
     const sent = JSON.stringify(model.requests[0]?.messages);
     expect(sent).toContain('[Skill: letters]');
     expect(sent).toMatch(/Write politely\. <\/skill>\\n*.*<\/skill sha256=/u);
@@ -332,8 +307,7 @@ it('U13 a question of work in the background is shown with its number', async ()
   chat.terminals.deliver({ text: 'asks; answer with: pith approvals approve q-two', kind: 'approval', approvalId: 'q-two' }, 'all');
   await ada.sees('approve 8');
   expect(ada.screen()).not.toContain('q-two');
-  ada.end();
-  await ada.done;
+  await ada.end();
 });
 
 /** The list of questions of this test before the kernel's. */

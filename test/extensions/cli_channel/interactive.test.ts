@@ -17,8 +17,7 @@ describe('a conversation on a terminal', () => {
     const ready = new Promise<string>((resolve) => (started = resolve));
     const ada = person(chat, [], { start: () => ready });
     await ada.sees('› ');
-    ada.type('hello\r');
-    await ada.sees('queued: hello');
+    await ada.type('hello\r', 'queued: hello');
     ada.type('and mo');
     await expect.poll(() => ada.screen()).toContain('queued: hello\n› and mo');
     expect(chat.requests).toEqual([]);
@@ -69,13 +68,10 @@ describe('a conversation on a terminal', () => {
       ),
     ]);
     const ada = person(chat);
-    await ada.sees('main · scripted/scripted · /help shows what you can do, Ctrl-D leaves');
-    await ada.sees('› ');
-    ada.type('hello\r');
-    await ada.sees('✓ Skill pdf loaded 0 ms\n');
+    await ada.sees('main · scripted/scripted · /help shows what you can do, Ctrl-D leaves', '› ');
+    await ada.type('hello\r', '✓ Skill pdf loaded 0 ms\n');
     await expect.poll(() => ada.screen()).toContain('✓ Skill pdf loaded 0 ms\nThe answer\n\n› \n'.trimEnd());
-    ada.type('\u0004');
-    await ada.sees(`Go on later with: pith chat --thread ${chat.requests[0]?.threadId}`);
+    await ada.type('\u0004', `Go on later with: pith chat --thread ${chat.requests[0]?.threadId}`);
     expect(await ada.done).toBe(0);
     expect(ada.screen()).not.toContain('No model is connected');
   });
@@ -84,18 +80,14 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([says('one two three four')]);
     const ada = person(chat, [], { columns: 0 });
     await ada.sees('› ');
-    ada.type('hello\r');
-    await ada.sees('one two three four\n');
-    ada.end();
-    expect(await ada.done).toBe(0);
+    await ada.type('hello\r', 'one two three four\n');
+    expect(await ada.end()).toBe(0);
   });
 
   it('says how to connect a model when there is none', async () => {
     chat = await scriptedChat([says('ok')], [], { model: undefined, env: {}, only: undefined });
     const ada = person(chat);
-    await ada.sees('No model is connected');
-    await ada.sees('/setup adds one');
-    await ada.sees('› ');
+    await ada.sees('No model is connected', '/setup adds one', '› ');
     ada.type('/quit\r');
     expect(await ada.done).toBe(0);
   });
@@ -103,9 +95,7 @@ describe('a conversation on a terminal', () => {
   it('a model that is unknown is said below, and takes no room in the line of status', async () => {
     chat = await scriptedChat([says('ok')], [], { model: undefined, env: { PITH_MODEL: 'nowhere/m1' }, only: undefined });
     const ada = person(chat);
-    await ada.sees('main · no model · /help');
-    await ada.sees("model 'nowhere/m1' is unknown");
-    await ada.sees('/model chooses another for this conversation');
+    await ada.sees('main · no model · /help', "model 'nowhere/m1' is unknown", '/model chooses another for this conversation');
     await ada.sees('no model · main');
     ada.type('/quit\r');
     expect(await ada.done).toBe(0);
@@ -121,11 +111,9 @@ describe('a conversation on a terminal', () => {
       ['c', 'pith: the key was refused'],
     ] as const) {
       await ada.sees('› ');
-      ada.type(`${said}\r`);
-      await ada.sees(seen);
+      await ada.type(`${said}\r`, seen);
     }
-    ada.end();
-    await ada.done;
+    await ada.end();
     expect(ada.screen().match(/kv is off/gu)).toHaveLength(1);
   });
 
@@ -135,13 +123,10 @@ describe('a conversation on a terminal', () => {
     await ada.sees('› ');
     ada.type('work\r');
     await expect.poll(() => chat.requests.length).toBe(1);
-    ada.type('\u0003');
-    await ada.sees('Stopped');
-    await ada.sees('› ');
+    await ada.type('\u0003', 'Stopped', '› ');
     ada.type('hello\r');
     await expect.poll(() => ada.screen()).toContain('here again\n\n›');
-    ada.type('\u0003');
-    await ada.sees('Ctrl-C again or Ctrl-D leaves');
+    await ada.type('\u0003', 'Ctrl-C again or Ctrl-D leaves');
     ada.type('\u0003');
     expect(await ada.done).toBe(0);
   });
@@ -162,13 +147,9 @@ describe('a conversation on a terminal', () => {
     const ada = person(chat);
     await ada.sees('› ');
     ada.type('\u001b[200~first\rsecond\rthird\u001b[201~');
-    ada.type('\r');
-    await ada.sees('ok');
-    await ada.sees('› ');
-    ada.type('one \\\rtwo\r');
-    await ada.sees('ok');
-    ada.end();
-    await ada.done;
+    await ada.type('\r', 'ok', '› ');
+    await ada.type('one \\\rtwo\r', 'ok');
+    await ada.end();
     expect(chat.requests.map(({ input }) => input)).toEqual(['first\nsecond\nthird', 'one \ntwo']);
   });
 
@@ -183,15 +164,12 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([waits, says('second answer')]);
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('first\r');
-    await ada.sees('slow');
-    ada.type('second\r');
-    await ada.sees('queued: second');
+    await ada.type('first\r', 'slow');
+    await ada.type('second\r', 'queued: second');
     expect(chat.requests).toHaveLength(1);
     go();
     await ada.sees('second answer');
-    ada.end();
-    await ada.done;
+    await ada.end();
     expect(ada.screen()).toContain('› first\nslow one\n\n› second\nsecond answer');
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second']);
   });
@@ -206,20 +184,14 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([talks, says('second answer')]);
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('first\r');
-    await ada.sees('The beginning');
-    ada.type('second\r');
-    await ada.sees('queued: second');
-    ada.type(key);
-    await ada.sees('Stopped');
-    await ada.sees('› second');
+    await ada.type('first\r', 'The beginning');
+    await ada.type('second\r', 'queued: second');
+    await ada.type(key, 'Stopped', '› second');
     expect(ada.screen()).toContain('The beginning of it\nStopped');
     expect(ada.screen()).not.toContain('queued');
     expect(chat.requests).toHaveLength(1);
-    ada.type('!\r');
-    await ada.sees('second answer');
-    ada.end();
-    await ada.done;
+    await ada.type('!\r', 'second answer');
+    await ada.end();
     expect(chat.requests.map(({ input }) => input)).toEqual(['first', 'second!']);
   });
 
@@ -254,12 +226,9 @@ describe('a conversation on a terminal', () => {
     chat.tell('extension.failed', { ...failure('a tool failed'), phase: 'tool call' });
     expect(ada.screen()).not.toContain('second');
     chat.tell('problem.found', { severity: 'warning', code: 'unknown_key', message: 'a wrong key', file: '/s/pith.yaml', cure: 'look' });
-    ada.type('\u0003');
-    await ada.sees('second');
-    await ada.sees('/s/pith.yaml: a wrong key; look');
+    await ada.type('\u0003', 'second', '/s/pith.yaml: a wrong key; look');
     expect(ada.screen()).not.toContain('a tool failed');
-    ada.end();
-    await ada.done;
+    await ada.end();
   });
 
   it('says what an edit left wrong once: no notice of a turn says it again', async () => {
@@ -269,10 +238,8 @@ describe('a conversation on a terminal', () => {
     await ada.sees('Ctrl-D leaves');
     chat.tell('problem.found', { ...slip, severity: 'warning', file: '/s/pith.yaml', line: 2 });
     await ada.sees('/s/pith.yaml:2: a wrong key; look');
-    ada.type('hi\r');
-    await ada.sees('ok');
-    ada.end();
-    await ada.done;
+    await ada.type('hi\r', 'ok');
+    await ada.end();
     expect(ada.screen().match(/a wrong key/gu)).toHaveLength(1);
   });
 
@@ -283,13 +250,9 @@ describe('a conversation on a terminal', () => {
     await chat.pith.write('extensions/edited/main.ts', 'export default class {');
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('/long --json\r');
-    await ada.sees(`${JSON.stringify(long)}\n`);
-    ada.type('/extensions reload edited\r');
-    await ada.sees('edited was not reloaded');
-    await ada.sees('› ');
-    ada.end();
-    await ada.done;
+    await ada.type('/long --json\r', `${JSON.stringify(long)}\n`);
+    await ada.type('/extensions reload edited\r', 'edited was not reloaded', '› ');
+    await ada.end();
     expect(ada.screen().match(/New version is/gu)).toHaveLength(1);
   });
 
@@ -302,14 +265,9 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([failing], [{ ...answering('odd', null), description: words }]);
     const ada = person(chat, [], { columns: 60 });
     await ada.sees('› ');
-    ada.type('hi\r');
-    await ada.sees('pith: extraordinary');
-    await ada.sees('› ');
-    ada.type('/help all\r');
-    await ada.sees('/quit');
-    await ada.sees('› ');
-    ada.end();
-    await ada.done;
+    await ada.type('hi\r', 'pith: extraordinary', '› ');
+    await ada.type('/help all\r', '/quit', '› ');
+    await ada.end();
     const lines = ada.screen().split(/\r?\n/u);
     expect(lines.filter((line) => line.length > 60)).toEqual([]);
     for (const line of lines.filter((each) => each.includes('extraord'))) expect(line).toMatch(/^(?:[^x]*)(?:extraordinary ?)+$/u);
@@ -319,16 +277,13 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([says('ok')]);
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('alpha\r');
-    await ada.sees('ok');
-    await ada.sees('› ');
+    await ada.type('alpha\r', 'ok', '› ');
     ada.type('\u001b[A');
     ada.type('\u001b[A');
     ada.type('\u001b[A');
     ada.type('\r');
     await expect.poll(() => chat.requests.map(({ input }) => input)).toEqual(['alpha', 'alpha']);
-    await ada.sees('ok');
-    await ada.sees('› ');
+    await ada.sees('ok', '› ');
     ada.type('\u0004');
     await ada.done;
     expect(ada.screen()).toMatch(/ok\n\nGo on later with/u);
@@ -339,29 +294,22 @@ describe('a conversation on a terminal', () => {
     for (const said of ['alpha', 'beta']) {
       const ada = person(chat);
       await ada.sees('› ');
-      ada.type(`${said}\r`);
-      await ada.sees('ok');
-      ada.end();
-      await ada.done;
+      await ada.type(`${said}\r`, 'ok');
+      await ada.end();
     }
     expect(await readFile(path.join(chat.context.dataDirectory, 'history'), 'utf8')).toBe('"alpha"\n"beta"\n');
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('\u001b[A\u001b[A\r');
-    await ada.sees('ok');
-    ada.end();
-    await ada.done;
+    await ada.type('\u001b[A\u001b[A\r', 'ok');
+    await ada.end();
     expect(chat.requests.at(-1)?.input).toBe('alpha');
   });
 
   it('K45 --thread shows the last lines of the conversation', async () => {
     chat = await scriptedChat([says('ok')]);
     const ada = person(chat, ['--thread', 'old-1']);
-    await ada.sees('other · scripted/scripted');
-    await ada.sees('› What was it?');
-    await ada.sees('It was this.');
-    ada.end();
-    expect(await ada.done).toBe(0);
+    await ada.sees('other · scripted/scripted', '› What was it?', 'It was this.');
+    expect(await ada.end()).toBe(0);
   });
 
   it('K61 a command asks for a secret without showing or remembering it; Ctrl-C leaves the question', async () => {
@@ -375,17 +323,14 @@ describe('a conversation on a terminal', () => {
     const ada = person(chat);
     for (const typed of ['sk-unseen-7\\\r', '\u0003']) {
       await ada.sees('› ');
-      ada.type('/keep\r');
-      await ada.sees('KEY: ');
+      await ada.type('/keep\r', 'KEY: ');
       ada.type(typed);
       await expect.poll(() => given.length).toBe(typed === '\u0003' ? 2 : 1);
     }
     await ada.sees('› ');
-    ada.type('\u001b[A\u001b[A\u001b[A');
-    await ada.sees('/keep');
+    await ada.type('\u001b[A\u001b[A\u001b[A', '/keep');
     ada.type('\u0015');
-    ada.end();
-    await ada.done;
+    await ada.end();
     expect(given).toEqual(['sk-unseen-7\\', null]);
     expect(ada.written()).not.toContain('sk-unseen-7');
     expect(chat.requests).toEqual([]);
@@ -401,14 +346,10 @@ describe('a conversation on a terminal', () => {
     chat = await scriptedChat([says('ok')], [asks]);
     const ada = person(chat);
     await ada.sees('› ');
-    ada.type('/ask\r');
-    await ada.sees('really?\n[y]es, [n]o');
-    ada.type('maybe\r');
-    await ada.sees('Answer with yes or no; Ctrl-C leaves the question');
-    ada.type('n');
-    await ada.sees('answered no');
-    ada.end();
-    expect(await ada.done).toBe(0);
+    await ada.type('/ask\r', 'really?\n[y]es, [n]o');
+    await ada.type('maybe\r', 'Answer with yes or no; Ctrl-C leaves the question');
+    await ada.type('n', 'answered no');
+    expect(await ada.end()).toBe(0);
   });
 
   it('is where notices of others are delivered while it is open', async () => {
@@ -418,8 +359,7 @@ describe('a conversation on a terminal', () => {
     await ada.sees('Ctrl-D leaves');
     expect(chat.terminals.deliver({ text: 'the task is done', kind: 'notice' }, 'all')).toBe('terminal-1');
     await ada.sees('the task is done');
-    ada.end();
-    await ada.done;
+    await ada.end();
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
   });
 });

@@ -213,9 +213,7 @@ describe('request_secret', () => {
   });
 
   it('K61 the environment wins, and a name that nobody declares cannot be kept', async () => {
-    await expect(kernel.host.setup.setSecret('SOMETHING', { value: CANARY, for: [] })).rejects.toMatchObject({
-      code: 'not_declared',
-    });
+    await expect(kernel.host.setup.setSecret('SOMETHING', { value: CANARY, for: [] })).rejects.toMatchObject({ code: 'not_declared' });
     await kernel.stop();
     await using again = await testKernel({ sandbox: folder.sandbox, env: { GREETER_KEY: 'from the environment' }, home });
     expect(await again.kernel.host.setup.setSecret('GREETER_KEY', { value: CANARY, for: ['extension:greeter'] })).toMatchObject({

@@ -51,9 +51,7 @@ describe('N5 without a key, however an agent meets its skills', () => {
     (kernel = await kernelOf({ files: { 'skills/sourdough/SKILL.md': SOURDOUGH, 'pith.yaml': settings, ...agent } }));
 
   it('answers from what triggers brought, in that turn and while it is active, and says when they brought nothing', async () => {
-    const one = await open({
-      'agents/one/manifest.yaml': 'id: one\nagent: { uses_tools: [], skills: { mode: triggers } }\n',
-    });
+    const one = await open({ 'agents/one/manifest.yaml': 'id: one\nagent: { uses_tools: [], skills: { mode: triggers } }\n' });
     expect((await one.run('sourdough: how long must the dough rest?')).text).toContain('Let the dough rest for twelve hours.');
     expect((await one.run('and when sourdough is proofing?')).text).toContain('sourdough › Proofing');
     expect((await one.run('zebra', { threadId: 'other' })).text).toContain('No words of this message bring a skill');

@@ -81,11 +81,8 @@ describe('recipes in a conversation', () => {
     await pipe(chat, ['-r', 'slash', 'me']);
     const user = person(chat);
     await user.sees('› ');
-    user.type('/slash you\n');
-    await user.sees('› /help you');
-    await user.sees('answer');
-    user.end();
-    expect(await user.done).toBe(0);
+    await user.type('/slash you\n', '› /help you', 'answer');
+    expect(await user.end()).toBe(0);
     expect(said()).toEqual(['/help me\n', '/help you\n']);
   });
 

@@ -78,9 +78,7 @@ describe('reactions', () => {
     const failing = { error: { code: 'model_failed', message: 'no answer' } };
     const kernel = await savedKernel(
       [invoke('report'), failing, { text: 'it failed' }, invoke('plain'), status, { text: 'one' }, { text: 'two' }],
-      {
-        files: FILES,
-      },
+      { files: FILES },
     );
     await saveAs(kernel, 'ada', 'report', {
       system_prompt: 'You report.',
@@ -133,9 +131,7 @@ describe('reactions', () => {
     const call = { calls: [{ name: 'weather', input: {} }] };
     const kernel = await savedKernel(
       [pay, call, { text: 'sunny' }, { text: 'paid, and sunny' }, invoke('weather'), { text: 'wet' }, { text: 'none' }],
-      {
-        files: FILES,
-      },
+      { files: FILES },
     );
     await saveAs(kernel, 'ada', 'weather', { system_prompt: 'You say the weather.', default_emoji: 'sun' });
     await kernel.as('ada', 'saved expose weather on');

@@ -20,9 +20,7 @@ describe('runs that run others', () => {
   it('M56 a run inside another is in its slot and has its result; a chat agent runs one in its lane', async () => {
     const kernel = await savedKernel(
       [invoke('inner'), { text: 'inner says hi' }, { text: 'outer heard it' }, invoke('inner'), { text: 'again' }, { text: 'told' }],
-      {
-        files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' },
-      },
+      { files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [saved_skills] }\n' } },
     );
     await saveAs(kernel, 'ada', 'inner', PLAIN);
     await saveAs(kernel, 'ada', 'outer', { ...PLAIN, tools: ['skill_invoke'] });

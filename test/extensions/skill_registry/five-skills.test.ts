@@ -89,9 +89,7 @@ function sent({ model }: SkillKernel, from: number): string {
 async function world(): Promise<SkillKernel> {
   const files = [...HIDDEN.map(hidden), ...OWN.map((id) => skill(id, { more: 'triggers: { keywords: [fish] }\n' }))];
   const agents = Object.entries(AGENTS).map(([id, skills]) => agent(id, TOOLS, skills));
-  return skillKernel(Object.assign({}, LEARNS, ...files, ...agents, agent('open', TOOLS)) as Record<string, string>, {
-    only: undefined,
-  });
+  return skillKernel(Object.assign({}, LEARNS, ...files, ...agents, agent('open', TOOLS)) as Record<string, string>, { only: undefined });
 }
 
 /** The rest has the same scope by other words. */

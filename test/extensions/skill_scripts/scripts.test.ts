@@ -228,10 +228,7 @@ console.log(JSON.stringify({
     expect((await kit.run('scripts/a.rb')).output).toMatch(/names no interpreter.*\.js, \.mjs, \.ts, \.py, \.sh/u);
     expect((await kit.run('scripts/b')).output).toMatch(/'no-such-interpreter' is not installed among .*install it/u);
     expect(await kit.run('scripts/c.ts')).toMatchObject({ code: 'script_invalid', output: expect.stringContaining('scripts/c.ts:1') });
-    expect(await kit.run('scripts/d.ts')).toMatchObject({
-      code: 'script_invalid',
-      output: expect.stringContaining('Could not resolve'),
-    });
+    expect(await kit.run('scripts/d.ts')).toMatchObject({ code: 'script_invalid', output: expect.stringContaining('Could not resolve') });
   });
 });
 

@@ -6,9 +6,7 @@ import type { SkillRecord as Skill } from 'pith/skill_registry';
 import { skillOf, recordsOf } from '../skill_registry/skill-values.ts';
 import { leastCpu, longestHold } from '../../waiting.ts';
 
-const triggers = (values: Partial<NonNullable<Skill['triggers']>>) => ({
-  triggers: { keywords: [], verbs: [], patterns: [], ...values },
-});
+const triggers = (values: Partial<NonNullable<Skill['triggers']>>) => ({ triggers: { keywords: [], verbs: [], patterns: [], ...values } });
 
 async function matchesOf(skills: readonly Skill[], message: string): Promise<readonly TriggerMatch[]> {
   const index = await TriggerIndex.of(recordsOf(skills), new PatternCache());

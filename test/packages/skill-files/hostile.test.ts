@@ -151,9 +151,7 @@ describe('hostile files', () => {
       .map(([at, cut, bytes]) => Buffer.concat([whole.subarray(0, at), bytes, whole.subarray(at + cut)]));
     await fc.assert(
       fc.asyncProperty(fc.oneof(spliced, fc.uint8Array({ maxLength: 300 })), fc.constantFrom<Mode>('lint', 'load'), measured),
-      {
-        numRuns: 500,
-      },
+      { numRuns: 500 },
     );
   });
 });

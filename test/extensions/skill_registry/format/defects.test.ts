@@ -46,10 +46,7 @@ describe('a folder for each defect', () => {
   });
 
   it('S1 a folder named SKILL.md is no skill file', async () => {
-    expect(await lintSkill('file-is-a-folder', ROOT)).toMatchObject({
-      valid: false,
-      diagnostics: [{ code: 'skill_file_missing' }],
-    });
+    expect(await lintSkill('file-is-a-folder', ROOT)).toMatchObject({ valid: false, diagnostics: [{ code: 'skill_file_missing' }] });
   });
 
   it('S4 what is repaired is what was meant', () => {

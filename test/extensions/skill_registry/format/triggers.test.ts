@@ -19,11 +19,7 @@ async function parse(more: string, mode: 'lint' | 'load' = 'load') {
 describe('S2 the field triggers', () => {
   it('is read as text, in lists or as a comma string, and is null where there is none', async () => {
     const text = "triggers:\n  keywords:\n    - PDF\n    - 1.0\n    - true\n  verbs: [extract, copy]\n  patterns:\n    - 'page \\d+'\n";
-    expect((await parse(text)).triggers).toEqual({
-      keywords: ['PDF', '1.0', 'true'],
-      verbs: ['extract', 'copy'],
-      patterns: ['page \\d+'],
-    });
+    expect((await parse(text)).triggers).toEqual({ keywords: ['PDF', '1.0', 'true'], verbs: ['extract', 'copy'], patterns: ['page \\d+'] });
     for (const none of ['', 'triggers:\n', 'triggers: {}\n', 'triggers: { keywords: [] }\n', 'triggers: word\n'])
       expect((await parse(none)).triggers, none).toBeNull();
   });

@@ -88,11 +88,7 @@ describe('S70 S71 run_skill and the tools of the skill’s own toolset', () => {
   });
 
   it('S71 S70 a policy of the caller’s turn keeps it from the toolset too', async () => {
-    const { pith, model } = await skillKernel({
-      ...hands,
-      ...own('worker'),
-      ...MAIN,
-    });
+    const { pith, model } = await skillKernel({ ...hands, ...own('worker'), ...MAIN });
     model.add(run('worker'), call('mine', {}), { text: 'ok' }, { text: 'done' });
     const { requests } = await pith.run('please', {
       agent: 'main',

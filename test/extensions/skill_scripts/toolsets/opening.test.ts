@@ -128,11 +128,7 @@ describe('the toolset of a skill', () => {
     await expect(open('none', 'index:list', 'gone:x')).rejects.toThrow(
       /toolset 'index:list' of the skill 'none': 'list' is neither[^]*toolset 'gone:x'[^]*add the file/,
     );
-    expect(show('none')).toMatchObject({
-      state: 'failed',
-      code: 'toolset_invalid',
-      file: path.join(directoryOf('none'), 'SKILL.md'),
-    });
+    expect(show('none')).toMatchObject({ state: 'failed', code: 'toolset_invalid', file: path.join(directoryOf('none'), 'SKILL.md') });
     await write('none/index.ts', `${HEAD}\nexport const list = [tool('now', () => 1)];`);
     expect((await open('none', 'index:list')).tools).toHaveLength(1);
     await write('none/index.ts', `export const list = [;`);
