@@ -5,7 +5,7 @@ import type { Plugin } from 'esbuild';
 const KEY = 'pith.contract';
 
 /** What the bundler calls the shim among the inputs of an output. */
-export const CONTRACT_INPUT = 'pith:pith';
+const CONTRACT_INPUT = 'pith:pith';
 
 /** Replaces `import … from 'pith'`, so that each bundle uses the one instance of the contract that its host uses. */
 export async function contractShim(): Promise<Plugin> {
