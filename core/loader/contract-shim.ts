@@ -4,9 +4,6 @@ import type { Plugin } from 'esbuild';
 /** Under which a bundle finds the contract while it is imported. */
 const KEY = 'pith.contract';
 
-/** What the bundler calls the shim among the inputs of an output. */
-const CONTRACT_INPUT = 'pith:pith';
-
 /** Replaces `import … from 'pith'`, so that each bundle uses the one instance of the contract that its host uses. */
 export async function contractShim(): Promise<Plugin> {
   const names = Object.keys(await import('../contract/index.ts'));
