@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { filesApart } from './test/apart.ts';
 import { LongestFirst } from './test/order.ts';
+import { folderInMemory } from './test/homes.ts';
 import { SlowestFiles } from './test/slowest-files.ts';
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -59,6 +60,7 @@ export default defineConfig({
           exclude: [...apart, RULES],
           isolate: false,
           maxWorkers: WORKERS,
+          env: { ...base.test.env, TMPDIR: folderInMemory() },
         },
       },
     ],

@@ -2,6 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, readdirSync,
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { probeSandboxing } from '@pith/held-process';
+import { flat } from '../../flat.ts';
 import { openKernel, type Target } from '../../../core/cli/index.ts';
 import { trustOf } from '../../../core/trust/index.ts';
 import { cli, fakeOpen } from '../cli/fakes.ts';
@@ -47,7 +48,7 @@ describe('T1 a project without a sandbox', () => {
 
   it('T1 asks once in a terminal, whether or not there is something that Pith would use', async () => {
     const asked = await targetIn(project, { terminal: true, input: 'yes\n' });
-    expect(asked.out).toContain(`Work in ${project}? Pith's agent may read its files`);
+    expect(flat(asked.out)).toContain(`Work in ${project}? Pith's agent may read its files`);
     expect(asked.out).not.toContain('decided whether you trust');
     expect(asked.trust).toMatchObject({ level: 'trusted', project, projectFiles: [] });
     expect((await targetIn(project, { terminal: true })).out).not.toContain('Work in');

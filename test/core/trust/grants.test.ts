@@ -16,8 +16,10 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, 
 import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { words } from '../../words.ts';
+
+vi.stubEnv('TMPDIR', '/tmp'); // of what is below /dev nothing is given
 
 /** 1,000 in the long form (`npm run test:soak`). */
 const MANIFESTS = process.env['PITH_TEST_LONG'] === '1' ? 1000 : 100;

@@ -8,6 +8,8 @@ import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 import { folderWith } from '../../places.ts';
 
+vi.stubEnv('TMPDIR', '/tmp'); // of what is below /dev nothing is given
+
 const NOTHING: SandboxOverview = {
   sandbox: '/s/sandbox',
   project: '/s',

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openKernel } from '../../../core/cli/index.ts';
 import { cli } from '../cli/fakes.ts';
+import { flat } from '../../flat.ts';
 import { folderWith } from '../../places.ts';
 
 let root: string;
@@ -55,9 +56,9 @@ describe('state from before there were markers', () => {
 
   it('T6: a terminal is asked once; yes takes it, and no is kept', async () => {
     const yes = await run(['threads', 'list'], { terminal: true, input: 'no\n' });
-    expect(yes.out).toContain('Is it yours?');
+    expect(flat(yes.out)).toContain('Is it yours?');
     const again = await run(['threads', 'list'], { terminal: true, input: 'yes\n' });
-    expect(again.out).not.toContain('Is it yours?');
+    expect(flat(again.out)).not.toContain('Is it yours?');
     expect(again.err).toContain('started with fresh state');
     expect((await run(['trust', '--yes', '--state'])).code).toBe(0);
     expect(await threads()).toHaveLength(1);

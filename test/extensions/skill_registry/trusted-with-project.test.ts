@@ -221,6 +221,7 @@ describe('S14 skills that are trusted with the project', () => {
     const { pith, prompt } = await open();
     expect(await prompt()).toContain('Knows all about letters.');
     expect(existsSync(file)).toBe(false); // the lock is held still
+    await rm(`${file}.lock`, { recursive: true });
     await pith.stop();
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ sources: [{ whole: true, withProject: true }] });
   });
