@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, lutimesSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { lutimes } from 'node:fs/promises';
 import path from 'node:path';
 import type { Timing } from '@pith/promises';
@@ -12,6 +12,8 @@ const STALE_MS = 5000;
 /** Clocks of machines that share a folder differ by less. */
 const AHEAD_MS = 60_000;
 const WAIT_MS = 30_000;
+/** While a thread waits nothing else of its process goes on: a little longer than a dead holder keeps it. */
+const WAIT_NOW_MS = 7000;
 const LOOK_EVERY_MS = 25;
 
 /** What only one process may do at a time. */
@@ -20,13 +22,13 @@ export interface Exclusion {
   readonly folder: StateFolder;
   /** Of a folder in it that is there while somebody works. */
   readonly name: string;
-  /** What is thrown when nobody lets go of the lock at `where` for half a minute. */
+  /** What is thrown when nobody lets go of the lock at `where` in time. */
   busy(where: string): Error;
 }
 
 /** Runs `work` while no other process does the same. What a dead process held is taken over. */
 export async function exclusively<T>(exclusion: Exclusion, clock: Timing, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  const lock = new FolderLock(exclusion, clock);
+  const lock = new FolderLock(exclusion, clock, WAIT_MS);
   while (!lock.take()) await clock.sleep(LOOK_EVERY_MS, signal);
   const end = keepFresh(lock.place, clock);
   try {
@@ -39,7 +41,7 @@ export async function exclusively<T>(exclusion: Exclusion, clock: Timing, work: 
 
 /** The same for work of a moment, such as replacing a small file. The thread waits for it. */
 export function exclusivelyNow(exclusion: Exclusion, clock: Pick<Timing, 'now'>, work: () => void): void {
-  const lock = new FolderLock(exclusion, clock);
+  const lock = new FolderLock(exclusion, clock, WAIT_NOW_MS);
   while (!lock.take()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
   try {
     work();
@@ -54,13 +56,14 @@ class FolderLock {
   readonly #busy: Exclusion['busy'];
   readonly #clock: Pick<Timing, 'now'>;
   readonly #until: number;
-  #own: number | undefined;
+  /** A file in it that says whose it is: the system gives a number of a folder that is gone to the next. */
+  readonly #token = randomUUID();
 
-  constructor({ folder, name, busy }: Exclusion, clock: Pick<Timing, 'now'>) {
+  constructor({ folder, name, busy }: Exclusion, clock: Pick<Timing, 'now'>, waitMs: number) {
     this.place = path.join(folder.make(), name);
     this.#busy = busy;
     this.#clock = clock;
-    this.#until = clock.now() + WAIT_MS;
+    this.#until = clock.now() + waitMs;
   }
 
   /** False while another process has it. */
@@ -68,7 +71,9 @@ class FolderLock {
     do {
       try {
         mkdirSync(this.place);
-        this.#own = statOf(this.place)?.ino;
+        writeFileSync(path.join(this.place, this.#token), '');
+        const now = this.#clock.now() / 1000; // a share may have a clock of its own
+        lutimesSync(this.place, now, now);
         return true;
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error;
@@ -79,7 +84,7 @@ class FolderLock {
   }
 
   release(): void {
-    if (statOf(this.place)?.ino === this.#own) rmSync(this.place, { recursive: true, force: true }); // else it was given up, and is another's
+    if (existsSync(path.join(this.place, this.#token))) rmSync(this.place, { recursive: true, force: true }); // else it was given up, and is another's
   }
 
   /** Renaming is done by one only; who renamed what another has just taken gives it back. */
@@ -91,7 +96,7 @@ class FolderLock {
       if (isStale(aside, this.#clock)) rmSync(aside, { recursive: true, force: true });
       else renameSync(aside, this.place);
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error; // another process was faster
+      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error; // another process was faster
     }
     return true;
   }

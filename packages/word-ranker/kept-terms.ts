@@ -33,7 +33,7 @@ export class KeptTerms {
 
   #postingAt(place: number): Posting {
     const from = place === 0 ? 0 : this.#bounds[place - 1]!;
-    return new Posting(this.#entries.subarray(from * 2, this.#bounds[place]! * 2));
+    return new Posting(this.#entries.slice(from * 2, this.#bounds[place]! * 2)); // a posting changes in place, and what is kept is read again
   }
 }
 

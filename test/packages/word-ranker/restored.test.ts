@@ -64,6 +64,24 @@ it.each([
   expect(answers(await restored(again, table))).toEqual(answers(again));
 });
 
+it('R3 a word that all documents have lost is in none of those that came into their places', async () => {
+  const ranker = await restored(rankerOf([0, 1, 2].map((at) => document(at, ' Gooseberries.')).concat(ALL.slice(10, 90)), null), null);
+  const found = () => ranker.rank('gooseberries', { k: 9, weak: true }).map(({ id }) => id);
+  /** So many changes that what was removed is swept out of the postings, and numbers are given again. */
+  const change = () => {
+    for (let at = 10; at < 90; at++) ranker.upsert(document(at));
+  };
+  expect(found().sort()).toEqual(['skill-0', 'skill-1', 'skill-2']);
+  ranker.remove('skill-0');
+  change();
+  ranker.upsert(document(3, ' Gooseberries.'));
+  expect(found().sort()).toEqual(['skill-1', 'skill-2', 'skill-3']);
+  for (const at of [1, 2, 3]) ranker.remove(`skill-${at}`);
+  change();
+  change();
+  expect(found()).toEqual([]);
+});
+
 it('R3 what changes while a ranker is written down makes it begin again', async () => {
   const ranker = rankerOf(ALL, null);
   const work = ranker.encoded();
