@@ -39,6 +39,8 @@ export class SearchIndex {
   private readonly indexed = new Map<string, Indexed>();
   /** Sent, and not counted yet. */
   private readonly waiting = new Map<string, RankerDocument>();
+  /** Few are being recalled and counted, for all who ask meanwhile. */
+  private counting: Promise<void> | null = null;
   /** Of what was learned and written: that of which the index has all. */
   private taken = '';
   /** The revision that is on disk. */
@@ -57,10 +59,11 @@ export class SearchIndex {
 
   private async restore(versions: readonly Pick<RankerDocument, 'id' | 'version'>[]): Promise<readonly string[]> {
     if (this.ports.kept === null || this.indexed.size > 0) return NOTHING;
-    this.taken = await this.look();
+    const taken = await this.look();
     const vectors = await this.ports.vectors();
     const found = this.ports.kept.read(vectors);
-    if (found === null) return NOTHING;
+    if (found === null || this.indexed.size > 0) return NOTHING; // some were counted meanwhile
+    this.taken = taken;
     const ranker = new TextRanker(vectors);
     ranker.restore(found.ranker);
     this.ranker = once(async () => ranker);
@@ -97,15 +100,19 @@ export class SearchIndex {
   }
 
   async rank(query: string, options: RankOptions): Promise<readonly RankedSkill[]> {
-    if (this.waiting.size > 0 && this.waiting.size <= FEW) {
-      for (const id of await this.restore([...this.waiting.values()])) this.waiting.delete(id);
-      await this.countAll();
-    }
+    if (this.waiting.size > 0 && this.waiting.size <= FEW) this.counting ??= this.countFew().finally(() => (this.counting = null));
+    await this.counting;
     const ranker = await this.ranker();
     const version = await this.look();
     if (version !== this.taken) await this.takeOver(ranker);
     this.taken = version;
     return ranker.rank(query, options);
+  }
+
+  private async countFew(): Promise<void> {
+    for (const id of await this.restore([...this.waiting.values()]))
+      if (this.waiting.get(id)?.version === this.indexed.get(id)?.version) this.waiting.delete(id);
+    await this.countAll();
   }
 
   /** Writes down what was counted since it was read, for the next process. */
@@ -132,9 +139,10 @@ export class SearchIndex {
 
   private async countAll(signal?: AbortSignal): Promise<void> {
     await this.look();
-    const ranker = await this.ranker();
     for (const [id, document] of this.waiting) {
       signal?.throwIfAborted();
+      const ranker = await this.ranker(); // what was kept may have come in its place
+      if (this.waiting.get(id) !== document) continue;
       this.waiting.delete(id);
       this.add(ranker, document);
       await yieldToOthers();

@@ -175,6 +175,8 @@ describe('R3 what an earlier process counted', () => {
     expect(await idsOf(index, 'porcupine7')).toEqual(['s7']);
     expect(read).toBeGreaterThan(0);
     await index.keep();
+    const asked = await opened();
+    expect(await Promise.all([idsOf(asked, 'porcupine7'), idsOf(asked, 'porcupine8')])).toEqual([['s7'], ['s8']]);
     const next = await opened();
     await next.upsert([{ ...many[7]!, version: 'changed', body: 'gazelle' }]);
     expect([await idsOf(next, 'porcupine7'), await idsOf(next, 'gazelle'), await idsOf(next, 'porcupine8')]).toEqual([[], ['s7'], ['s8']]);

@@ -42,6 +42,23 @@ it('S83 B9: what a living process holds is left alone, what a dead one held is t
   expect(existsSync(lock)).toBe(false);
 });
 
+it('S83 B9: who was thought dead and comes back leaves the lock of the next alone', async () => {
+  const folder = folderWith();
+  const lock = path.join(folder, '.busy');
+  const exclusion = { folder: stateFolder(folder), name: '.busy', busy: () => new Error('busy') };
+  const silent = { ...systemClock, after: () => () => undefined };
+  let comeBack = (): void => undefined;
+  const first = exclusively(exclusion, silent, () => new Promise<void>((resolve) => (comeBack = resolve)));
+  await until(() => existsSync(lock));
+  utimesSync(lock, 1, 1);
+  await exclusively(exclusion, systemClock, async () => {
+    comeBack();
+    await first;
+    expect(existsSync(lock)).toBe(true);
+  });
+  expect(existsSync(lock)).toBe(false);
+});
+
 /** Half a minute passes between two looks, and nobody seems old. */
 function hurried(): () => number {
   let at = -100_000;
