@@ -42,7 +42,7 @@ function read(file: string): Content['folders'] {
     const { format, folders } = JSON.parse(readFileSync(file, 'utf8')) as Content;
     return format === INDEX_FORMAT ? folders : {};
   } catch {
-    return {}; // not built: everything is read from its sources
+    return {}; // not built, or damaged: everything is read from its sources
   }
 }
 

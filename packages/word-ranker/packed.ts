@@ -22,7 +22,7 @@ export function unpacked(bytes: Uint8Array): readonly Uint8Array[] {
     at += aligned(size);
     return part;
   });
-  if (at !== whole.byteLength) throw new Error('it is a part of an index, or none');
+  if (at !== whole.byteLength) throw new Error('its parts do not fill it');
   return parts;
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { bytesOf, packed, unpacked } from './packed.ts';
 import { encodedTexts, TextTable } from './text-table.ts';
 import { eachPlainWord } from './tokens.ts';
@@ -8,7 +9,7 @@ const COMMON = 300;
 /** Words, the most frequent first, each with a vector that lies near those of words which mean much the same: whole numbers of one byte, times its scale. */
 export class WordVectors {
   readonly dimensions: number;
-  /** Tells tables apart: how many words, and how they are written in numbers. */
+  /** Tells tables apart: of their words and of the scales of their vectors. */
   readonly digest: string;
   readonly #words: TextTable;
   readonly #scales: Float32Array;
@@ -23,7 +24,7 @@ export class WordVectors {
     this.#numbers = new Int8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
     this.dimensions = this.#numbers.length / this.#words.size;
     if (!Number.isInteger(this.dimensions) || this.#scales.length !== this.#words.size) throw new Error('its words are damaged');
-    this.digest = `${this.#words.size} ${this.dimensions} ${this.#scales.reduce((sum, scale) => sum + scale, 0)}`;
+    this.digest = createHash('sha256').update(texts!).update(scales!).digest('hex');
   }
 
   /** How little a word is said in passing: 0 of the most frequent words and of numbers, 1 of those that are not in the table, which are rarer than all that are. */
@@ -58,7 +59,7 @@ function partsOf(bytes: Uint8Array): readonly Uint8Array[] {
   try {
     return unpacked(bytes);
   } catch {
-    return []; // too short even for what says how many
+    return []; // cut off, or something else
   }
 }
 

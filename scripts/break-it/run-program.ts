@@ -11,7 +11,7 @@ export interface Ended {
 /** How a Node program ended. It ends with its whole group when `signal` aborts or when it takes too long, which rejects. */
 export function runProgram(folder: string, argv: readonly string[], signal: AbortSignal): Promise<Ended> {
   signal.throwIfAborted();
-  const { PITH_TEST_RETRY: _, PITH_TEST_LONG: __, ...env } = process.env;
+  const { PITH_TEST_LONG: _, ...env } = process.env;
   const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));

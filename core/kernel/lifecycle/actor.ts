@@ -38,8 +38,6 @@ export class ExtensionActor implements Slot {
   #state: State;
   /** What was last wanted, also when its folder is gone. */
   #written: Wanted;
-  /** Of the state: asked thousands of times in a turn, and changed by events alone. */
-  #version: Version;
   readonly #mailbox: LifeEvent[] = [];
   #isWorking = false;
   #coming: Coming | null = null;
@@ -51,7 +49,6 @@ export class ExtensionActor implements Slot {
     this.#options = options;
     this.#state = initialState(options.starts);
     this.#written = options.wanted;
-    this.#version = this.#versionNow();
   }
 
   get declaration(): Declaration {
@@ -121,7 +118,7 @@ export class ExtensionActor implements Slot {
     }
   }
 
-  #versionNow(): Version {
+  get #version(): Version {
     return versionIn(this.#state) ?? this.#written;
   }
 
@@ -129,7 +126,6 @@ export class ExtensionActor implements Slot {
     const [state, effects] = reduce(this.#state, event);
     this.#state = state;
     if (state.wanted) this.#written = state.wanted;
-    this.#version = this.#versionNow();
     for (const effect of effects)
       if (effect.type === 'forget notes') this.#notes.clear();
       else this.#options.run(this, effect);

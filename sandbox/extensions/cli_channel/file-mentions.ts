@@ -134,7 +134,9 @@ export class ProjectPaths {
     if (this.#list !== null && now - this.#list.at <= FRESH_MS) return this.#list.paths;
     const paths = this.#read(signal);
     this.#list = { at: now, paths };
-    void paths.catch(() => (this.#list = null)); // the next one who asks tries again
+    paths.catch(() => {
+      if (this.#list?.paths === paths) this.#list = null; // the next one who asks tries again
+    });
     return paths;
   }
 

@@ -131,12 +131,11 @@ export default class SkillRegistryExtension
 
   async getContext(_prompt: string, turn: TurnInfo, signal?: AbortSignal): Promise<ContextParts | null> {
     if (!this.#enabled) return null;
-    const { id, clock } = this.#context;
+    const { id } = this.#context;
     const ports: CatalogPorts = {
       cache: this.#cache,
       readTool: `${id}/read_skill`,
       search: this.#search,
-      clock,
       offered: (asking, offer) => (signal?.aborted ? undefined : this.#turns.offered(asking, offer)), // an aborted turn was offered nothing
       suggested: (asking) => suggestionsFor(this.#context, asking),
     };

@@ -177,7 +177,6 @@ describe('a search index that is late', () => {
   const skills = many(300);
   const late = (prepare: Promise<void>, clock: Clock) =>
     catalogPorts({
-      clock,
       search: {
         prepare: async (_, waitMs) => void (await within(clock, waitMs, prepare)),
         rank: async () => ({ ranked: [{ id: skills[7]!.id, score: 1, why: [] }], ready: false, by: null, note: null }),

@@ -86,5 +86,5 @@ export function turnOf(values: Partial<TurnInfo> = {}): TurnInfo {
 /** What the catalog of a turn is made from, over a search that finds as it is told. */
 export function catalogPorts(values: Pick<CatalogPorts, 'search'> & Partial<CatalogPorts>): CatalogPorts {
   const quiet = { suggested: async () => [], offered: () => undefined };
-  return { cache: new ScopeCache(), readTool: 'skill_registry/read_skill', clock: fakeClock(), ...quiet, ...values };
+  return { cache: new ScopeCache(), readTool: 'skill_registry/read_skill', ...quiet, ...values };
 }

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import type { Clock, ContextParts, TurnInfo } from 'pith';
+import type { ContextParts, TurnInfo } from 'pith';
 import type { Skill, Snapshot } from '../skill.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Offer, ScopeCache, SkillScope } from './scope.ts';
@@ -13,7 +13,6 @@ export interface CatalogPorts {
   offered(turn: TurnInfo, offer: Offer): void;
   /** Ids of the skills that the words of the turn's message call for, best first. */
   suggested(turn: TurnInfo): Promise<readonly string[]>;
-  readonly clock: Clock;
   readonly search: Pick<SkillSearch, 'prepare' | 'rank'>;
 }
 

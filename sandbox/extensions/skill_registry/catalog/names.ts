@@ -1,7 +1,7 @@
 import { catalogPurpose, clean } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { fitting, type Fitting, largest, SHORTEST } from './fitting.ts';
-import { headings } from './heading.ts';
+import { headingOf } from './heading.ts';
 import { FEWEST_OF_TOPIC, OTHER } from './topics.ts';
 
 /** Skills under one heading. */
@@ -39,13 +39,12 @@ export function nameLines(skills: readonly Skill[], room: number): { readonly to
 
 /** A tag that few skills have says no more than their ids would, and so does a source. */
 function groupsOf(skills: readonly Skill[]): Groups {
-  const heading = headings();
-  const tagged = gathered(skills, ({ tags: [first = ''] }) => heading(first));
+  const tagged = gathered(skills, ({ tags: [first = ''] }) => headingOf(first));
   const [tags, untagged] = divided(tagged);
-  const [sources, others] = divided(gathered(untagged, ({ source }) => heading(source)));
+  const [sources, others] = divided(gathered(untagged, ({ source }) => headingOf(source)));
   return gathered(
     skills,
-    (skill) => tags.get(skill) ?? sources.get(skill) ?? (others.length === skills.length ? heading(skill.source) : OTHER),
+    (skill) => tags.get(skill) ?? sources.get(skill) ?? (others.length === skills.length ? headingOf(skill.source) : OTHER),
   );
 }
 

@@ -1,6 +1,6 @@
 import { STOP_WORDS } from '@pith/word-ranker';
 import type { Skill } from '../skill.ts';
-import { headings } from './heading.ts';
+import { headingOf } from './heading.ts';
 
 /** A word that several skills share. */
 export interface Topic {
@@ -29,9 +29,8 @@ const DESCRIBED_SHARES = [1 / 5, 2 / 3];
  * what words of descriptions tell apart makes further topics. A source is no topic: it says where skills come from. The rest comes last.
  */
 export function topicsOf(skills: readonly Skill[], most: number): readonly Topic[] {
-  const heading = headings();
   const topicOf: (string | undefined)[] = skills.map(() => undefined);
-  const named = skills.map((skill) => ownWords(skill, heading));
+  const named = skills.map(ownWords);
   const topics = new Set(choose(named, topicOf, most, skills.length * SHARE));
   const isNamed = topicOf.map((topic) => topic !== undefined);
   const told = skills.map((skill, at) => (isNamed[at] ? [] : describingWords(skill)));
@@ -85,8 +84,8 @@ function choose(
 }
 
 /** Tags and the words of an id, each once, in small letters. */
-function ownWords({ id, tags }: Skill, heading: (text: string) => string): readonly string[] {
-  const found = new Set(tags.map((tag) => heading(tag).toLowerCase()));
+function ownWords({ id, tags }: Skill): readonly string[] {
+  const found = new Set(tags.map((tag) => headingOf(tag).toLowerCase()));
   for (const word of id.toLowerCase().split(NO_WORD)) if (word.length > 1 && isOfSubject(word)) found.add(word);
   found.delete('');
   found.delete(OTHER);
