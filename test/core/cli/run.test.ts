@@ -149,16 +149,23 @@ describe('running a command line', () => {
     ]);
   });
 
-  it('29 one message asks about its own agent before it, and about all others after the answer', async () => {
+  it('29 one message waits for no report: problems are said after the answer, and after wrong use none', async () => {
     await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
     const log: string[] = [];
-    const problems = async (agentId?: string) => (log.push(`problems ${agentId}`), agentId === undefined ? [problem(1)] : []);
-    const run = async (_: CommandInput, io: CommandIO) => (log.push('answer'), io.error('✓ step'));
+    const problems = async () => (log.push('problems'), [problem(1)]);
+    let fails = false;
+    const run = async (_: CommandInput, io: CommandIO) => {
+      if (fails) throw new PithError('usage', 'the message is empty');
+      log.push('answer');
+      io.error('✓ step');
+    };
     const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
     const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
     const { err } = await cli(['talk', '--prompt', 'hi'], { openKernel, cwd: folder });
-    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'problems main', 'answer', 'problems undefined', 'stop']);
+    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'answer', 'problems', 'stop']);
     expect(err).toBe('✓ step\npith: pith.yaml:1: problem 1; mend it\n');
+    fails = true;
+    expect((await cli(['talk', '--prompt', 'hi'], { openKernel, cwd: folder })).err).toMatch(/^pith: the message is empty[^\n]*\n$/);
   });
 
   it('use.md 3: one message and a pipe say problems on the error stream, each once, and keep the exit code', async () => {
@@ -180,7 +187,10 @@ describe('running a command line', () => {
       const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems } });
       const { code, out, err } = await cli(words, { openKernel, cwd: folder });
       expect({ code, out }).toEqual({ code: 130, out: '' });
-      expect(err).toBe(`${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\npith: problem\n`);
+      const said = [`${texts(20)}and 2 more: pith doctor\n`, '✓ step\n✓ step\npith: problem\n'];
+      const isShort = words.includes('--prompt'); // its answer comes first, and says the second problem itself
+      if (isShort) expect(err).toMatch(/^problem 2; mend it\n✓ step\n✓ step\npith: problem\npith: pith.yaml:1: /);
+      else expect(err).toBe(said.join(''));
     }
     let noticed = false;
     const late = async () => (noticed ? [problem(1)] : []);
