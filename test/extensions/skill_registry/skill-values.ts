@@ -3,7 +3,6 @@ import type { Skill, Snapshot } from '../../../sandbox/extensions/skill_registry
 import type { CatalogPorts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import type { SkillRecords } from 'pith/skill_registry';
 import { ScopeCache, scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { fakeClock } from 'pith/testing';
 import { agentSpec } from '../../fixtures/agent-spec.ts';
 
 /** A skill as a scan would find it. */
