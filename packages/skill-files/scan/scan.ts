@@ -189,7 +189,8 @@ class Scan {
     this.#spent += READ_COST;
     try {
       const folder = readFolder(path);
-      const settled = isSettled(stampOf(stats), this.#options.now());
+      // What plugin.json says may change without the folder.
+      const settled = folder.plugin === null && isSettled(stampOf(stats), this.#options.now());
       if (same && JSON.stringify({ ...before, ...folder }) === JSON.stringify(before)) {
         before.settled = settled;
         return before;

@@ -31,6 +31,8 @@ export class SkillReader {
   readonly #options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>;
   readonly #roots: readonly string[];
   #repairing: Repairing | null = null;
+  /** The file that was read last is a link. */
+  #isLink = false;
 
   /** `roots`: where links may lead. */
   constructor(roots: readonly string[], options: Pick<ScanOptions, 'now' | 'goodBody' | 'isRestored'>) {
@@ -54,10 +56,11 @@ export class SkillReader {
     const id = idOf(path, plugin);
     const same = before?.id === id && before.file === file && before.realDirectory === real && isSame(before.stamp, stats);
     const about = { id: idOf(path), file, mode: 'load' } as const;
+    this.#isLink = false;
     const foreign = stats.isFile() ? severalLinks(stats.nlink, real + file.slice(path.length)) : NO_REGULAR_FILE; // it is not even opened
     const parsed = foreign === null ? await this.#parse(about) : unreadable(about, foreign);
     const stamp = stampOf(stats);
-    const settled = isSettled(stamp, this.#options.now());
+    const settled = !this.#isLink && isSettled(stamp, this.#options.now()); // where a link leads is looked at each time
     if (same && JSON.stringify(before.parsed) === JSON.stringify(parsed)) {
       before.settled = settled;
       return before;
@@ -90,7 +93,7 @@ export class SkillReader {
   }
 
   async #parsed(file: { id: string; file: string; mode: 'load' }, withText: boolean): Promise<ParsedSkill> {
-    const head = readHead(file.file, this.#roots, withText);
+    const head = readHead(file.file, this.#roots, withText, () => (this.#isLink = true));
     if ('problem' in head) return unreadable(file, head.problem);
     const about = { ...file, size: head.size };
     const parsed = parseHead(head.text, about, this.#repairing);
@@ -107,10 +110,10 @@ interface Head {
 }
 
 /** Reads to the closing `---`, or some text below it too, into one buffer that all scans share. A link must lead into one of `roots`. */
-function readHead(file: string, roots: readonly string[], withText: boolean): Head | { readonly problem: string } {
+function readHead(file: string, roots: readonly string[], withText: boolean, onLink: () => void): Head | { readonly problem: string } {
   let descriptor: number | null = null;
   try {
-    descriptor = openInside(file, roots);
+    descriptor = openInside(file, roots, onLink);
     if (descriptor === null) return { problem: 'it is a link that leads out of its skill source' };
     let length = readSync(descriptor, buffer, 0, FIRST_READ, 0);
     const textOf = () => (withText ? buffer.toString('utf8', 0, length) : headText(length));
@@ -127,12 +130,13 @@ function readHead(file: string, roots: readonly string[], withText: boolean): He
 }
 
 /** Opens without waiting for a fifo's writer; null for a link out of `roots`. Throws what the file system says. */
-function openInside(file: string, roots: readonly string[]): number | null {
+function openInside(file: string, roots: readonly string[], onLink: () => void): number | null {
   try {
     return openSync(file, FLAGS | constants.O_NOFOLLOW);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error;
   }
+  onLink();
   const real = realpathSync.native(file);
   return roots.some((root) => isInside(real, root)) ? openSync(real, FLAGS | constants.O_NOFOLLOW) : null;
 }

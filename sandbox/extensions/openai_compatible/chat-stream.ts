@@ -7,15 +7,18 @@ type Warnings = Extract<ModelPart, { type: 'stream-start' }>['warnings'];
 export async function* chatStream(body: AsyncIterable<Uint8Array>, warnings: Warnings): AsyncGenerator<ModelPart> {
   const answer = new AnswerParts();
   yield { type: 'stream-start', warnings };
+  let isDone = false;
   for await (const events of serverEvents(body)) {
     const parts: ModelPart[] = [];
     for (const data of events) {
-      if (data === '[DONE]') continue;
+      isDone ||= data === '[DONE]';
+      if (isDone) continue;
       const chunk = parseChunk(data);
       if (chunk === null) answer.fail(new PithError('model_failed', 'the server sent something that is no JSON'), parts);
       else answer.add(chunk, parts);
     }
     yield* parts;
+    if (isDone) break; // some servers keep the connection open
   }
   const last: ModelPart[] = [];
   answer.end(last);

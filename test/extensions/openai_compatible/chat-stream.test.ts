@@ -125,6 +125,16 @@ describe('a streamed answer', () => {
     expect((await parts([delta({}, 'stop')])).at(-1)).toMatchObject({ usage: { inputTokens: { total: undefined } } });
   });
 
+  it('ends with [DONE], also where the server keeps the connection open', async () => {
+    async function* open() {
+      yield* bytes(sse([delta({ content: 'a' }), delta({}, 'stop'), '[DONE]']), 1000);
+      await new Promise(() => undefined);
+    }
+    const found: ModelPart[] = [];
+    for await (const part of chatStream(open(), [])) found.push(part);
+    expect(found.at(-1)).toMatchObject({ type: 'finish' });
+  });
+
   it('is an error, and offers no half-read call, when it ends in the middle, holds no JSON or an error', async () => {
     const half = delta({ content: 'a', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }] });
     for (const [rest, message] of [

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { mkdir, rename, symlink } from 'node:fs/promises';
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@pith/promises';
@@ -80,10 +81,27 @@ it('performance: a file with its old times is another one', async () => {
   expect((await started()).all[0]!.description).toBe('Is bbb.');
 });
 
+it('performance: where a linked SKILL.md leads, and what a plugin.json says, is looked at in each start', async () => {
+  const { started, write, sandbox } = await box();
+  const mark = (name: string) => write('sandbox/skills/plug/.claude-plugin/plugin.json', JSON.stringify({ name }));
+  await write('sandbox/store/real.md', skillText({ name: 'linked' }));
+  await write('sandbox/skills/_s/real.md', skillText({ name: 'linked' }));
+  await mkdir(path.join(sandbox, 'skills/linked'));
+  await symlink('../_s/real.md', path.join(sandbox, 'skills/linked/SKILL.md'));
+  await mark('former');
+  await write('sandbox/skills/plug/skills/start/SKILL.md', skillText({ name: 'start' }));
+  const states = async () => (await started()).all.map(({ id, state }) => `${id} ${state}`).filter((text) => /linked|start/.test(text));
+  expect(await states()).toEqual(['former:start offered', 'linked offered']);
+  await rename(path.join(sandbox, 'skills/_s'), path.join(sandbox, 'moved'));
+  await symlink('../moved', path.join(sandbox, 'skills/_s'));
+  await mark('later');
+  expect(await states()).toEqual(['later:start offered', 'linked invalid']);
+});
+
 it('performance: the format of what is kept is raised when a SKILL.md is read otherwise', async () => {
   const hash = createHash('sha256');
   for (const { text } of TEXTS) hash.update(JSON.stringify(await parseSkillFile(text, { id: 'x', file: '/x/SKILL.md', mode: 'load' })));
-  expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([1, '5544491351f94bce']);
+  expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([2, '5544491351f94bce']);
 });
 
 const TEXTS = (await loadConformance())

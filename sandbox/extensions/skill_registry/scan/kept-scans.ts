@@ -4,7 +4,7 @@ import { CacheFile, type StateFolder } from '@pith/safe-files';
 import { emptyFields, type FoundDirectory, type FoundSkill, idOf, inPieces, type SkillFields, type SourceScan } from '@pith/skill-files';
 
 /** Raise it when a SKILL.md is read otherwise than before, or a record has another shape: what older versions kept is then read again. A test pins it. */
-export const SCANS_FORMAT = 1;
+export const SCANS_FORMAT = 2;
 
 const VERSION = `${SCANS_FORMAT}`;
 /** Far above what the largest library needs. */
