@@ -1,3 +1,4 @@
+import { PithError } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
 import path from 'node:path';
 import { openRecordFile, type RecordFile } from './record-file.ts';
@@ -66,6 +67,10 @@ export function pithFolder(home: string): StateFolder {
 
 /** The user's home folder, absolute: where HOME is empty or relative, it would be a folder of whatever is opened. */
 export function userHome(): string {
-  const home = os.homedir();
-  return path.isAbsolute(home) ? home : os.userInfo().homedir;
+  try {
+    const home = os.homedir();
+    return path.isAbsolute(home) ? home : os.userInfo().homedir;
+  } catch {
+    throw new PithError('state_refused', 'no home folder is known for this user', { cure: 'set HOME to a folder of its own' }); // a container's user without an entry
+  }
 }

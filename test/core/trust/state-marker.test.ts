@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { adoptState, stateOwnership } from '../../../core/trust/index.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { adoptState, stateOwnership, userHome } from '../../../core/trust/index.ts';
 import { folderWith } from '../../places.ts';
 
 function box() {
@@ -107,4 +108,14 @@ describe('whose state it is', () => {
     expect(() => adoptState(data, path.join(base, 'file'))).toThrow(/ENOTDIR|EEXIST/);
     expect(fs.existsSync(path.join(data, 'state-id'))).toBe(false);
   });
+});
+
+it('T6: a user without a home folder is told to set HOME', () => {
+  vi.stubEnv('HOME', '');
+  const nobody = vi.spyOn(os, 'userInfo').mockImplementation(() => {
+    throw new Error('ENOENT');
+  });
+  expect(() => userHome()).toThrow(expect.objectContaining({ code: 'state_refused', cure: expect.stringContaining('set HOME') }));
+  nobody.mockRestore();
+  vi.unstubAllEnvs();
 });
