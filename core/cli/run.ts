@@ -163,8 +163,8 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
 }
 
 /**
- * Runs a command on a started kernel; reports known problems before it, and new ones after it. One message waits for no report: its turn
- * says what concerns it. A person at a terminal waits for nothing that comes before the prompt.
+ * Runs a command on a started kernel; reports known problems before it, and new ones after it. One message waits for what concerns its
+ * agent alone, and a person at a terminal for nothing that comes before the prompt.
  */
 async function converse(kernel: Kernel, command: Command, input: CommandInput, { io, signal }: Line): Promise<number> {
   const isShort = (command.unservedWith ?? []).some((name) => (input.options[name] ?? input.arguments[name]) !== undefined);
@@ -182,17 +182,14 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   }
   await untilAborted(kernel.start(isShort ? 'used' : 'all'), signal);
   problems.follow();
-  if (!isShort) await untilAborted(problems.report(), signal);
-  let wrongUse = false;
+  await untilAborted(problems.report(isShort ? String(input.options['agent'] ?? kernel.settings.default_agent) : undefined), signal);
   try {
     return (await command.run(input, problems.quietIO, signal)) ?? EXIT.done;
   } catch (error) {
-    wrongUse = exitCodeOf(error) === EXIT.usage;
-    if (problems.hasReported(messageOf(error))) return exitCodeOf(error);
-    problems.notice(messageOf(error));
-    throw error;
+    if (!problems.hasReported(messageOf(error))) throw error;
+    return exitCodeOf(error);
   } finally {
-    if (!signal.aborted && !wrongUse) await problems.report();
+    if (!signal.aborted) await problems.report();
   }
 }
 

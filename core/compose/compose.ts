@@ -173,17 +173,18 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       ...listenerFailures.diagnostics(),
     ]);
 
-  const problemsNow = async () => {
+  const problemsNow = async (agentId?: string) => {
+    const isWhole = agentId === undefined;
     await knowConfigured();
-    const own = await ownFindings(host);
+    const own = isWhole ? await ownFindings(host) : [];
     await knowAsked();
-    const statuses = await agents.list();
+    const statuses = await agents.list(agentId);
     const { default_agent: defaultAgent } = settingsNow();
     return host.secrets.redactJson(
       problemsIn({ findings: findings(), own, extensions: host.extensions.list(), agents: statuses, defaultAgent }),
     );
   };
-  const problems = new NewProblems(events, problemsNow);
+  const problems = new NewProblems(events, () => problemsNow());
   events.handle('provider.changed', async () => {
     if (services !== null && stopping === undefined) await problems.publish(); // what it answers now may be wrong, or right again
   });
@@ -244,8 +245,8 @@ export async function createKernel(options: KernelOptions): Promise<Kernel> {
       return { sandbox: { path: isBare ? sandbox : opened, project, trust: level, why, state: dataDirectory }, ...report };
     },
     findings,
-    async problems() {
-      const found = await problemsNow();
+    async problems(agentId) {
+      const found = await problemsNow(agentId);
       problems.know(found);
       return found;
     },

@@ -36,8 +36,8 @@ export interface Kernel {
   doctor(): Promise<DoctorReport>;
   /** What is wrong in the settings and with what was found. Loads nothing. */
   findings(): readonly Diagnostic[];
-  /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. */
-  problems(): Promise<readonly Diagnostic[]>;
+  /** What a person should know before a conversation: wrong settings, extensions and agents that cannot run or of which something was ignored. With an agent other agents, and what extensions find in their own matters, are left out: nothing is loaded for them. */
+  problems(agentId?: string): Promise<readonly Diagnostic[]>;
   readonly restarts: Restarts;
   /** Starts services, deliveries and schedules, and watches the sandbox; or only what is `used`, for a turn or two: what is published durably waits for a process that starts all. */
   start(which?: 'all' | 'used'): Promise<void>;

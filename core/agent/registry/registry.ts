@@ -10,8 +10,8 @@ type RunnableAgent = AgentStatus & { readonly spec: AgentSpec };
 
 /** Which agents there are and whether each can run: looked at whenever somebody asks. */
 export interface AgentRegistry {
-  /** All, sorted by id. */
-  list(): Promise<readonly AgentStatus[]>;
+  /** Sorted by id: all, or that of `only`, where there is one, without a look at others. */
+  list(only?: string): Promise<readonly AgentStatus[]>;
   /** Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
   resolve(agent: string | AgentSpec): Promise<RunnableAgent>;
   /** Whether this agent could run, without rejecting. */
@@ -103,8 +103,9 @@ export function createAgentRegistry({ host, events, skills, clock }: RegistryOpt
   }
 
   return {
-    async list() {
-      const sorted = [...(await all()).values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    async list(only) {
+      const known = [...(await (only === undefined ? all() : knowing([only]))).values()];
+      const sorted = known.filter(({ id }) => only === undefined || id === only).sort((a, b) => (a.id < b.id ? -1 : 1));
       return Promise.all(sorted.map(statusOf));
     },
     async resolve(agent) {

@@ -37,11 +37,11 @@ export class Problems {
     return [`${problems.length} problem${problems.length === 1 ? '' : 's'} (${rest}):`, ...texts].join('\n');
   }
 
-  /** Prints those that have not been reported yet on the error stream. */
-  async report(): Promise<void> {
+  /** Prints those that have not been reported yet on the error stream; with an agent, what concerns a turn of it. */
+  async report(agentId?: string): Promise<void> {
     const isReported = (problem: Diagnostic) =>
       this.#reported.has(problem.message) || formsOf(problem).some((text) => this.#notices.has(text));
-    this.#report((await this.kernel.problems()).filter((problem) => !isReported(problem)));
+    this.#report((await this.kernel.problems(agentId)).filter((problem) => !isReported(problem)));
   }
 
   /** Reports each new problem while Pith runs. `services`: what goes wrong in the background too, once. */
@@ -64,15 +64,10 @@ export class Problems {
   get quietIO(): CommandIO {
     const error = (text: string): void => {
       if (this.hasReported(text)) return;
-      this.notice(text);
+      this.#notices.add(keyOf(text));
       this.io.error(text);
     };
     return { ...this.io, error };
-  }
-
-  /** Somebody else prints it. */
-  notice(text: string): void {
-    this.#notices.add(keyOf(text));
   }
 
   #report(problems: readonly Diagnostic[]): void {

@@ -149,23 +149,16 @@ describe('running a command line', () => {
     ]);
   });
 
-  it('29 one message waits for no report: problems are said after the answer, and after wrong use none', async () => {
+  it('29 one message asks about its own agent before it, and about all others after the answer', async () => {
     await mkdir(path.join(folder, 'sandbox/agents'), { recursive: true });
     const log: string[] = [];
-    const problems = async () => (log.push('problems'), [problem(1)]);
-    let fails = false;
-    const run = async (_: CommandInput, io: CommandIO) => {
-      if (fails) throw new PithError('usage', 'the message is empty');
-      log.push('answer');
-      io.error('✓ step');
-    };
+    const problems = async (agentId?: string) => (log.push(`problems ${agentId}`), agentId === undefined ? [problem(1)] : []);
+    const run = async (_: CommandInput, io: CommandIO) => (log.push('answer'), io.error('✓ step'));
     const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
     const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
     const { err } = await cli(['talk', '--prompt', 'hi'], { openKernel, cwd: folder });
-    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'answer', 'problems', 'stop']);
+    expect(log.slice(log.indexOf('start used'))).toEqual(['start used', 'problems main', 'answer', 'problems undefined', 'stop']);
     expect(err).toBe('✓ step\npith: pith.yaml:1: problem 1; mend it\n');
-    fails = true;
-    expect((await cli(['talk', '--prompt', 'hi'], { openKernel, cwd: folder })).err).toMatch(/^pith: the message is empty[^\n]*\n$/);
   });
 
   it('use.md 3: one message and a pipe say problems on the error stream, each once, and keep the exit code', async () => {
@@ -187,10 +180,7 @@ describe('running a command line', () => {
       const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems } });
       const { code, out, err } = await cli(words, { openKernel, cwd: folder });
       expect({ code, out }).toEqual({ code: 130, out: '' });
-      const said = `${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\npith: problem\n`;
-      // The answer of one message comes first, and says the second problem itself.
-      const after = `problem 2; mend it\n✓ step\n✓ step\npith: problem\n${texts(21).replace(/.*problem 2;.*\n/u, '')}and 1 more: pith doctor\n`;
-      expect(err).toBe(words.includes('--prompt') ? after : said);
+      expect(err).toBe(`${texts(20)}and 2 more: pith doctor\n✓ step\n✓ step\npith: problem\n`);
     }
     let noticed = false;
     const late = async () => (noticed ? [problem(1)] : []);
