@@ -31,7 +31,7 @@ async function stream(endpoint: Endpoint, name: string, options: ModelCallOption
     throw new RequestFailed(`cannot connect: ${messageOf(cause)}`, { cause, url, isRetryable: true });
   });
   const { status, statusText, headers: named } = answer;
-  if (status >= 200 && status < 300) return { stream: chatStream(answer.body ?? nothing(), warnings) };
+  if (status >= 200 && status < 300) return { stream: chatStream(answer.body ?? nothing(), warnings, () => answer.cancel()) };
   const responseBody = await answer.text();
   const data = jsonOf(responseBody);
   throw new RequestFailed(wordsOf(data) ?? (statusText || `status ${status}`), {

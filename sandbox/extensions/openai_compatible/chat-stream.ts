@@ -1,28 +1,57 @@
+import { systemClock, within } from '@pith/promises';
 import { PithError, type ModelPart } from 'pith';
 import { AnswerParts } from './answer-parts.ts';
 
 type Warnings = Extract<ModelPart, { type: 'stream-start' }>['warnings'];
 
-/** The parts of a streamed chat completion, each as soon as it has arrived. Rejects when the connection breaks. */
-export async function* chatStream(body: AsyncIterable<Uint8Array>, warnings: Warnings): AsyncGenerator<ModelPart> {
+/** Servers end an answer right after `[DONE]`: its connection can be used again. Some keep it open. */
+const REST_MS = 250;
+
+/** The parts of a streamed chat completion, each as soon as it has arrived. Rejects when the connection breaks. `cancel` closes it. */
+export async function* chatStream(
+  body: AsyncIterable<Uint8Array>,
+  warnings: Warnings,
+  cancel: () => void = () => undefined,
+): AsyncGenerator<ModelPart> {
   const answer = new AnswerParts();
-  yield { type: 'stream-start', warnings };
+  const batches = serverEvents(body);
   let isDone = false;
-  for await (const events of serverEvents(body)) {
-    const parts: ModelPart[] = [];
-    for (const data of events) {
-      isDone ||= data === '[DONE]';
-      if (isDone) continue;
-      const chunk = parseChunk(data);
-      if (chunk === null) answer.fail(new PithError('model_failed', 'the server sent something that is no JSON'), parts);
-      else answer.add(chunk, parts);
+  let isRead = false;
+  try {
+    yield { type: 'stream-start', warnings };
+    while (!isDone) {
+      const next = await batches.next();
+      if (next.done === true) {
+        isRead = true;
+        break;
+      }
+      const parts: ModelPart[] = [];
+      for (const data of next.value) {
+        isDone ||= data === '[DONE]';
+        if (isDone) continue;
+        const chunk = parseChunk(data);
+        if (chunk === null) answer.fail(new PithError('model_failed', 'the server sent something that is no JSON'), parts);
+        else answer.add(chunk, parts);
+      }
+      yield* parts;
     }
-    yield* parts;
-    if (isDone) break; // some servers keep the connection open
+    const last: ModelPart[] = [];
+    answer.end(last);
+    yield* last;
+    if (isDone) isRead = await within(systemClock, REST_MS, readToEnd(batches), () => false);
+  } finally {
+    if (!isRead) cancel();
   }
-  const last: ModelPart[] = [];
-  answer.end(last);
-  yield* last;
+}
+
+/** False where the connection broke. */
+async function readToEnd(batches: AsyncIterator<unknown>): Promise<boolean> {
+  try {
+    while ((await batches.next()).done !== true);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function parseChunk(data: string): Chunk | null {
