@@ -71,6 +71,6 @@ export function userHome(): string {
     const home = os.homedir();
     return path.isAbsolute(home) ? home : os.userInfo().homedir;
   } catch {
-    throw new PithError('state_refused', 'no home folder is known for this user', { cure: 'set HOME' }); // a container's user without an entry
+    throw new PithError('state_refused', 'this user has no home folder', { cure: 'set HOME' }); // as in a container, without an entry in /etc/passwd
   }
 }

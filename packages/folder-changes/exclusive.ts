@@ -12,7 +12,7 @@ const STALE_MS = 5000;
 /** Clocks of machines that share a folder differ by less. */
 const AHEAD_MS = 60_000;
 const WAIT_MS = 30_000;
-/** While a thread waits nothing else of its process goes on: a little longer than a dead holder keeps it. */
+/** Long enough for the lock of a dead holder to be given up; nothing else of the process goes on meanwhile. */
 const WAIT_NOW_MS = 7000;
 const LOOK_EVERY_MS = 25;
 
@@ -56,7 +56,7 @@ class FolderLock {
   readonly #busy: Exclusion['busy'];
   readonly #clock: Pick<Timing, 'now'>;
   readonly #until: number;
-  /** A file in it that says whose it is: the system gives a number of a folder that is gone to the next. */
+  /** A file in it that says whose it is: an inode number is used again once its folder is gone. */
   readonly #token = randomUUID();
 
   constructor({ folder, name, busy }: Exclusion, clock: Pick<Timing, 'now'>, waitMs: number) {
@@ -69,18 +69,24 @@ class FolderLock {
   /** False while another process has it. */
   take(): boolean {
     do {
-      try {
-        mkdirSync(this.place);
-        writeFileSync(path.join(this.place, this.#token), '');
-        const now = this.#clock.now() / 1000; // a share may have a clock of its own
-        lutimesSync(this.place, now, now);
-        return true;
-      } catch (error) {
-        if (codeOf(error) !== 'EEXIST') throw error;
-      }
+      if (this.#make()) return true;
       if (this.#clock.now() > this.#until) throw this.#busy(this.place);
     } while (this.#takeAwayStale());
     return false;
+  }
+
+  /** False where another process has it, or has taken it away before it was whole. */
+  #make(): boolean {
+    try {
+      mkdirSync(this.place);
+      writeFileSync(path.join(this.place, this.#token), '');
+      const now = this.#clock.now() / 1000; // a share may have a clock of its own
+      lutimesSync(this.place, now, now);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST' || (codeOf(error) === 'ENOENT' && existsSync(path.dirname(this.place)))) return false;
+      throw error;
+    }
   }
 
   release(): void {
@@ -96,7 +102,8 @@ class FolderLock {
       if (isStale(aside, this.#clock)) rmSync(aside, { recursive: true, force: true });
       else renameSync(aside, this.place);
     } catch (error) {
-      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error; // another process was faster
+      rmSync(aside, { recursive: true, force: true }); // another process has it by now, where it was not faster
+      if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
     }
     return true;
   }

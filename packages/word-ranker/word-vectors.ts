@@ -9,7 +9,7 @@ const COMMON = 300;
 /** Words, the most frequent first, each with a vector that lies near those of words which mean much the same: whole numbers of one byte, times its scale. */
 export class WordVectors {
   readonly dimensions: number;
-  /** Tells tables apart: of their words and of the scales of their vectors. */
+  /** Of its words and scales: tells tables apart. */
   readonly digest: string;
   readonly #words: TextTable;
   readonly #scales: Float32Array;

@@ -97,7 +97,7 @@ export interface RankedSkill {
 export interface RankerProvider {
   /** Which of these documents it has kept since an earlier process, by their versions: those are not sent. Absent: it keeps none. */
   recall?(versions: readonly Pick<RankerDocument, 'id' | 'version'>[], signal?: AbortSignal): Promise<readonly string[]>;
-  /** Takes documents, new ones and changed ones. All that it does not recall are sent again whenever a version of the extension begins, and the ranker is not asked before it has most of them. */
+  /** Takes documents, new ones and changed ones. When a version of the extension begins, all that it does not recall are sent again. It is asked once it has all, or has recalled more than half. */
   upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void>;
   remove(ids: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Best first, at most `k`; empty when nothing matches well. Words shared with ids, names and tags decide where this rejects or is late. */

@@ -83,11 +83,13 @@ export class SearchIndex {
   async upsert(documents: readonly RankerDocument[], signal?: AbortSignal): Promise<void> {
     for (const document of documents) this.waiting.set(document.id, document);
     this.revision++;
+    await this.counting?.catch(() => undefined);
     if (this.indexed.size > 0 || this.waiting.size > FEW) await this.countAll(signal);
   }
 
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
+    await this.counting?.catch(() => undefined); // who is recalled meanwhile goes, too
     for (const id of ids) this.waiting.delete(id);
     this.revision++;
     if (this.indexed.size === 0) return;

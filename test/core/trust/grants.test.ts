@@ -19,7 +19,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { words } from '../../words.ts';
 
-vi.stubEnv('TMPDIR', '/tmp'); // of what is below /dev nothing is given
+vi.stubEnv('TMPDIR', '/tmp'); // no extension is given anything below /dev
 
 /** 1,000 in the long form (`npm run test:soak`). */
 const MANIFESTS = process.env['PITH_TEST_LONG'] === '1' ? 1000 : 100;

@@ -8,8 +8,6 @@ import { askText, openTrustFile } from '../../../core/trust/index.ts';
 import { cli } from '../cli/fakes.ts';
 import { folderWith } from '../../places.ts';
 
-vi.stubEnv('TMPDIR', '/tmp'); // of what is below /dev nothing is given
-
 const NOTHING: SandboxOverview = {
   sandbox: '/s/sandbox',
   project: '/s',
@@ -27,6 +25,7 @@ const NOTHING: SandboxOverview = {
 
 let root: string;
 beforeEach(() => {
+  vi.stubEnv('TMPDIR', '/tmp'); // no extension is given anything below /dev
   root = folderWith();
   for (const folder of ['home', 'clone/sandbox/extensions/helper']) mkdirSync(path.join(root, folder), { recursive: true });
   vi.stubEnv('HOME', path.join(root, 'home'));

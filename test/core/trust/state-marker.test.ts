@@ -115,7 +115,7 @@ it('T6: a user without a home folder is told to set HOME', () => {
   const nobody = vi.spyOn(os, 'userInfo').mockImplementation(() => {
     throw new Error('ENOENT');
   });
+  onTestFinished(() => nobody.mockRestore());
   expect(() => userHome()).toThrow(expect.objectContaining({ code: 'state_refused', cure: expect.stringContaining('set HOME') }));
-  nobody.mockRestore();
   vi.unstubAllEnvs();
 });

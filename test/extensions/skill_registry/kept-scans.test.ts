@@ -84,7 +84,6 @@ it('performance: a file with its old times is another one', async () => {
 it('performance: where a linked SKILL.md leads, and what a plugin.json says, is looked at in each start', async () => {
   const { started, write, sandbox } = await box();
   const mark = (name: string) => write('sandbox/skills/plug/.claude-plugin/plugin.json', JSON.stringify({ name }));
-  await write('sandbox/store/real.md', skillText({ name: 'linked' }));
   await write('sandbox/skills/_s/real.md', skillText({ name: 'linked' }));
   await mkdir(path.join(sandbox, 'skills/linked'));
   await symlink('../_s/real.md', path.join(sandbox, 'skills/linked/SKILL.md'));

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { ChangeRefused, exclusively, exclusivelyNow } from '@pith/folder-changes';
@@ -50,13 +50,11 @@ it('S83 B9: who was thought dead and comes back leaves the lock of the next alon
   let comeBack = (): void => undefined;
   const first = exclusively(exclusion, silent, () => new Promise<void>((resolve) => (comeBack = resolve)));
   await until(() => existsSync(lock));
-  utimesSync(lock, 1, 1);
-  await exclusively(exclusion, systemClock, async () => {
-    comeBack();
-    await first;
-    expect(existsSync(lock)).toBe(true);
-  });
-  expect(existsSync(lock)).toBe(false);
+  const [token = ''] = readdirSync(lock);
+  renameSync(path.join(lock, token), path.join(lock, 'of-the-next')); // the same folder with another owner, as file systems give numbers again
+  comeBack();
+  await first;
+  expect(existsSync(lock)).toBe(true);
 });
 
 /** Half a minute passes between two looks, and nobody seems old. */

@@ -102,7 +102,7 @@ class Model {
 /** The texts of all files in a folder, by path, without what is staged and the lock. */
 function texts(folder: string): Map<string, string> {
   const names = existsSync(folder) ? (readdirSync(folder, { recursive: true }) as string[]).sort() : [];
-  const files = names.filter((name) => !/^\.(?:staging|busy)/.test(name) && fs.statSync(path.join(folder, name)).isFile());
+  const files = names.filter((name) => !/^\.(?:staging|busy(?:\/|$))/.test(name) && fs.statSync(path.join(folder, name)).isFile());
   return new Map(files.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));
 }
 
