@@ -44,13 +44,13 @@ export async function* chatStream(
   }
 }
 
-/** False where the connection broke. */
+/** Whether the connection can be used again. */
 async function readToEnd(batches: AsyncIterator<unknown>): Promise<boolean> {
   try {
     while ((await batches.next()).done !== true);
     return true;
   } catch {
-    return false;
+    return false; // the connection broke after the answer
   }
 }
 
