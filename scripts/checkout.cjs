@@ -44,7 +44,9 @@ exports.useBuild = (root, folder) => {
   const known = JSON.parse(fs.readFileSync(path.join(root, 'dist', 'build.json'), 'utf8'));
   const now = exports.sourcesOf(root, folder);
   if (now.stamps === known.stamps || now.text === known.text) return;
-  process.stderr.write(`pith: dist/ is older than its sources: the kernel runs as it was built, and changed extensions run in processes of their own; run \`npm run build\` in ${root}\n`);
+  process.stderr.write(
+    `pith: dist/ is older than its sources: the kernel runs as it was built, and changed extensions run in processes of their own; run \`npm run build\` in ${root}\n`,
+  );
 };
 
 /** Whether a process that registered is still there. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -15,6 +15,7 @@ function made(): string {
     const { bavail, bsize } = statfsSync(MEMORY);
     if (bavail * bsize < LEAST_BYTES) return os.tmpdir();
     const folder = mkdtempSync(path.join(MEMORY, 'pith-'));
+    chmodSync(folder, 0o1777); // as that of the system: tests run as other users, too
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
     const program = path.join(folder, 'program');
     writeFileSync(program, '', { mode: 0o700 });

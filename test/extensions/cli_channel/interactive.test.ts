@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { flat } from '../../flat.ts';
 import { toolExtension } from '../../journeys/sandbox-files.ts';
 import { findCommands } from '../../../sandbox/extensions/cli_channel/query.ts';
 import { complete } from '../../../sandbox/extensions/cli_channel/completion.ts';
@@ -253,7 +254,7 @@ describe('a conversation on a terminal', () => {
     await ada.type('/long --json\r', `${JSON.stringify(long)}\n`);
     await ada.type('/extensions reload edited\r', 'edited was not reloaded', '› ');
     await ada.end();
-    expect(ada.screen().match(/New version is/gu)).toHaveLength(1);
+    expect(flat(ada.screen()).match(/New version is/gu)).toHaveLength(1);
   });
 
   it('breaks errors, notices and /help between words', async () => {
