@@ -29,7 +29,7 @@ export {
 export { gitRootOf, projectFileNames } from './project-files.ts';
 export { type EnvironmentFile, openEnvironmentFile } from './environment-file.ts';
 export { openTrustFile, userHome } from './trust-file.ts';
-export { openPermissionsFile, type PermissionsFile, type ProjectPermission } from './permissions-file.ts';
+export { openPermissionsFile, type ProjectPermission, type ProjectPermissions } from './permissions-file.ts';
 export { adoptState, stateOwnership } from './state-marker.ts';
 export {
   type CleanStream,

@@ -16,8 +16,8 @@ export interface ProjectPermission {
   readonly at: number;
 }
 
-/** What a person allowed always in one project: kept outside of it. */
-export interface PermissionsFile {
+/** What a person allowed always in one project. */
+export interface ProjectPermissions {
   /** Oldest first; none while the file cannot be read. */
   list(): readonly ProjectPermission[];
   /** Throws `trust_failed` with what to do while the file cannot be read. */
@@ -26,7 +26,11 @@ export interface PermissionsFile {
   add(permission: ProjectPermission): void;
   /** False: there is none like it. Throws `trust_failed`. */
   remove(permission: ProjectPermission): boolean;
-  /** All of them. Throws `trust_failed`. */
+}
+
+/** The same, kept outside of it. */
+export interface PermissionsFile extends ProjectPermissions {
+  /** Removes all. Throws `trust_failed`. */
   clear(): void;
 }
 

@@ -79,12 +79,18 @@ class FolderLock {
   #make(): boolean {
     try {
       mkdirSync(this.place);
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    }
+    try {
       writeFileSync(path.join(this.place, this.#token), '');
       const now = this.#clock.now() / 1000; // a share may have a clock of its own
       lutimesSync(this.place, now, now);
       return true;
     } catch (error) {
-      if (codeOf(error) === 'EEXIST' || (codeOf(error) === 'ENOENT' && existsSync(path.dirname(this.place)))) return false;
+      if (codeOf(error) === 'ENOENT') return false;
+      rmSync(this.place, { recursive: true, force: true }); // such as on a full disk: others need not wait
       throw error;
     }
   }
@@ -130,12 +136,8 @@ export function keepFresh(folder: string, clock: Timing): () => void {
 
 /** Whether nobody keeps it fresh, as the time of its last change says; one far ahead says nothing of a living process. False where there is none. */
 export function isStale(folder: string, clock: Pick<Timing, 'now'>): boolean {
-  const found = statOf(folder);
-  if (found === null) return false;
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return false;
   const age = clock.now() - found.mtimeMs;
   return age > STALE_MS || age < -AHEAD_MS;
-}
-
-function statOf(file: string): { readonly ino: number; readonly mtimeMs: number } | null {
-  return lstatSync(file, { throwIfNoEntry: false }) ?? null; // released meanwhile
 }

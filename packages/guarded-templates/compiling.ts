@@ -2,7 +2,25 @@ import { didYouMean } from '@pith/plain-text';
 import { FILTERS, FUNCTIONS, INSTEAD, METHODS, TESTS } from './filters.ts';
 import { parseTemplate, type TemplateNode } from './parsing.ts';
 import { TemplateProblem, type TemplateVariables } from './template.ts';
-import { Budget, checkLength, isEqual, isIn, isLess, isList, isMap, isTrue, itemsOf, joined, mapOf, memberOf, numberOf, spoken, sumOf, textOf, type Value } from './values.ts'; // prettier-ignore
+import {
+  Budget,
+  checkLength,
+  isEqual,
+  isIn,
+  isLess,
+  isList,
+  isMap,
+  isTrue,
+  itemsOf,
+  joined,
+  mapOf,
+  memberOf,
+  numberOf,
+  spoken,
+  sumOf,
+  textOf,
+  type Value,
+} from './values.ts';
 
 /** How deep parts of a template may be in each other. */
 const TREE_LIMIT = 200;
@@ -80,7 +98,11 @@ class Run {
   }
 }
 
-const CONSTANTS: readonly (readonly [string, Value])[] = [['True', true], ['False', false], ['None', null]]; // prettier-ignore
+const CONSTANTS: readonly (readonly [string, Value])[] = [
+  ['True', true],
+  ['False', false],
+  ['None', null],
+];
 const LOOP_KEYS = ['index', 'index0', 'revindex', 'revindex0', 'first', 'last', 'length'];
 
 /** Of texts alone. */
@@ -89,18 +111,18 @@ function textsIn(record: object): Value {
 }
 
 /** What nunjucks can read, and a template cannot use. */
-const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['Macro', 'macro; write its text where it belongs'],
-  ['Caller', 'call; write the text where it belongs'],
-  ['Include', 'include; write the text into this template'],
-  ['Import', 'import; write the text into this template'],
-  ['FromImport', 'import; write the text into this template'],
-  ['Extends', 'extends; write the text into this template'],
-  ['Block', 'block; leave out its two tags'],
-  ['Switch', 'switch; write if and elif'],
-  ['IfAsync', 'ifAsync; write if'],
-  ['AsyncEach', 'asyncEach; write for'],
-  ['AsyncAll', 'asyncAll; write for'],
+const REFUSED: ReadonlyMap<string, readonly [what: string, cure: string]> = new Map([
+  ['Macro', ['macro', 'write its text where it belongs']],
+  ['Caller', ['call', 'write the text where it belongs']],
+  ['Include', ['include', 'write the text into this template']],
+  ['Import', ['import', 'write the text into this template']],
+  ['FromImport', ['import', 'write the text into this template']],
+  ['Extends', ['extends', 'write the text into this template']],
+  ['Block', ['block', 'leave out its two tags']],
+  ['Switch', ['switch', 'write if and elif']],
+  ['IfAsync', ['ifAsync', 'write if']],
+  ['AsyncEach', ['asyncEach', 'write for']],
+  ['AsyncAll', ['asyncAll', 'write for']],
 ]);
 
 const NUMERIC: ReadonlyMap<string, (left: number, right: number) => number> = new Map([
@@ -240,7 +262,7 @@ class Compiler {
   #ofTwo(node: TemplateNode): Part {
     const calculate = NUMERIC.get(node.typename);
     if (calculate === undefined && !['And', 'Or', 'In', 'Concat', 'Add'].includes(node.typename)) {
-      const [what, cure] = (REFUSED.get(node.typename) ?? `${node.typename}; take it out`).split('; ') as [string, string];
+      const [what, cure] = REFUSED.get(node.typename) ?? [node.typename, 'take it out'];
       return this.#refused(node, `a template cannot use ${what}`, cure);
     }
     const [left, right] = [this.part(node['left']), this.part(node['right'])];
@@ -312,7 +334,8 @@ class Compiler {
     const names = targets.map((each) => this.#name(each, node, 'the target of the loop'));
     // nunjucks takes `list if condition` for one value.
     const filtered = isNode(arr) && arr.typename === 'InlineIf' ? arr : null;
-    if (filtered?.['else_']) return this.#refused(node, 'it is not clear what the else in this loop belongs to', 'put brackets around a if b else c'); // prettier-ignore
+    if (filtered?.['else_'])
+      return this.#refused(node, 'it is not clear what the else in this loop belongs to', 'put brackets around a if b else c');
     const list = this.part(filtered ? filtered['body'] : arr);
     const condition = filtered && this.#within(names, () => this.part(filtered['cond']));
     const body = this.#within([...names, 'loop'], () => this.part(node['body']));
@@ -349,7 +372,7 @@ class Compiler {
   #called(node: TemplateNode): Part {
     const { name: callee } = node;
     const of = isNode(callee) && callee.typename === 'LookupVal' ? callee : null;
-    const [kind, callees] = node.typename === 'Filter' ? ['filter', FILTERS] : of ? ['method', METHODS] : ['function', FUNCTIONS]; // prettier-ignore
+    const [kind, callees] = node.typename === 'Filter' ? ['filter', FILTERS] : of ? ['method', METHODS] : ['function', FUNCTIONS];
     const name = textIn(of ? of['val'] : callee);
     const args = isNode(node['args']) ? nodesIn(node['args'].children) : [];
     const positional = args.filter(({ typename }) => typename !== 'KeywordArgs');
@@ -360,13 +383,19 @@ class Compiler {
     if (found === undefined) return this.#missing(node, kind, name, [...callees.keys()]);
     const { parameters, run: work } = found;
     const parts = positional.map((each) => this.part(each));
-    if (parts.length > parameters.length) return this.#refused(node, `the ${kind} '${name}' takes ${parameters.length} values in brackets`, 'leave the rest out'); // prettier-ignore
+    if (parts.length > parameters.length)
+      return this.#refused(node, `the ${kind} '${name}' takes ${parameters.length} values in brackets`, 'leave the rest out');
     for (const pair of named) {
       const keyword = textIn(pair['key']);
       if (!parameters.includes(keyword)) return this.#missing(pair, `argument of '${name}'`, keyword, parameters);
       parts[parameters.indexOf(keyword)] = this.part(pair['value']);
     }
-    return (run) => work(value(run), Array.from(parts, (part) => part?.(run)), run.budget); // prettier-ignore
+    return (run) =>
+      work(
+        value(run),
+        Array.from(parts, (part) => part?.(run)),
+        run.budget,
+      );
   }
 
   #tested(node: TemplateNode): Part {

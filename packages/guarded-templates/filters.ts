@@ -21,12 +21,21 @@ const dump: Callee = {
 /** Those that prompts use. None takes a regular expression. */
 export const FILTERS: ReadonlyMap<string, Callee> = new Map<string, Callee>([
   ['capitalize', ofText(capitalized)],
-  ['default', { parameters: ['default_value', 'boolean'], run: (value, [fallback = '', whenFalse]) => ((isTrue(whenFalse) ? isTrue(value) : value !== undefined) ? value : fallback) }], // prettier-ignore
+  [
+    'default',
+    {
+      parameters: ['default_value', 'boolean'],
+      run: (value, [fallback = '', whenFalse]) => ((isTrue(whenFalse) ? isTrue(value) : value !== undefined) ? value : fallback),
+    },
+  ],
   ['dump', dump],
   ['first', { parameters: [], run: (value, _, budget) => itemsOf(value, budget)[0] }],
   ['indent', ofText(indented, 'width', 'first')],
   ['int', { parameters: ['default'], run: wholeNumber }],
-  ['join', { parameters: ['d'], run: (value, [separator = ''], budget) => joined(itemsOf(value, budget), textOf(separator, budget), budget) }], // prettier-ignore
+  [
+    'join',
+    { parameters: ['d'], run: (value, [separator = ''], budget) => joined(itemsOf(value, budget), textOf(separator, budget), budget) },
+  ],
   ['last', { parameters: [], run: (value, _, budget) => itemsOf(value, budget).at(-1) }],
   ['length', { parameters: [], run: (value, _, budget) => (typeof value === 'string' ? value.length : itemsOf(value, budget).length) }],
   ['list', { parameters: [], run: (value, _, budget) => itemsOf(value, budget) }],
@@ -152,7 +161,11 @@ function wholeNumber(value: Value, [fallback = 0]: readonly Value[]): Value {
 }
 
 function rounded(value: Value, [precision = 0, method = 'common']: readonly Value[]): number {
-  const round = new Map<Value, (value: number) => number>([['common', Math.round], ['ceil', Math.ceil], ['floor', Math.floor]]).get(method); // prettier-ignore
+  const round = new Map<Value, (value: number) => number>([
+    ['common', Math.round],
+    ['ceil', Math.ceil],
+    ['floor', Math.floor],
+  ]).get(method);
   if (round === undefined) throw new TypeError("it rounds by 'common', 'ceil' or 'floor'");
   const factor = 10 ** numberOf(precision);
   return numberOf(round(numberOf(value) * factor) / factor);

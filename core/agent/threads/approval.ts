@@ -1,7 +1,6 @@
 import { type Clock, type JsonValue, PithError } from '../../contract/index.ts';
 import { printableLine } from '@pith/plain-text';
 import type { Fence, Leases } from '../../store/index.ts';
-import type { Ask } from '../tools/gate.ts';
 import type { Permission } from './permission.ts';
 import type { Threads } from './thread.ts';
 
@@ -20,6 +19,26 @@ export interface AskingTurn {
 /** Ids of the extensions outside the kernel that began a turn on the way to a question. */
 export function startersOfPath(path: readonly AskingTurn[]): readonly string[] {
   return [...new Set(path.flatMap(({ startedBy = [] }) => startedBy))];
+}
+
+/** What a person is asked before a call. */
+export interface Ask {
+  /** What the call does, in the tool's words. */
+  readonly summary: string | null;
+  /** What the tool wants a person to read beside the input. */
+  readonly details: string | null;
+  /** What is enforced while the call runs. */
+  readonly enforced: string | null;
+  /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
+  readonly subject: string | null;
+  /** What an `always` covers: `input:`, `subject:`, `tool:` or `key:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
+  readonly always: string | null;
+  /** How the tool names what an `always` covers: `command:npm test`; null: it does not. */
+  readonly key: string | null;
+  /** The same in the tool's words. */
+  readonly covers: string | null;
+  /** What the tool says comes from code that came with Pith. */
+  readonly ships: boolean;
 }
 
 /** What a call asks a person. Its fields never change; only the answer is added, once. */

@@ -15,7 +15,7 @@ import {
   type AskingTurn,
   type Question,
 } from './approval.ts';
-import type { PermissionsFile, ProjectPermission } from '../../trust/index.ts';
+import type { ProjectPermission, ProjectPermissions } from '../../trust/index.ts';
 import { type Permission, permissionKey } from './permission.ts';
 import { checkThreadFence } from './sqlite-threads.ts';
 
@@ -70,7 +70,7 @@ export function createSqliteApprovals(
   store: Store,
   clock: Clock,
   events: ApprovalEvents = NONE,
-  project: Omit<PermissionsFile, 'clear'> | null = null,
+  project: ProjectPermissions | null = null,
 ): ApprovalStore {
   store.migrate('approvals', SCHEMA);
 

@@ -1,7 +1,7 @@
 import type { Clock, PublishOptions, TopicMap } from '../../contract/index.ts';
 import type { SqliteJournal } from '../../durable/index.ts';
 import { createLeases, sqliteLeaseRows, type Store } from '../../store/index.ts';
-import type { PermissionsFile } from '../../trust/index.ts';
+import type { ProjectPermissions } from '../../trust/index.ts';
 import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
@@ -17,7 +17,7 @@ export interface ThreadStores {
 interface ThreadStoreOptions {
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */
-  readonly permissions?: Omit<PermissionsFile, 'clear'> | null;
+  readonly permissions?: ProjectPermissions | null;
 }
 
 /** Threads and approvals, whose rows and events are one commit, and the leases on threads. `journal` has been made before: its tables must be there before a transaction begins. */

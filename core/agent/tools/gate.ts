@@ -11,6 +11,7 @@ import {
   type ToolResult,
 } from '../../contract/index.ts';
 import { namesOfExtension } from '../../declarations/index.ts';
+import type { Ask } from '../threads/approval.ts';
 
 interface GateQuestion {
   readonly extensionId: string;
@@ -82,26 +83,6 @@ interface ApprovalRules {
   readonly host: { readonly providers: { readonly tools: Pick<Tools, 'needsApproval' | 'enforced'> } };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways(): readonly string[];
-}
-
-/** What a person is asked before a call. */
-export interface Ask {
-  /** What the call does, in the tool's words. */
-  readonly summary: string | null;
-  /** What the tool wants a person to read beside the input. */
-  readonly details: string | null;
-  /** What is enforced while the call runs. */
-  readonly enforced: string | null;
-  /** What a yes is for beside the input: it holds for nothing else; null: for the input alone. */
-  readonly subject: string | null;
-  /** What an `always` covers: `input:`, `subject:`, `tool:` or `key:` and what names it. A later call with the same one is not asked about. null: it is not offered. */
-  readonly always: string | null;
-  /** How the tool names what an `always` covers: `command:npm test`; null: it does not. */
-  readonly key: string | null;
-  /** The same in the tool's words. */
-  readonly covers: string | null;
-  /** What the tool says comes from code that came with Pith. */
-  readonly ships: boolean;
 }
 
 /** What a person must be asked before this call; null: nobody is asked. A tool that cannot say is asked about. */

@@ -1,9 +1,10 @@
 import { headAndTail, nearest } from '@pith/plain-text';
 import { ulid } from 'ulid';
-import { inputProblem, type Ask, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
+import { inputProblem, digestOf, needsApproval, forbidden } from '../tools/gate.ts';
 import { type JsonValue, type Message, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { Retain, CallRecord } from '../threads/thread.ts';
 import {
+  type Ask,
   type Approval,
   type AskingTurn,
   decisionFrom,

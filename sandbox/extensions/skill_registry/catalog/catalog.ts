@@ -1,7 +1,7 @@
 import { clean, lineOf } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import { fitting, type Fitting, largest, richestLines, sumOf } from './fitting.ts';
-import { nameLines } from './names.ts';
+import { nameLines } from './name-lines.ts';
 import { topicLines } from './topic-lines.ts';
 
 export interface CatalogOptions {
