@@ -60,7 +60,7 @@ export const FAULTS: readonly Fault[] = [
     find: 'const before = tails.get(threadId);',
     replace: 'const before = undefined as Promise<void> | undefined;',
     tests: ['test/reliability/crowd.test.ts'],
-    notices: 'messages at once in one thread',
+    notices: 'who waits is served before who comes',
   },
   {
     name: 'commit',

@@ -6,7 +6,7 @@ import { extensionFiles, toolExtension } from '../journeys/sandbox-files.ts';
 const isLong = process.env['PITH_TEST_LONG'] === '1';
 const CHATS = isLong ? 1000 : 100;
 /** So many that those which only wait for the lease of the thread, and not for their turn, wait too long. */
-const MESSAGES = isLong ? 100 : 60;
+const MESSAGES = isLong ? 100 : 20;
 /** What ships and keeps something of a chat. */
 const REMEMBER = ['compaction', 'kv', 'orchestrator', 'skill_registry', 'skill_search', 'skill_stats', 'task_engine'];
 const NONCE = /nonce-[0-9a-f-]{36}/gu;
@@ -47,6 +47,21 @@ describe('a crowd', () => {
     const turns = await Promise.all(Array.from({ length: MESSAGES }, (_, index) => pith.run(`message ${index}`)));
     expect(turns.map(({ reason }) => reason)).toEqual(turns.map(() => 'done'));
     expect(model.requests.map(({ messages }) => messages.length)).toEqual(Array.from({ length: MESSAGES }, (_, index) => index * 2 + 1));
+    await pith.stop();
+  });
+
+  it('messages at once in one thread: who waits is served before who comes when the thread becomes free', async () => {
+    const model = scriptedModel(Array.from({ length: MESSAGES }, () => ({ text: 'ok' })));
+    const pith = await testKernel({ model, only: REMEMBER });
+    let current = pith.run('message 0');
+    for (let at = 1; at < MESSAGES; at++) {
+      const waiting = pith.run(`message ${at}`);
+      await current;
+      current = waiting;
+    }
+    await current;
+    const said = model.requests.map(({ messages }) => /message \d+/u.exec(JSON.stringify(messages.at(-1)))?.[0]);
+    expect(said).toEqual(Array.from({ length: MESSAGES }, (_, at) => `message ${at}`));
     await pith.stop();
   });
 

@@ -38,6 +38,15 @@ describe('openai_compatible over HTTP', () => {
     expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-test');
   });
 
+  it('uses one connection for answers that are read to their end', async () => {
+    const opened = await model();
+    for (const text of ['first', 'second', 'third']) {
+      server.script({ text });
+      await partsOf(opened, { prompt });
+    }
+    expect(new Set(server.requests.map(({ connection }) => connection)).size).toBe(1);
+  });
+
   it('closes the connection when the caller stops reading', async () => {
     server.script({ text: ['one ', 'two ', 'three'], stallAfter: 2 });
     const { stream } = await (await model()).doStream({ prompt });

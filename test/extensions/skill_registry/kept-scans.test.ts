@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, symlink } from 'node:fs/promises';
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '@pith/promises';
 import { loadConformance, parseSkillFile } from '@pith/skill-files';
@@ -101,6 +101,57 @@ it('performance: the format of what is kept is raised when a SKILL.md is read ot
   const hash = createHash('sha256');
   for (const { text } of TEXTS) hash.update(JSON.stringify(await parseSkillFile(text, { id: 'x', file: '/x/SKILL.md', mode: 'load' })));
   expect([SCANS_FORMAT, hash.digest('hex').slice(0, 16)]).toEqual([2, '5544491351f94bce']);
+});
+
+it('performance: the format of what is kept is raised when a record has another shape', async () => {
+  const { started, file } = await box();
+  await started();
+  const [, body = ''] = readFileSync(file, 'utf8').split(/(?<=^[^\n]*\n)/u);
+  const keys = new Set<string>();
+  JSON.parse(body, (key, value: unknown) => {
+    if (!/^\d*$|\//u.test(key)) keys.add(`${key}: ${Array.isArray(value) ? 'list' : typeof value}`);
+    return value;
+  });
+  expect([SCANS_FORMAT, [...keys].sort()]).toMatchInlineSnapshot(`
+    [
+      2,
+      [
+        "at: string",
+        "children: list",
+        "code: string",
+        "column: number",
+        "cure: string",
+        "defaultEnabled: boolean",
+        "description: string",
+        "diagnostics: list",
+        "fields: object",
+        "file: string",
+        "hasFiles: boolean",
+        "line: number",
+        "links: list",
+        "message: string",
+        "name: string",
+        "oddFile: object",
+        "plugin: object",
+        "settled: boolean",
+        "severity: string",
+        "stamp: string",
+        "tags: list",
+        "tokens: number",
+      ],
+    ]
+  `);
+});
+
+it('S83 what a process left that was killed while it wrote goes with the next file', async () => {
+  const { started, file, write } = await box();
+  await started();
+  const draft = (name: string) => path.join(path.dirname(file), `.skills.scans.${name}`);
+  for (const name of ['former', 'present']) writeFileSync(draft(name), 'half');
+  utimesSync(draft('former'), 1_700_000_000, 1_700_000_000);
+  await write('sandbox/skills/new/SKILL.md', skillText({ name: 'new' }));
+  await started();
+  expect([existsSync(draft('former')), existsSync(draft('present'))]).toEqual([false, true]);
 });
 
 const TEXTS = (await loadConformance())
