@@ -88,7 +88,9 @@ export function matcher(given: readonly string[]): (skill: Named) => boolean {
   const exact = new Set(entries.filter((entry) => !isGlob(entry)));
   const addresses = [...exact].filter((entry) => entry.includes('/'));
   const globs = entries.filter(isGlob);
+  const isById = addresses.length + globs.length === 0; // as mostly, among thousands of skills
   return (skill) => {
+    if (isById || exact.has(skill.id)) return exact.has(skill.id);
     const isNamed = namesOf(skill).some((name) => exact.has(name) || globs.some((glob) => globMatches(glob, name)));
     return isNamed || addresses.some((address) => isAt(skill, address));
   };
