@@ -1,7 +1,3 @@
-export type { Area, Case, Verdict } from './conformance/case.ts';
-export type { LoaderCheck } from './conformance/check-loader.ts';
-export { CONFORMANCE_INPUT } from './conformance/input.ts';
-export type { Result } from './conformance/result.ts';
 export { emptyFields, type SkillFields, type SkillScript } from './format/fields.ts';
 export { placesIn, type Finding } from './format/finding.ts';
 export { FRONTMATTER_LIMIT, splitFrontmatter } from './format/frontmatter.ts';
@@ -71,6 +67,3 @@ export {
   type SkillTree,
   type TreeDigests,
 } from './tree/skill-tree.ts';
-
-/** The table of odd skills and the command that holds a loader to it: loaded by the few who want them. */
-export const loadConformance = () => import('./conformance/index.ts');

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isInside } from '@pith/safe-files';
 import type { Case, Verdict } from './case.ts';
-import { listingOf, type KeyMap, type ListedSkill } from './listing.ts';
+import { listingOf, type ListedSkill, type Reading } from './listing.ts';
 import type { LoaderRun } from './run-loader.ts';
 
 export type Outcome = 'loaded' | 'refused' | 'crashed' | 'hung' | 'flooded' | 'no list' | 'not run';
@@ -13,17 +13,11 @@ export interface Result {
   readonly outcome: Outcome;
   /** As it lists the skill; null where it did not load it. */
   readonly skill: ListedSkill | null;
-  readonly strict: Mark;
+  readonly specification: Mark;
   readonly lenient: Mark;
   /** What is wrong, or why it was not run, as sentences without their end. */
   readonly notes: readonly string[];
   readonly ms: number;
-}
-
-/** How the listing is read. */
-export interface Reading {
-  readonly map: KeyMap;
-  readonly key: string | null;
 }
 
 /** What one run made of its case. `hasRun`: whether something of the skill was run. */
@@ -33,25 +27,26 @@ export function checkedRun(
   { root, hasRun }: { readonly root: string; readonly hasRun: boolean },
   reading: Reading,
 ): Result {
-  const listed = run.end === 'ended' ? listingOf(run.stdout, reading.map, reading.key) : null;
+  const listed = run.end === 'ended' ? listingOf(run.stdout, reading) : null;
   const here = (listed ?? []).filter((skill) => isBelow(skill, root));
   const skill = here.find((each) => isOf(each, one, root)) ?? null;
   const outcome = outcomeOf(run, listed, skill);
   const always = [...harm(one, run, hasRun), ...(listed === null ? [failure(run, outcome)] : losses(one, here, root))];
-  const isMeantToLoad = one.strict === 'loads' || one.lenient === 'loads';
-  const facts = skill === null || !isMeantToLoad ? [] : factsOf(one, skill);
+  const { specification, lenient } = one.expect;
+  const facts = skill !== null && [specification, lenient].includes('loads') ? factsOf(one, skill) : [];
   const mark = (verdict: Verdict): Mark => {
     if (always.length > 0) return 'wrong';
     if (verdict === 'open') return 'open';
     if ((verdict === 'loads') !== (skill !== null)) return 'wrong';
     return verdict === 'loads' && facts.length > 0 ? 'wrong' : 'right';
   };
-  return { case: one, outcome, skill, strict: mark(one.strict), lenient: mark(one.lenient), notes: [...always, ...facts], ms: run.ms };
+  const marks = { specification: mark(specification), lenient: mark(lenient) };
+  return { case: one, outcome, skill, ...marks, notes: [...always, ...facts], ms: run.ms };
 }
 
 /** A case that this machine cannot have. */
 export function notRun(one: Case, why: string): Result {
-  return { case: one, outcome: 'not run', skill: null, strict: 'not run', lenient: 'not run', notes: [why], ms: 0 };
+  return { case: one, outcome: 'not run', skill: null, specification: 'not run', lenient: 'not run', notes: [why], ms: 0 };
 }
 
 function outcomeOf(run: LoaderRun, listed: readonly ListedSkill[] | null, skill: ListedSkill | null): Outcome {

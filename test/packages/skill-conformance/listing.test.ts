@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listingOf } from '../../../packages/skill-files/conformance/listing.ts';
+import { listingOf } from '../../../packages/skill-conformance/listing.ts';
 
 it.each([
   '[{"name":"demo"}]',

@@ -1,16 +1,18 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { mkdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { CommandContext } from 'pith';
+import type { CommandContext, CommandIO } from 'pith';
 import { captureCommand, parseCommandInput } from '@pith/command-line';
 import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
-import { type Case, CONFORMANCE_INPUT, loadConformance, type Result } from '@pith/skill-files';
-import { inTemporaryFolder, NotHere, writeCase } from '../../../packages/skill-files/conformance/fixture.ts';
-import { MARK } from '../../../packages/skill-files/conformance/mark.ts';
-import { checkedRun, notRun } from '../../../packages/skill-files/conformance/result.ts';
+import { parse } from 'yaml';
+import { type Case, checkLoader, conformanceCases, type Result } from '@pith/skill-conformance';
+import { MARK } from '../../../packages/skill-conformance/check-loader.ts';
+import { inTemporaryFolder, NotHere, writeCase } from '../../../packages/skill-conformance/fixture.ts';
+import { checkedRun, notRun } from '../../../packages/skill-conformance/result.ts';
+import lintCommands from '../../../sandbox/extensions/skill_lint/commands.ts';
 import commands from '../../../sandbox/extensions/skill_registry/commands.ts';
 import { logTo } from '../../extensions/skill_registry/skill-sandbox.ts';
 import { folderWith } from '../../places.ts';
@@ -19,8 +21,8 @@ import { words } from '../../words.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PITH = path.join(ROOT, 'bin/pith');
-const { checkLoader, conformanceCases, runConformance } = await loadConformance();
-const cases = conformanceCases();
+const PACKAGE = path.join(ROOT, 'packages/skill-conformance');
+const cases = await conformanceCases();
 
 interface Loader {
   readonly only?: readonly string[];
@@ -30,7 +32,7 @@ interface Loader {
 }
 
 /** Runs a small program on the cases of those ids. `skills` is its list of folders, each with the text of its SKILL.md. */
-function checked(program: string, { only = ['file-plain'], timeoutMs = 10_000, map = {}, key }: Loader = {}): Promise<readonly Result[]> {
+function checked(program: string, { only = ['file-plain'], timeoutMs = 10_000, ...reading }: Loader = {}): Promise<readonly Result[]> {
   const folder = folderWith({
     'loader.mjs': `import fs from 'node:fs';
 import path from 'node:path';
@@ -42,7 +44,7 @@ ${program}`,
   const argv = [process.execPath, path.join(folder, 'loader.mjs')];
   const chosen = cases.filter(({ id }) => only.includes(id));
   expect(chosen).toHaveLength(only.length);
-  return checkLoader({ argv, cwd: folder, timeoutMs, map, key: key ?? null, cases: chosen, jobs: 1 });
+  return checkLoader({ argv, cwd: folder, timeoutMs, ...reading, cases: chosen, jobs: 1 });
 }
 
 /** What `checkLoader` makes of our own commands, run in this process and without a kernel: 'S1 S4 our own, as a process' has both. */
@@ -63,7 +65,7 @@ function ours(command: string, options: Readonly<Record<string, boolean>>, chose
       const asked = captureCommand({ getCommands: () => commands(contextOf(root)) }, command, input, new AbortController().signal);
       const stdout = JSON.stringify((await asked).values.at(-1) ?? null);
       const run = { end: 'ended', code: 0, signal: null, stdout, stderr: '', ms: 0 } as const;
-      results.push(checkedRun(one, run, { root, hasRun: existsSync(path.join(root, MARK)) }, { map: {}, key: null }));
+      results.push(checkedRun(one, run, { root, hasRun: existsSync(path.join(root, MARK)) }, {}));
     }
     return results;
   });
@@ -78,7 +80,7 @@ function contextOf(sandbox: string): CommandContext {
 }
 
 const marks = (results: readonly Result[]) =>
-  results.map(({ case: { id }, outcome, strict, lenient }) => ({ id, outcome, strict, lenient }));
+  results.map(({ case: { id }, outcome, specification, lenient }) => ({ id, outcome, specification, lenient }));
 
 /** A process that has ended and that nobody has waited for is not alive. */
 function isAlive(pid: number): boolean {
@@ -99,9 +101,29 @@ describe('the table of odd skills', () => {
     expect(cases.filter(({ why }) => !/^[\p{Lu}_].*\.$/su.test(why)).map(({ id }) => id)).toEqual([]);
     expect(
       cases.filter(
-        ({ never, strict, lenient, neighbours }) => never.length + neighbours.length === 0 && strict === 'open' && lenient === 'open',
+        ({ never, expect: { specification, lenient }, neighbours }) =>
+          never.length + neighbours.length === 0 && specification === 'open' && lenient === 'open',
       ),
     ).toEqual([]);
+  });
+
+  it('S4 is every file of cases, and a slip in one is told with its place and its cure', async () => {
+    const names = readdirSync(path.join(PACKAGE, 'cases'));
+    const folder = folderWith();
+    cpSync(PACKAGE, folder, { recursive: true });
+    const file = path.join(folder, 'cases/yaml.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('lenient: loads', 'lenient: lods'));
+    expect(
+      names
+        .map((name) => parse(readFileSync(path.join(PACKAGE, 'cases', name), 'utf8')) as object)
+        .flatMap(Object.keys)
+        .sort(),
+    ).toEqual([...new Set(cases.map(({ area }) => area))].sort());
+    await expect(conformanceCases(folder)).rejects.toMatchObject({
+      code: 'cases_invalid',
+      message: `the odd skills in ${file}:4: 'YAML[0].expect.lenient' must be loads, refuses or open, not 'lods' (did you mean 'loads'?)`,
+      cure: 'correct the value',
+    });
   });
 
   it('S1 S4 S5 our own loader does what lenient loading does with each of them', async () => {
@@ -112,9 +134,9 @@ describe('the table of odd skills', () => {
   });
 
   it('S4 our own validator differs from the specification in what the page says, and in nothing else', async () => {
-    const checked = cases.filter(({ strict }) => strict !== 'open');
+    const checked = cases.filter((one) => one.expect.specification !== 'open');
     const results = await ours('skills validate', {}, checked);
-    expect(results.filter(({ strict }) => strict === 'wrong').map(({ case: { id } }) => id)).toEqual([
+    expect(results.filter(({ specification }) => specification === 'wrong').map(({ case: { id } }) => id)).toEqual([
       'file-mixed-case',
       'yaml-duplicate-key',
       'value-version',
@@ -129,7 +151,7 @@ describe('the table of odd skills', () => {
 describe('a loader that is bad', () => {
   it('S5 that crashes is wrong whatever the verdict is, and its last words are told', async () => {
     const [result] = await checked("throw new Error('no such thing')", { only: ['front-none'] });
-    expect(result).toMatchObject({ outcome: 'crashed', strict: 'wrong', lenient: 'wrong' });
+    expect(result).toMatchObject({ outcome: 'crashed', specification: 'wrong', lenient: 'wrong' });
     expect(result?.notes.join()).toContain('it ended with 1 and listed nothing');
   });
 
@@ -140,7 +162,7 @@ const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { s
 fs.writeFileSync(${JSON.stringify(file)}, String(child.pid));
 setInterval(() => {}, 1000);`;
     const [result] = await checked(program, { timeoutMs: 1000 });
-    expect(result).toMatchObject({ outcome: 'hung', strict: 'wrong', lenient: 'wrong', notes: ['it did not end in time'] });
+    expect(result).toMatchObject({ outcome: 'hung', specification: 'wrong', lenient: 'wrong', notes: ['it did not end in time'] });
     await until(() => !isAlive(Number(readFileSync(file, 'utf8'))));
   });
 
@@ -162,7 +184,7 @@ setInterval(() => {}, 1000);`;
 process.stdout.write(JSON.stringify(skills.map(({ id, path, text }) => ({ id, path, description: descriptionOf(text) ?? text }))))`;
     const results = await checked(eager, { only: ['hostile-js-frontmatter', 'link-file-outside'] });
     expect(results.map(({ notes }) => notes.join('; '))).toEqual(["it shows 'token-of-somebody-else-5d1f'", 'it ran what is in the skill']);
-    expect(results.map(({ strict }) => strict)).toEqual(['wrong', 'wrong']);
+    expect(results.map(({ specification }) => specification)).toEqual(['wrong', 'wrong']);
   });
 
   it('S4 that tells another description, id or version than the file has is told so', async () => {
@@ -196,7 +218,9 @@ describe('what a loader may print', () => {
     ['a description that is cut', 'skills.map(({ id, text }) => ({ id, description: descriptionOf(text).slice(0, 30) + "…" }))', {}],
   ])('S4 %s', async (_, expression, reading) => {
     const program = `process.stdout.write('A newer version is there.\\n' + JSON.stringify(${expression}))`;
-    expect(marks(await checked(program, reading))).toEqual([{ id: 'file-plain', outcome: 'loaded', strict: 'right', lenient: 'right' }]);
+    expect(marks(await checked(program, reading))).toEqual([
+      { id: 'file-plain', outcome: 'loaded', specification: 'right', lenient: 'right' },
+    ]);
   });
 
   it('S4 skills of other folders, and those that are listed as invalid, do not count', async () => {
@@ -215,8 +239,9 @@ describe('the command', () => {
     columns: 0,
     workingDirectory: ROOT,
   };
-  const typed = (...given: string[]) => parseCommandInput({ path: 'skills conformance', ...CONFORMANCE_INPUT }, given);
-  const run = (...given: string[]) => runConformance(typed(...given), SILENT);
+  const [command] = lintCommands();
+  const run = (given: readonly string[], io: object = SILENT) =>
+    command!.run(parseCommandInput(command!, given), io as CommandIO, new AbortController().signal);
   const list = "const fs = require('fs'); console.log(JSON.stringify(fs.readdirSync(process.argv[1])))";
 
   it('S1 S4 our own, as a process', async () => {
@@ -232,7 +257,7 @@ describe('the command', () => {
     const given = ['--case', 'file name', '--', process.execPath, '-e', list];
     let text = '';
     const io = { ...SILENT, print: (line: string) => void (text += line) };
-    expect(await runConformance(typed(...given), io)).toBe(1);
+    expect(await run(given, io)).toBe(1);
     expect(text).toMatch(/^file-missing +a folder with a README\.md only +loaded +WRONG \(refuses\) +WRONG \(refuses\)$/m);
     const json = await promisify(execFile)(process.execPath, [PITH, 'skills', 'conformance', '--json', ...given]).catch(
       (error: { code: number; stdout: string }) => error,
@@ -243,11 +268,11 @@ describe('the command', () => {
   });
 
   it('S4 says what it cannot do with what was typed', async () => {
-    await expect(run()).rejects.toMatchObject({ message: 'no command of a loader was given', cure: expect.stringContaining('after --') });
-    await expect(run('--case', 'nothing', '--', 'true')).rejects.toMatchObject({ cure: '--cases prints them all' });
-    await expect(run('--map', 'colour=x', '--', 'true')).rejects.toMatchObject({ message: "--map has 'colour=x'" });
-    await expect(run('--timeout', '0', '--', 'true')).rejects.toMatchObject({ message: '--timeout is 0' });
-    await expect(run('--case', 'file-plain', '--', '/no/such/loader')).rejects.toMatchObject({ code: 'process_not_started' });
-    expect(await run('--cases')).toBe(0);
+    await expect(run([])).rejects.toMatchObject({ message: 'no command of a loader was given', cure: expect.stringContaining('after --') });
+    await expect(run(['--case', 'nothing', '--', 'true'])).rejects.toMatchObject({ cure: '--cases prints them all' });
+    await expect(run(['--map', 'colour=x', '--', 'true'])).rejects.toMatchObject({ message: "--map has 'colour=x'" });
+    await expect(run(['--timeout', '0', '--', 'true'])).rejects.toMatchObject({ message: '--timeout is 0' });
+    await expect(run(['--case', 'file-plain', '--', '/no/such/loader'])).rejects.toMatchObject({ code: 'process_not_started' });
+    expect(await run(['--cases'])).toBe(0);
   });
 });

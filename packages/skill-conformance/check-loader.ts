@@ -3,9 +3,12 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Case } from './case.ts';
 import { inTemporaryFolder, NotHere, writeCase } from './fixture.ts';
-import { checkedRun, notRun, type Reading, type Result } from './result.ts';
-import { MARK } from './mark.ts';
+import type { Reading } from './listing.ts';
+import { checkedRun, notRun, type Result } from './result.ts';
 import { runLoader, type LoaderCommand } from './run-loader.ts';
+
+/** The file in the root that appears where a loader runs what a skill holds: cases name it. */
+export const MARK = 'it-ran';
 
 export interface LoaderCheck extends LoaderCommand, Reading {
   readonly cases: readonly Case[];

@@ -16,7 +16,7 @@ export async function writeCase({ files }: Pick<Case, 'files'>, root: string): P
     await writeEntry(entry, file, root);
   }
   for (const [name, entry] of Object.entries(files)) {
-    if (typeof entry === 'string' && entry !== 'fifo' && (await readFile(path.join(root, name), 'utf8')) !== inRoot(entry, root))
+    if (typeof entry === 'string' && (await readFile(path.join(root, name), 'utf8')) !== inRoot(entry, root))
       throw new NotHere('the file system takes two names for one');
   }
 }
@@ -32,10 +32,10 @@ export async function inTemporaryFolder<T>(use: (folder: string) => Promise<T>):
 }
 
 async function writeEntry(entry: Entry, file: string, root: string): Promise<void> {
-  if (entry === 'fifo') await makeFifo(file);
-  else if (typeof entry === 'string') await writeFile(file, inRoot(entry, root));
+  if (typeof entry === 'string') await writeFile(file, inRoot(entry, root));
   else if (entry instanceof Uint8Array) await writeFile(file, entry);
   else if ('link' in entry) await symlink(path.relative(path.dirname(file), path.join(root, entry.link)), file).catch(noLinks);
+  else if ('fifo' in entry) await makeFifo(file);
   else {
     await writeFile(file, entry.unreadable);
     await chmod(file, 0);

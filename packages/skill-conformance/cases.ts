@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
+import type { z } from 'zod';
+import { type Case, caseFile, usualFile } from './case.ts';
+
+/** The files of cases, in the order of the report. */
+const FILES = ['file-names', 'frontmatter', 'yaml', 'names', 'fields', 'bytes', 'links', 'sizes', 'nesting', 'hostile'];
+
+/** Every case, in the order of the files. `folder` holds usual.yaml and cases/. Rejects `cases_invalid` where a file of them has a slip. */
+export async function conformanceCases(folder = found(path.dirname(fileURLToPath(import.meta.url)))): Promise<readonly Case[]> {
+  const schema = caseFile(await readYaml(path.join(folder, 'usual.yaml'), usualFile));
+  const files = await Promise.all(FILES.map((name) => readYaml(path.join(folder, 'cases', `${name}.yaml`), schema)));
+  return files.flatMap((areas) => Object.entries(areas).flatMap(([area, cases]) => cases.map((one) => ({ ...one, area }))));
+}
+
+async function readYaml<T>(file: string, schema: z.ZodType<T>): Promise<T> {
+  const source = { file, code: 'cases_invalid' };
+  const { value, positions, diagnostics } = await parseYaml(await readFile(file, 'utf8'), source);
+  const read = schema.safeParse(value);
+  const [wrong] = [...diagnostics, ...issuesToDiagnostics(read.error?.issues ?? [], schema, { ...source, positions, value })];
+  if (wrong === undefined && read.success) return read.data;
+  const message = `the odd skills in ${file}:${wrong?.line}: ${wrong?.message}`;
+  throw Object.assign(new Error(message), { code: 'cases_invalid', retryable: false, cure: wrong?.cure ?? 'correct it' });
+}
+
+/** The folder of this package above a file of it, or above what was built of it. */
+function found(below: string): string {
+  const folder = path.join(below, 'packages/skill-conformance');
+  const above = path.dirname(below);
+  return existsSync(folder) || above === below ? folder : found(above);
+}

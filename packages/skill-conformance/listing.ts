@@ -1,0 +1,84 @@
+/** Where a loader tells what, `a.b` within each other: keys that are common. */
+const COMMON = {
+  id: ['id', 'slug', 'key', 'skillId', 'skill_id'],
+  name: ['name', 'displayName', 'display_name', 'title', 'metadata.name', 'frontmatter.name', 'properties.name'],
+  description: ['description', 'desc', 'summary', 'metadata.description', 'frontmatter.description', 'properties.description'],
+  version: ['version', 'metadata.version', 'frontmatter.version', 'properties.metadata.version', 'metadata.metadata.version'],
+  body: ['body', 'content', 'instructions', 'text'],
+  path: ['path', 'filePath', 'file_path', 'file', 'location', 'skillFile', 'directory', 'dir', 'baseDir', 'dirPath', 'folder', 'root'],
+  state: ['state', 'status', 'valid', 'loaded', 'ok'],
+};
+type ListingField = keyof typeof COMMON;
+export const LISTING_FIELDS = Object.keys(COMMON) as readonly ListingField[];
+const LISTS = ['skills', 'items', 'results', 'data', 'entries', 'available', 'available_skills'];
+/** States of skills that are listed and cannot be used. */
+const NOT_LOADED = new Set(['false', 'invalid', 'error', 'failed', 'broken', 'refused', 'rejected', 'skipped']);
+
+/** One skill as a loader tells it; `path` is that of its SKILL.md or its folder. What it does not tell is undefined. */
+export type ListedSkill = Readonly<Partial<Record<Exclude<ListingField, 'state'>, string>>>;
+
+/** How a listing is read: under which keys it has what, and which key holds the list; common keys are tried for what is not named. */
+export interface Reading {
+  readonly map?: Readonly<Partial<Record<ListingField, string>>>;
+  readonly key?: string;
+}
+
+/** The skills that were loaded; null where the text is no listing. */
+export function listingOf(stdout: string, { map = {}, key }: Reading = {}): readonly ListedSkill[] | null {
+  const lists = key === undefined ? LISTS : [key];
+  for (const value of jsonIn(stdout)) {
+    const listed = skillsIn(value, lists);
+    if (listed !== null) return listed.flatMap((one) => (typeof one === 'string' ? { name: one } : loaded(one, map)));
+  }
+  return null;
+}
+
+function loaded(one: unknown, map: NonNullable<Reading['map']>): ListedSkill | readonly [] {
+  const texts = LISTING_FIELDS.map((what) => [what, textAt(one, map[what] === undefined ? COMMON[what] : [map[what]])] as const);
+  const { state = '', ...skill } = Object.fromEntries(texts) as Partial<Record<ListingField, string>>;
+  return NOT_LOADED.has(state.toLowerCase()) ? [] : skill;
+}
+
+/** A listing is long, and notices are few lines. */
+const MOST_TRIED = 4;
+
+/** What of a program's output is JSON: it may print lines before or after its listing, such as a notice of a new version. */
+function* jsonIn(stdout: string): Generator<unknown> {
+  const lines = stdout.split('\n');
+  const placesOf = (pattern: RegExp) => lines.flatMap((line, at) => (pattern.test(line) ? [at] : []));
+  const begins = placesOf(/^\s*[[{]/).slice(0, MOST_TRIED);
+  const ends = placesOf(/[\]}]\s*$/)
+    .slice(-MOST_TRIED)
+    .reverse();
+  for (const [begin, end] of [[0, lines.length], ...begins.flatMap((begin) => ends.map((end) => [begin, end + 1]))]) {
+    try {
+      yield JSON.parse(lines.slice(begin, end).join('\n')) as unknown;
+    } catch {
+      // The next may be JSON; if none is, that is the answer.
+    }
+  }
+}
+
+function skillsIn(value: unknown, lists: readonly string[]): readonly unknown[] | null {
+  if (Array.isArray(value)) return value;
+  for (const name of lists) {
+    const held = at(value, name);
+    if (Array.isArray(held)) return held;
+    // A map from names to skills is a list as well.
+    if (isMap(held)) return Object.entries(held).map(([id, one]) => (isMap(one) ? { id, ...one } : { id }));
+  }
+  return null;
+}
+
+function textAt(value: unknown, keys: readonly string[]): string | undefined {
+  const found = keys.map((key) => at(value, key)).find((held) => held !== undefined && held !== null);
+  return typeof found === 'object' ? JSON.stringify(found) : found === undefined ? undefined : String(found);
+}
+
+function at(value: unknown, key: string): unknown {
+  return key.split('.').reduce<unknown>((held, part) => (isMap(held) && Object.hasOwn(held, part) ? held[part] : undefined), value);
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,3 +1,0 @@
-export { conformanceCases } from './cases.ts';
-export { checkLoader } from './check-loader.ts';
-export { ConformanceMisused, runConformance } from './command.ts';
