@@ -5,26 +5,28 @@ import type { Case } from './case.ts';
 import { inTemporaryFolder, NotHere, writeCase } from './fixture.ts';
 import type { Reading } from './listing.ts';
 import { checkedRun, notRun, type Result } from './result.ts';
-import { runLoader, type LoaderCommand } from './run-loader.ts';
+import type { LoaderRun } from './run-loader.ts';
 
 /** The file in the root that appears where a loader runs what a skill holds: cases name it. */
-export const MARK = 'it-ran';
+const MARK = 'it-ran';
 
-export interface LoaderCheck extends LoaderCommand, Reading {
+export interface LoaderCheck extends Reading {
+  /** Has the loader list the skills in `skills/` below the root: `runLoader`, or one within this process. */
+  run(root: string): Promise<LoaderRun>;
   readonly cases: readonly Case[];
   /** How many run at a time. */
   readonly jobs: number;
 }
 
 /** Runs a loader on each case, in its own root below one temporary folder, and checks what it lists. Results are in the order of the cases. */
-export function checkLoader(check: LoaderCheck, signal?: AbortSignal): Promise<readonly Result[]> {
+export function checkLoader(check: LoaderCheck): Promise<readonly Result[]> {
   return inTemporaryFolder(async (folder) => {
     const results: Result[] = [];
     const waiting = [...check.cases.entries()];
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const [at, one] = next;
-        results[at] = await resultOf(one, path.join(folder, one.id), check, signal);
+        results[at] = await resultOf(one, path.join(folder, one.id), check);
       }
     };
     const workers = await Promise.allSettled(Array.from({ length: Math.max(1, check.jobs) }, work));
@@ -33,7 +35,7 @@ export function checkLoader(check: LoaderCheck, signal?: AbortSignal): Promise<r
   });
 }
 
-async function resultOf(one: Case, root: string, check: LoaderCheck, signal: AbortSignal | undefined): Promise<Result> {
+async function resultOf(one: Case, root: string, check: LoaderCheck): Promise<Result> {
   await mkdir(root);
   try {
     await writeCase(one, root);
@@ -41,6 +43,6 @@ async function resultOf(one: Case, root: string, check: LoaderCheck, signal: Abo
     if (error instanceof NotHere) return notRun(one, error.message);
     throw error;
   }
-  const run = await runLoader(check, root, signal);
+  const run = await check.run(root);
   return checkedRun(one, run, { root, hasRun: existsSync(path.join(root, MARK)) }, check);
 }

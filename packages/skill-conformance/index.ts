@@ -4,3 +4,4 @@ export { checkLoader, type LoaderCheck } from './check-loader.ts';
 export { LISTING_FIELDS } from './listing.ts';
 export { casesText, reportJson, reportText, scoreOf } from './report.ts';
 export type { Result } from './result.ts';
+export { runLoader } from './run-loader.ts';

@@ -87,18 +87,14 @@ function losses(one: Case, here: readonly ListedSkill[], root: string): readonly
 function factsOf(one: Case, skill: ListedSkill): readonly string[] {
   const { id, name, description, version, body } = skill;
   const known = id ?? name;
-  return [
-    ...(known === undefined || isNamed({ name: known }, one.names)
-      ? []
-      : [`it is known as '${known.slice(0, 80)}', not as '${one.names[0]!.slice(0, 80)}'`]),
-    ...(description === undefined || one.descriptions.length === 0 || one.descriptions.some((right) => isSameText(description, right))
-      ? []
-      : [`its description is '${description.slice(0, 80)}', not '${one.descriptions[0]!.slice(0, 80)}'`]),
-    ...(version === undefined || one.version === undefined || version === one.version
-      ? []
-      : [`its version is '${version}', not '${one.version}'`]),
-    ...(body === undefined || one.body === undefined || body.includes(one.body) ? [] : ['its body is not what is in the file']),
-  ];
+  const notes: string[] = [];
+  if (known !== undefined && !isNamed({ name: known }, one.names))
+    notes.push(`it is known as '${known.slice(0, 80)}', not as '${one.names[0]!.slice(0, 80)}'`);
+  if (description !== undefined && one.descriptions.length > 0 && !one.descriptions.some((right) => isSameText(description, right)))
+    notes.push(`its description is '${description.slice(0, 80)}', not '${one.descriptions[0]!.slice(0, 80)}'`);
+  if (version !== undefined && version !== (one.version ?? version)) notes.push(`its version is '${version}', not '${one.version}'`);
+  if (body !== undefined && !body.includes(one.body ?? '')) notes.push('its body is not what is in the file');
+  return notes;
 }
 
 /** What other folders hold is not of this case. A relative path may be relative to anything: it is taken for one of this root. */

@@ -10,6 +10,7 @@ import {
   type LoaderCheck,
   reportJson,
   reportText,
+  runLoader,
   scoreOf,
 } from '@pith/skill-conformance';
 
@@ -51,16 +52,11 @@ export default function commands(): Command[] {
         }
         const argv = [words['command'] ?? []].flat();
         if (argv.length === 0) throw misused('no command of a loader was given', 'write it after --, such as: -- node my-loader.mjs {dir}');
-        const check = {
-          argv,
-          cwd: path.resolve(io.workingDirectory, textOf(options['cwd']) ?? '.'),
-          timeoutMs: above('timeout', options['timeout']) * 1000,
-          jobs: above('jobs', options['jobs']),
-          map: keyMap(textOf(options['map']) ?? ''),
-          key: textOf(options['key']),
-          cases,
-        };
-        const results = await checkLoader(check, signal);
+        const cwd = path.resolve(io.workingDirectory, textOf(options['cwd']) ?? '.');
+        const timeoutMs = above('timeout', options['timeout']) * 1000;
+        const run = (root: string) => runLoader({ argv, cwd, timeoutMs }, root, signal);
+        const reading = { map: keyMap(textOf(options['map']) ?? ''), key: textOf(options['key']) };
+        const results = await checkLoader({ cases, run, jobs: above('jobs', options['jobs']), ...reading });
         io.json(reportJson(results));
         io.print(reportText(results, widthOf(io)));
         const columns = options['strict'] === true ? (['lenient', 'specification'] as const) : (['lenient'] as const);
