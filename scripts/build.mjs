@@ -3,7 +3,7 @@
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -99,6 +99,8 @@ async function bundleAll(folder) {
     ...Object.fromEntries((await packages()).map((name) => [`library/packages/${name}`, `packages/${name}/index.ts`])),
   };
   await buildGraph({ packageRoot: root, folder, entries, ships: await trackedExtensions() });
+  const cases = 'packages/skill-conformance/cases'; // what a package reads when it runs
+  await cp(path.join(root, cases), path.join(folder, cases), { recursive: true });
 }
 
 /** The names of the workspace packages. */

@@ -9,10 +9,10 @@ import { type Case, caseFile, usualFile } from './case.ts';
 /** The files of cases, in the order of the report. */
 const FILES = ['file-names', 'frontmatter', 'yaml', 'names', 'fields', 'bytes', 'links', 'sizes', 'nesting', 'hostile'];
 
-/** Every case, in the order of the files. `folder` holds usual.yaml and cases/. Rejects `cases_invalid` where a file of them has a slip. */
+/** Every case, in the order of the files. Rejects `cases_invalid` where one of them has a slip. */
 export async function conformanceCases(folder = found(path.dirname(fileURLToPath(import.meta.url)))): Promise<readonly Case[]> {
   const schema = caseFile(await readYaml(path.join(folder, 'usual.yaml'), usualFile));
-  const files = await Promise.all(FILES.map((name) => readYaml(path.join(folder, 'cases', `${name}.yaml`), schema)));
+  const files = await Promise.all(FILES.map((name) => readYaml(path.join(folder, `${name}.yaml`), schema)));
   return files.flatMap((areas) => Object.entries(areas).flatMap(([area, cases]) => cases.map((one) => ({ ...one, area }))));
 }
 
@@ -26,9 +26,9 @@ async function readYaml<T>(file: string, schema: z.ZodType<T>): Promise<T> {
   throw Object.assign(new Error(message), { code: 'cases_invalid', retryable: false, cure: wrong?.cure ?? 'correct it' });
 }
 
-/** The folder of this package above a file of it, or above what was built of it. */
+/** The folder of the cases: of the checkout, or of the build that this is of, which has a copy. */
 function found(below: string): string {
-  const folder = path.join(below, 'packages/skill-conformance');
+  const folder = path.join(below, 'packages/skill-conformance/cases');
   const above = path.dirname(below);
   return existsSync(folder) || above === below ? folder : found(above);
 }

@@ -76,6 +76,8 @@ describe('use.md 2: Pith as a package', () => {
     expect(stdout).toContain('All is well');
     expect(stdout).toContain("did you mean 'hello'?");
     expect(stdout).toContain('hello: passes');
+    const cases = await run(process.execPath, [path.join(installed, 'bin/pith'), 'skills', 'conformance', '--cases'], { cwd: project });
+    expect(cases.stdout).toContain('hostile-shell');
     expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sandbox']);
   });
 

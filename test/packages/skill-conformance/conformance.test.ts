@@ -17,7 +17,7 @@ import { words } from '../../words.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PITH = path.join(ROOT, 'bin/pith');
-const PACKAGE = path.join(ROOT, 'packages/skill-conformance');
+const CASES = path.join(ROOT, 'packages/skill-conformance/cases');
 const cases = await conformanceCases();
 
 type Loader = Partial<Pick<LoaderCheck, 'map' | 'key'>> & { readonly only?: readonly string[]; readonly timeoutMs?: number };
@@ -76,11 +76,11 @@ describe('the table of odd skills', () => {
   });
 
   it('S4 is every file of cases, and a slip in one is told with its place and its cure', async () => {
-    const texts = readdirSync(path.join(PACKAGE, 'cases')).map((name) => readFileSync(path.join(PACKAGE, 'cases', name), 'utf8'));
+    const texts = readdirSync(CASES).map((name) => readFileSync(path.join(CASES, name), 'utf8'));
     expect(texts.join('').match(/^ {2}- id: /gm)).toHaveLength(cases.length);
     const folder = folderWith();
-    cpSync(PACKAGE, folder, { recursive: true });
-    const file = path.join(folder, 'cases/yaml.yaml');
+    cpSync(CASES, folder, { recursive: true });
+    const file = path.join(folder, 'yaml.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace('lenient: loads', 'lenient: lods'));
     await expect(conformanceCases(folder)).rejects.toMatchObject({
       code: 'cases_invalid',
