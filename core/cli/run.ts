@@ -175,7 +175,7 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
       await untilAborted(kernel.start(), signal);
       return untilAborted(problems.summary(), signal);
     };
-    if (command.drawsFirst) return (await command.run(input, { ...io, start }, signal)) ?? EXIT.done;
+    if (command.runBeforeStart) return (await command.runBeforeStart(input, io, start, signal)) ?? EXIT.done;
     const summary = await start();
     if (summary !== null) io.print(summary);
     return (await command.run(input, io, signal)) ?? EXIT.done;

@@ -36,23 +36,26 @@ export interface CommandIO {
   ask(question: string, options?: { readonly choices?: readonly string[]; readonly secret?: boolean }): Promise<string | null>;
   /** Lines that are piped in, or that a person types. */
   readonly input: AsyncIterable<string>;
-  /** What is piped in, byte for byte; null on a terminal, absent in a conversation. It is the stream whose lines `input` are. */
-  readonly piped?: PipedInput | null;
   readonly interactive: boolean;
   readonly wantsJson: boolean;
   readonly quiet: boolean;
   readonly colour: boolean;
   readonly columns: number;
-  /** True: the terminal cannot move its cursor, or somebody listens to it, so that nothing is drawn twice. */
-  readonly plain?: boolean;
   /** The folder that the person is in, absolute: what relative paths in arguments start from. The process's own may be another. */
   readonly workingDirectory: string;
   /** Who gives it: `PITH_USER`, else `local`. On one machine a label and not a boundary: whoever may start Pith may say another. */
   readonly userId: string;
-  /** Where a command `drawsFirst`: starts the services, and resolves with what a person should know before they begin; null: nothing. */
-  start?(): Promise<string | null>;
+  /** The shell it was typed in; absent in a conversation. */
+  readonly shell?: CommandShell;
   /** The conversation a slash command was typed in. */
   readonly session?: CommandSession;
+}
+
+export interface CommandShell {
+  /** What is piped in, byte for byte; null on a terminal. It is the stream whose lines `input` are. */
+  readonly piped: PipedInput | null;
+  /** True: the terminal cannot move its cursor, so that nothing is drawn twice. */
+  readonly plain: boolean;
 }
 
 export interface PipedInput {
@@ -91,12 +94,15 @@ export interface Command {
   readonly hidden?: boolean;
   /** With `needs: started` in the manifest: options and arguments that make the command so short that no services are started for it. */
   readonly unservedWith?: readonly string[];
-  /** With `needs: started`, in the kernel's process: on a terminal it runs before the services are started, draws, and starts them by `io.start()`. */
-  readonly drawsFirst?: boolean;
   /** True: it writes into the sandbox or runs code of it, so that it is refused while nobody has trusted that. */
   readonly needsTrust?: boolean;
   /** Returns the exit code; nothing means 0. A throw prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
+  /**
+   * With `needs: started`, in the kernel's process: called on a terminal in place of `run`, before the services are started. `start` starts
+   * them, and resolves with what a person should know before they begin; null: nothing.
+   */
+  runBeforeStart?(input: CommandInput, io: CommandIO, start: () => Promise<string | null>, signal: AbortSignal): Promise<number | void>;
 }
 
 /** What a command entry gets when its manifest says `needs: index`: the extension is not activated, and `use` reaches the kernel only (`Places`). */

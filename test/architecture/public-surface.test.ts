@@ -49,6 +49,12 @@ const CONTEXT_MEMBERS = words(`
   id directory dataDirectory config logger clock events kv database agents
   getSecret use find own
 `);
+const COMMAND_MEMBERS = words(`
+  path description arguments options openOptions slash takesLine yields prefixed hidden unservedWith needsTrust run runBeforeStart
+`);
+const COMMAND_IO_MEMBERS = words(`
+  print error json ask input interactive wantsJson quiet colour columns workingDirectory userId shell session
+`);
 const MANIFEST_KEYS = words(`
   id name version description entrypoint provides defines defines.protocols defines.topics defines.topics.<name>.durable depends_on optional_depends_on isolation permissions permissions.network
   permissions.read permissions.write permissions.agents enabled config secrets commands commands[].path commands[].needs
@@ -87,7 +93,12 @@ describe('the public surface', () => {
     expect(open).toEqual(['skill', 'model', 'channel']);
   });
 
-  it('members of the context', () => expect(membersOf('core/contract/extension.ts', 'ExtensionContext')).toEqual(CONTEXT_MEMBERS));
+  it('members of the context, of a command and of where it speaks: at most 14 each', () => {
+    expect(membersOf('core/contract/extension.ts', 'ExtensionContext')).toEqual(CONTEXT_MEMBERS);
+    expect(membersOf('core/contract/command.ts', 'Command')).toEqual(COMMAND_MEMBERS);
+    expect(membersOf('core/contract/command.ts', 'CommandIO')).toEqual(COMMAND_IO_MEMBERS);
+    for (const members of [CONTEXT_MEMBERS, COMMAND_MEMBERS, COMMAND_IO_MEMBERS]) expect(members.length).toBeLessThanOrEqual(14);
+  });
 
   it('manifest keys', () => expect(manifestKeys()).toEqual(MANIFEST_KEYS));
 });

@@ -38,18 +38,20 @@ export function terminalIO(stdio: Stdio, options: TerminalOptions): CommandIO {
     },
     ask: async (question, choices) => (interactive ? askOn(stdio, printable(question), choices) : null),
     input: inputLines(() => stdio.input as NodeJS.ReadStream),
-    get piped() {
-      return isTerminal(stdio.input) ? null : { bytes: stdio.input as Readable, mayStaySilent: isSocket(stdio.input) };
-    },
     interactive,
     wantsJson: options.json,
     quiet: options.quiet,
     workingDirectory: options.workingDirectory,
     userId: options.userId,
     colour,
-    plain: options.dumb === true,
     get columns() {
       return (stdio.output as Partial<NodeJS.WriteStream>).columns || 80; // a terminal that does not know says 0
+    },
+    shell: {
+      get piped() {
+        return isTerminal(stdio.input) ? null : { bytes: stdio.input as Readable, mayStaySilent: isSocket(stdio.input) };
+      },
+      plain: options.dumb === true,
     },
   };
 }

@@ -14,12 +14,54 @@ import { untilAborted } from '@pith/promises';
 
 /** `pith chat`: a conversation on a terminal; one message given on the line, with what is piped in attached; what is piped in as one message, or one a line. */
 export function chatCommand(context: ChatContext, terminals: Terminals, terminal: () => Terminal = processTerminal): Command {
+  const run: NonNullable<Command['runBeforeStart']> = async (given, io, start, signal) => {
+    const message = givenMessage(given);
+    threadNamed(given); // wrong use is said before anything is drawn
+    const recipe = await recipeMessage(() => findCommands(context), given, signal);
+    const commands = await findKernelCommands(context);
+    const isChat = io.interactive && message === null && recipe === null;
+    const input = isChat && isPicked(given) ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
+    if (input === null) return 0;
+    const sent = recipe ?? message;
+    const isResumed = input.options['resume'] === true;
+    const allow = readAllowList(input);
+    if (isChat && allow.length > 0)
+      throw new PithError('usage', 'wrong use of --allow: a chat on a terminal asks you', {
+        cure: 'use it with -p, or answer a question with p',
+      });
+    const open = async () => {
+      const opening = await openConversation(context, commands, { ...input, userId: io.userId }, signal);
+      opening.conversation.isPlanning = input.options['plan'] === true;
+      return opening;
+    };
+    const { piped = null, plain: isPlain = false } = io.shell ?? {};
+    const plain = isPlain || input.options['plain'] === true;
+    if (isChat) return chatInteractively({ context, start, open, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
+    const opening = await open();
+    const note = (line: string) => (io.quiet ? undefined : io.error(line));
+    opening.notes.forEach(note);
+    const asLines = sent === null && (input.options['lines'] === true || piped === null);
+    const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
+      sent === null && isResumed
+        ? { messages: [] }
+        : asLines
+          ? { messages: io.input }
+          : await pipedMessages(
+              sent,
+              { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null },
+              signal,
+            ).catch((error: unknown) => {
+              if (signal.aborted) return { messages: [] };
+              throw error;
+            });
+    const chat = { context, opening, resume: isResumed, ...messages, terminal: terminal(), io, allow };
+    return chatThroughPipe(recipe === null ? chat : { ...chat, commands: false }, signal);
+  };
   return {
     path: 'chat',
     description: 'Talk to an agent: in the terminal, or with one message',
     slash: false,
     unservedWith: ['text', 'prompt', 'recipe'],
-    drawsFirst: true,
     arguments: [
       {
         name: 'text',
@@ -56,49 +98,8 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
       },
       { name: 'yes', type: 'boolean', description: 'In scripts: answer yes to what --allow names, and to nothing else' },
     ],
-    async run(given: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
-      const message = givenMessage(given);
-      threadNamed(given); // wrong use is said before anything is drawn
-      const recipe = await recipeMessage(() => findCommands(context), given, signal);
-      const commands = await findKernelCommands(context);
-      const isChat = io.interactive && message === null && recipe === null;
-      const input = isChat && isPicked(given) ? await withPicked(given, commands, { io, clock: context.clock }, signal) : given;
-      if (input === null) return 0;
-      const sent = recipe ?? message;
-      const isResumed = input.options['resume'] === true;
-      const allow = readAllowList(input);
-      if (isChat && allow.length > 0)
-        throw new PithError('usage', 'wrong use of --allow: a chat on a terminal asks you', {
-          cure: 'use it with -p, or answer a question with p',
-        });
-      const open = async () => {
-        const opening = await openConversation(context, commands, { ...input, userId: io.userId }, signal);
-        opening.conversation.isPlanning = input.options['plan'] === true;
-        return opening;
-      };
-      const plain = io.plain === true || input.options['plain'] === true;
-      if (isChat) return chatInteractively({ context, open, resume: isResumed, terminal: terminal(), terminals, io, plain }, signal);
-      const opening = await open();
-      const note = (line: string) => (io.quiet ? undefined : io.error(line));
-      opening.notes.forEach(note);
-      const { piped = null } = io;
-      const asLines = sent === null && (input.options['lines'] === true || piped === null);
-      const messages: Pick<PipedChat, 'messages' | 'attachments' | 'commands'> =
-        sent === null && isResumed
-          ? { messages: [] }
-          : asLines
-            ? { messages: io.input }
-            : await pipedMessages(
-                sent,
-                { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null },
-                signal,
-              ).catch((error: unknown) => {
-                if (signal.aborted) return { messages: [] };
-                throw error;
-              });
-      const chat = { context, opening, resume: isResumed, ...messages, terminal: terminal(), io, allow };
-      return chatThroughPipe(recipe === null ? chat : { ...chat, commands: false }, signal);
-    },
+    run: (given, io, signal) => run(given, io, () => Promise.resolve(null), signal),
+    runBeforeStart: run,
   };
 }
 
@@ -118,7 +119,7 @@ function givenMessage({ arguments: { text: words }, options }: CommandInput): st
 }
 
 interface Piped {
-  readonly piped: NonNullable<CommandIO['piped']> | null;
+  readonly piped: NonNullable<CommandIO['shell']>['piped'];
   readonly clock: ChatContext['clock'];
   readonly note: (line: string) => void;
   /** Where files are that the message names with `@`; null: none is attached. */
@@ -205,7 +206,7 @@ interface Reading {
  * start others leave open, only when its first bytes come in time. Throws `usage` for what is no text.
  */
 async function readStandardInput(
-  { bytes: input, mayStaySilent }: NonNullable<CommandIO['piped']>,
+  { bytes: input, mayStaySilent }: NonNullable<Piped['piped']>,
   { clock, waits, note }: Reading,
   signal: AbortSignal,
 ): Promise<PipedText | null> {

@@ -18,6 +18,8 @@ import { TurnSteps } from './step-line.ts';
 
 export interface InteractiveOptions {
   readonly context: ChatContext;
+  /** Starts the services, and resolves with what the person should know before they begin; null: nothing. */
+  readonly start: () => Promise<string | null>;
   /** Finds out who talks with whom where. Rejects as the command does. */
   readonly open: () => Promise<Opening>;
   readonly resume: boolean;
@@ -129,11 +131,11 @@ class InteractiveChat {
 
   /** Starts the services and opens the conversation, while the person may type already; null: they left, or the process ends. */
   async #open(): Promise<OpenChat | null> {
-    const { context, open, terminal, io: given, plain } = this.options;
+    const { context, start, open, terminal, io: given, plain } = this.options;
     await new Promise((resolve) => setImmediate(resolve)); // not a time to wait for: the prompt is drawn by then
     const left = AbortSignal.any([this.signal, this.#left.signal]);
     try {
-      const problems = await untilAborted(given.start?.() ?? Promise.resolve(null), left);
+      const problems = await untilAborted(start(), left);
       const opening = await untilAborted(open(), left);
       if (problems !== null) this.#screen.write(problems);
       const { conversation } = opening;

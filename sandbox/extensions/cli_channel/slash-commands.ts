@@ -34,7 +34,8 @@ export class SlashCommands {
   }
 
   /** Returns the exit code; errors go to the error stream. */
-  async run(line: string, io: CommandIO, signal: AbortSignal): Promise<number> {
+  async run(line: string, given: CommandIO, signal: AbortSignal): Promise<number> {
+    const { shell: _, ...io } = given;
     let paths: readonly string[] = [];
     const error = (text: string) => io.error(typedHints(text, paths));
     try {

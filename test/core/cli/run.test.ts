@@ -129,14 +129,14 @@ describe('running a command line', () => {
     expect((await talk(9)).out).toMatch(/^9 problems \(\/doctor for the rest\):\n.*problem 1; .*\n.*problem 2; .*\n.*problem 3; .*\n$/u);
   });
 
-  it('29 a command that draws first starts the services itself, and is told the problems then', async () => {
+  it('29 a command that begins before the services starts them itself, and is told the problems then', async () => {
     const log: string[] = [];
     const problems = async () => (log.push('problems'), [problem(1)]);
-    const run = async (_: CommandInput, io: CommandIO) => {
+    const runBeforeStart = async (_: CommandInput, _io: CommandIO, start: () => Promise<string | null>) => {
       log.push('drawn');
-      log.push(`told ${await io.start?.()}`);
+      log.push(`told ${await start()}`);
     };
-    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run, drawsFirst: true } : each));
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, runBeforeStart } : each));
     const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands, kernel: { problems }, log });
     const { out } = await cli(['talk'], { openKernel, cwd: folder, terminal: true });
     expect(out).toBe('');
@@ -146,6 +146,24 @@ describe('running a command line', () => {
       'problems',
       expect.stringMatching(/^told 1 problem \(\/doctor\):\n {2}.*problem 1; mend it$/u),
       'stop',
+    ]);
+  });
+
+  it('U30 a command is told of its shell: what is piped in, and whether its terminal is dumb', async () => {
+    const seen: unknown[] = [];
+    const run = async (_: CommandInput, { shell }: CommandIO) => {
+      const bytes: Uint8Array[] = [];
+      if (shell?.piped) for await (const chunk of shell.piped.bytes) bytes.push(chunk);
+      seen.push([shell?.plain, shell?.piped && Buffer.concat(bytes).toString()]);
+    };
+    const commands = COMMANDS.map((each) => (each.path === 'talk' ? { ...each, run } : each));
+    const openKernel = fakeOpen({ declared: [declare('talk', 'started')], commands });
+    for (const options of [{ input: 'boats' }, { terminal: true }, { terminal: true, env: { TERM: 'dumb' } }])
+      expect(await cli(['talk'], { openKernel, cwd: folder, ...options })).toMatchObject({ code: 0, err: '' });
+    expect(seen).toEqual([
+      [false, 'boats'],
+      [false, null],
+      [true, null],
     ]);
   });
 

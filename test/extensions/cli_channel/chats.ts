@@ -131,7 +131,6 @@ export async function pipe(
         yield* lines ?? [];
       },
     },
-    piped: { bytes: input, mayStaySilent: stdin === null },
     interactive: false,
     wantsJson: json,
     quiet: false,
@@ -139,6 +138,7 @@ export async function pipe(
     columns: 80,
     workingDirectory: '/',
     userId: 'local',
+    shell: { piped: { bytes: input, mayStaySilent: stdin === null }, plain: false },
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output: new PassThrough() }));
   const all = lines === undefined ? words : [...words, '--lines'];
@@ -171,12 +171,12 @@ export interface PersonOptions {
   /** No redraws. */
   readonly plain?: boolean;
   /** Starts the services; default: they are there. */
-  readonly start?: CommandIO['start'];
+  readonly start?: () => Promise<string | null>;
 }
 
 /** A person at a terminal that talks with `pith chat`. */
 export function person(chat: Chat, words: readonly string[] = [], options: PersonOptions = {}): Person {
-  const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain, start } = options;
+  const { signal = new AbortController().signal, columns = 80, workingDirectory = '/', plain = false, start = async () => null } = options;
   const screen = new TerminalScreen(columns || 80);
   let written = '';
   let raw = '';
@@ -208,11 +208,10 @@ export function person(chat: Chat, words: readonly string[] = [], options: Perso
     columns: 80,
     workingDirectory,
     userId: 'local',
-    plain,
-    ...(start && { start }),
+    shell: { piped: null, plain },
   };
   const command = chatCommand(chat.context, chat.terminals, () => ({ input, output }));
-  const done = command.run(parseCommandInput(command, words), io, signal).then((code) => code ?? 0);
+  const done = command.runBeforeStart!(parseCommandInput(command, words), io, start, signal).then((code) => code ?? 0);
   const seesOne = (text: string) =>
     new Promise<void>((resolve, reject) => {
       void done.catch(reject);

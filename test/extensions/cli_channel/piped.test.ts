@@ -311,6 +311,16 @@ describe('slash commands', () => {
     expect(five?.policy).toBeUndefined();
   });
 
+  it('K47 are told of the conversation, and of no shell', async () => {
+    const seen: unknown[] = [];
+    chat = await scriptedChat(
+      [],
+      [{ path: 'where', description: 'Where it runs', run: async (_, io) => void seen.push('shell' in io, io.session?.agentId) }],
+    );
+    expect(await pipe(chat, [], { lines: ['/where'] })).toMatchObject({ code: 0 });
+    expect(seen).toEqual([false, 'main']);
+  });
+
   it('take --json, as on the command line', async () => {
     chat = await scriptedChat([says('ok')]);
     const { out } = await pipe(chat, ['-p', '/agents list --json']);
