@@ -20,17 +20,17 @@ export async function readFolder(directory: string, agentFiles: AgentFiles | nul
     const stamp = stampFolder(directory);
     const known = index.folder(directory);
     const isSame = known?.stamps === stamp.stamps && known.declaration.readBy === readerOf(stamp, agentFiles);
-    if (known !== undefined && isSame && !known.fresh) return known;
-    const name = declaringFile(stamp, agentFiles);
-    if (name === undefined) return nothingDeclared(directory, agentFiles, stamp);
-
+    if (known !== undefined && isSame && !known.fresh) {
+      index.putFolder(directory, known); // the build may have read it
+      return known;
+    }
+    if (declaringFile(stamp, agentFiles) === undefined) return nothingDeclared(directory, agentFiles, stamp);
     const digest = digestOf(directory, stamp.files);
     const record =
       known?.declaration.digest === digest && (isSame || isMoved(known, stamp, readerOf(stamp, agentFiles)))
         ? { ...known, stamps: stamp.stamps, fresh: stamp.fresh }
         : await read(directory, agentFiles, digest, stamp);
-    if (record.fresh !== known?.fresh || record.stamps !== known.stamps || record.declaration !== known.declaration)
-      index.putFolder(directory, record);
+    index.putFolder(directory, record);
     return record;
   } catch (error) {
     return unreadable(directory, agentFiles === null ? 'extensions' : 'agents', error);

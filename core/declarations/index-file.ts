@@ -16,6 +16,7 @@ export interface IndexFile {
   /** Why it began empty although a file was there. */
   readonly diagnostics: readonly Diagnostic[];
   folder(directory: string): FolderRecord | undefined;
+  /** Nothing changes where it holds the same. */
   putFolder(directory: string, record: FolderRecord): void;
   /** `manifest`, or where a folder has a broken one the last that this process saw: what is used instead may have its rights taken, too. */
   lastManifest(directory: string, manifest: Manifest | null): Manifest | null;
@@ -70,12 +71,11 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
   return {
     file,
     diagnostics,
-    folder(directory) {
-      const found = folders.get(directory) ?? known(directory);
-      if (found !== undefined && !folders.has(directory)) put(folders, directory, found);
-      return found;
+    folder: (directory) => folders.get(directory) ?? known(directory),
+    putFolder(directory, record) {
+      const { stamps, fresh, declaration } = folders.get(directory) ?? {};
+      if (record.stamps !== stamps || record.fresh !== fresh || record.declaration !== declaration) put(folders, directory, record);
     },
-    putFolder: (directory, record) => put(folders, directory, record),
     lastManifest(directory, manifest) {
       if (manifest !== null) manifests.set(directory, manifest);
       return manifest ?? manifests.get(directory) ?? null;

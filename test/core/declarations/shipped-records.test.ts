@@ -83,3 +83,19 @@ it('K3 what another format of the index wrote, or something damaged, is not used
     expect(await described(root)).toEqual({ one: 'read', two: 'read', three: 'read' });
   }
 });
+
+it('K3 to ask the index of a folder writes nothing; who reads the folder keeps what the build read', async () => {
+  const root = await built();
+  const index = indexOf(root);
+  expect(index.folder(path.join(root, 'sandbox/extensions/one'))).toBeDefined();
+  expect(await index.save()).toBeNull();
+  expect(fs.existsSync(index.file)).toBe(false);
+  await described(root, index);
+  expect(await index.save()).toBeNull();
+  fs.rmSync(path.join(root, 'dist'), { recursive: true });
+  expect(await described(root, indexOf(root))).toEqual({ one: 'built', two: 'built', three: 'built' });
+  const { mtimeNs } = fs.statSync(index.file, { bigint: true });
+  await described(root, index);
+  await index.save();
+  expect(fs.statSync(index.file, { bigint: true }).mtimeNs).toBe(mtimeNs);
+});
