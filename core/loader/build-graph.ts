@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Metafile, Plugin } from 'esbuild';
 import { stateFolder } from '@pith/safe-files';
 import { type Declaration, discover, isExtension, openIndex, RECORDS_FILE, recordsOf } from '../declarations/index.ts';
-import type { ShippedIndex } from './bundle-store.ts';
+import { fileDigests, type ShippedFiles, type ShippedIndex } from './bundle-store.ts';
 import { contractShim } from './contract-shim.ts';
 
 export interface Graph {
@@ -68,6 +68,8 @@ export async function buildGraph({ packageRoot, folder, entries, ships = () => t
   }
   const files: ShippedIndex = Object.fromEntries(shipped.map((declaration) => [declaration.id, filesOf(declaration)]));
   await writeFile(path.join(folder, 'ext', 'index.json'), `${JSON.stringify(files, null, 2)}\n`);
+  const digests: ShippedFiles = Object.fromEntries(shipped.map((declaration) => [declaration.id, fileDigests(declaration)]));
+  await writeFile(path.join(folder, 'ext', 'files.json'), `${JSON.stringify(digests)}\n`);
   const directories = [...declarations.values()].flatMap((each) => (isExtension(each) && !ships(each.id) ? [] : [each.directory]));
   await writeFile(path.join(folder, RECORDS_FILE), recordsOf(index, sandbox, directories));
 }

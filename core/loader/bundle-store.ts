@@ -15,6 +15,9 @@ export type ShippedIndex = Readonly<
   Record<string, { readonly digest: string; readonly main: string | null; readonly commands: Readonly<Record<string, string>> }>
 >;
 
+/** `ext/files.json` beside it: the digest of each file that one of them was made of, by its path in the folder. */
+export type ShippedFiles = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 const KEPT = 5;
 
 export function createLoader(options: { readonly dataDirectory: string; readonly packageRoot: string }): Loader {
@@ -24,7 +27,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   const making = new Map<string, Promise<Bundle>>();
 
   function shippedOf({ id, digest }: Declaration): ShippedIndex[string] | undefined {
-    shipped ??= readShipped(path.join(shippedFolder, 'index.json'));
+    shipped ??= readBuilt<ShippedIndex>(path.join(shippedFolder, 'index.json'));
     const known = shipped[id];
     return known?.digest === digest ? known : undefined;
   }
@@ -71,6 +74,15 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     return target;
   }
 
+  /** By digest. */
+  const altered = new Map<string, readonly string[]>();
+
+  function alteredIn(declaration: Declaration): readonly string[] {
+    const before = readBuilt<ShippedFiles>(path.join(shippedFolder, 'files.json'))[declaration.id] ?? {};
+    const now = fileDigests(declaration);
+    return Object.keys({ ...before, ...now }).filter((file) => before[file] !== now[file]);
+  }
+
   const studied = new Map<string, Sources>();
 
   async function study(extension: Parameters<BroughtExtensions['open']>[0], by: string): Promise<Declaration> {
@@ -103,6 +115,13 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
       return found;
     },
     isShipped: (declaration) => shippedOf(declaration) !== undefined,
+    alteredFiles(declaration) {
+      const { id, digest } = declaration;
+      const isAltered = shippedOf(declaration) === undefined && shipped?.[id] !== undefined;
+      const files = isAltered ? (altered.get(digest) ?? alteredIn(declaration)) : [];
+      altered.set(digest, files);
+      return files;
+    },
     import: importBundle,
     async forget(made) {
       if (!made.shipped) folder.remove(path.basename(made.file));
@@ -135,12 +154,19 @@ function keyOf(declaration: Declaration, entry: string, packageRoot: string): st
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
 }
 
-function readShipped(file: string): ShippedIndex {
+function readBuilt<T extends object>(file: string): T | Record<string, never> {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ShippedIndex;
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch {
     return {}; // not built: everything is bundled from its sources
   }
+}
+
+/** Of the files that its digest covers, contracts of others among them. */
+export function fileDigests({ directory, imports }: Declaration): ShippedFiles[string] {
+  const contracts = Object.values(imports?.contracts ?? {}).map(({ file }) => path.relative(directory, file));
+  const files = [...stampFolder(directory).files, ...contracts];
+  return Object.fromEntries(files.map((file) => [file, digestOf(directory, [file]).slice(0, 16)]));
 }
 
 /** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */

@@ -54,6 +54,7 @@ export function createChildRuntime(importing: Loader['import'], { setup, peer, e
     loader: {
       bundle: async () => bundle,
       isShipped: () => bundle.shipped,
+      alteredFiles: () => [],
       forget: async () => undefined,
       brought: () => Promise.reject(new PithError('internal', 'only the kernel opens what is brought')),
       import: importing,

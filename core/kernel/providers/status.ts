@@ -115,6 +115,8 @@ function notesOf(lifecycle: Lifecycle, slot: Slot): ExtensionStatus['notes'] {
           }
         : { code: 'not_agreed', message: `asks to ${askText(ask)}, which is not possible: ${never}` },
     );
+  const altered = lifecycle.alteration(declaration);
+  if (altered !== null) found.push({ code: 'not_as_shipped', ...altered });
   const trusted = declaration.shipped || current?.shipped || config.isolation === 'in_process';
   if (!trusted && config.enabled && tierOf(lifecycle, slot) === 'in_process')
     found.push({

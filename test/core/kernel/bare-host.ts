@@ -12,11 +12,13 @@ export interface BareOptions {
   /** Awaited by each look at the folder, after it. */
   looks?(): Promise<void>;
   renewed?(): Promise<void>;
+  /** The extensions lie where those that ship do, and these files of each are others. */
+  readonly altered?: readonly string[];
 }
 
 /** The kernel alone over a sandbox, which a test kernel never is: without a database, processes, agents or durable events. */
 export async function bareHost(files: Readonly<Record<string, string>>, options: BareOptions = {}) {
-  const { clock = systemClock, looks, renewed = async () => undefined } = options;
+  const { clock = systemClock, looks, renewed = async () => undefined, altered } = options;
   const directory = folderWith(files);
   const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
   const index = indexIn(directory);
@@ -26,7 +28,13 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
     places: { sandbox: directory, dataDirectory: path.join(directory, 'data') },
     source: {
       async discover(at) {
-        const found = await discover({ roots: [{ directory, shipped: false }], agentPaths: [], index, isEnabled: enabledBy(settings), at });
+        const found = await discover({
+          roots: [{ directory, shipped: altered !== undefined }],
+          agentPaths: [],
+          index,
+          isEnabled: enabledBy(settings),
+          at,
+        });
         await looks?.();
         return found;
       },
@@ -36,7 +44,10 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
     configOf: (declaration) => configOf(declaration, settings),
     index,
     clock,
-    loader: createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
+    loader: {
+      ...createLoader({ dataDirectory: path.join(directory, 'data'), packageRoot: packageRoot() }),
+      alteredFiles: () => altered ?? [],
+    },
     secrets: { env: {} },
     services: { events, keyValue: () => kv, database: absent, agents: { list: absent, find: absent, check: absent, run: absent } },
     calls: { isolation: 'in_process' },

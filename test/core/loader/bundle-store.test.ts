@@ -60,6 +60,21 @@ describe('bundles', () => {
     expect(await readFile(own.file, 'utf8')).toContain('Changed');
   });
 
+  it('K6 names the files of what shipped that are others now', async () => {
+    await source('words.bin', 'abc');
+    await source('old.ts', '');
+    await ship();
+    expect(store().alteredFiles(declaration())).toEqual([]);
+    await source('words.bin', 'abd');
+    await source('new.ts', '');
+    await rm(path.join(directory(), 'old.ts'));
+    const loader = store();
+    expect([...loader.alteredFiles(declaration())].sort()).toEqual(['new.ts', 'old.ts', 'words.bin']);
+    expect(loader.alteredFiles({ ...declaration(), id: 'elsewhere' })).toEqual([]);
+    await rm(path.join(root, 'dist'), { recursive: true });
+    expect(store().alteredFiles(declaration())).toEqual([]);
+  });
+
   it('K6 a person’s own extension in a checkout of Pith does not ship, also after a build', async () => {
     await ship((id) => id !== 'mine');
     expect(store().isShipped(declaration())).toBe(false);
