@@ -1,4 +1,4 @@
-import { needDescriptors, notStarted } from '@pith/held-process';
+import { lacksRoom, startedByOther } from '@pith/held-process';
 import path from 'node:path';
 import type * as Esbuild from 'esbuild';
 import type { BuildFailure, Message } from 'esbuild';
@@ -48,39 +48,41 @@ export async function bundle(request: BundleRequest): Promise<string> {
 }
 
 function problemOfBuild(message: Message | undefined, { directory, entry, contracts = {} }: BundleRequest): Problem {
-  const place = message?.location;
+  const { text = 'could not be bundled', detail, location: place } = message ?? {};
+  if (lacksRoom(detail) || TOO_MANY.test(text))
+    return new Problem('bundle', 'bundle_failed', `its files cannot be read now: ${text}`, {
+      file: path.join(directory, entry),
+      cause: detail,
+      cure: 'end what is not needed, or raise the limit (ulimit -n)',
+    });
   const file = place ? path.resolve(directory, place.file.replace(`${CONTRACT}:`, '')) : path.join(directory, entry);
   const [owner] = Object.entries(contracts).find(([, contract]) => contract.file === file) ?? [];
   // What ends too early is found in the line that was added.
   const line = place && (place.lineText.includes(NO_MAP) ? place.line - 1 : place.line);
   const where = owner === undefined ? `${path.relative(directory, file)}${line ? `:${line}` : ''}` : `the contract of '${owner}'`;
-  const prohibited = message?.detail === FORBIDDEN;
-  return new Problem('bundle', prohibited ? FORBIDDEN : 'bundle_failed', `${where}: ${message?.text ?? 'could not be bundled'}`, {
+  const prohibited = detail === FORBIDDEN;
+  return new Problem('bundle', prohibited ? FORBIDDEN : 'bundle_failed', `${where}: ${text}`, {
     file,
     ...(line ? { line } : {}),
     cure: prohibited ? message?.notes[0]?.text : 'correct the source',
   });
 }
 
+/** As esbuild says it of files that it opens itself. */
+const TOO_MANY = /too many open files/iu;
+
 function isBuildFailure(error: unknown): error is BuildFailure {
   return error instanceof Error && Array.isArray((error as Partial<BuildFailure>).errors);
 }
 
-/**
- * esbuild, whose process runs and answers. esbuild starts that itself and does not expect that this fails: without descriptors it would end
- * Pith, and once it has failed it never tries again. Rejects `process_not_started`.
- */
-export async function openBundler(): Promise<typeof Esbuild> {
+/** esbuild, whose process runs and answers: once that has failed, it never tries again by itself. Rejects `process_not_started`. */
+async function openBundler(): Promise<typeof Esbuild> {
   const esbuild = await import('esbuild');
-  needDescriptors(WANTED);
   try {
-    await esbuild.transform('');
+    await startedByOther(() => esbuild.transform(''));
   } catch (error) {
     await esbuild.stop(); // the next asks for a new process
-    throw notStarted(error);
+    throw error;
   }
   return esbuild;
 }
-
-/** Its pipes, and what the start itself takes. */
-const WANTED = 12;

@@ -2,6 +2,7 @@ import { constants, realpathSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
+import { lacksRoom } from '@pith/held-process';
 import { notTextAt } from '@pith/plain-text';
 import { isBelow, isInside, realPathOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
@@ -32,6 +33,7 @@ async function load(file: string, home: string, owner: string): Promise<OnLoadRe
     const contents = noMap === null ? text : `${text}\n${noMap === 'css' ? `/*${NO_MAP} */` : `//${NO_MAP}`}`;
     return { contents, loader: 'default' };
   } catch (error) {
+    if (lacksRoom(error)) throw error; // the file is as good as before
     return refusal(`'${path.relative(home, file)}' cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
@@ -91,8 +93,7 @@ async function isPlainTree(home: string, top: string): Promise<boolean> {
   let left = MOST_ENTRIES;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     if ((await oddDescription(home, folder)) !== null) return false;
-    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-      // what cannot be listed brings in nothing
+    for (const entry of await readdir(folder, { withFileTypes: true }).catch(nothingIn)) {
       left -= 1;
       if (left < 0) return false;
       const place = path.join(folder, entry.name);
@@ -101,6 +102,12 @@ async function isPlainTree(home: string, top: string): Promise<boolean> {
     }
   }
   return true;
+}
+
+/** What cannot be listed brings in nothing, unless it can be later. */
+function nothingIn(error: unknown): readonly never[] {
+  if (lacksRoom(error)) throw error;
+  return [];
 }
 
 /** A reader of sources, a person or a program, stops at such a byte: what lies behind it would run unseen. */

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
-import { devNull } from 'node:os';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 /** `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with what to do about it. */
 export class ProcessFailed extends Error {
@@ -54,19 +53,32 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['ENOMEM', 'no memory is left'],
 ]);
 
-/** Throws `process_not_started` when fewer descriptors than these are left: for programs that others start, and take for started. */
-export function needDescriptors(count: number): void {
-  const opened: number[] = [];
+/**
+ * For a library that starts a program at once in `start` and takes it for started: rejects `process_not_started` with why it was not, and
+ * its error event ends nothing.
+ */
+export async function startedByOther<T>(start: () => Promise<T>): Promise<T> {
+  const made: { readonly child: ChildProcess; readonly failed: Promise<unknown> }[] = [];
+  const listen = (message: unknown): void => {
+    const { process: child } = message as { readonly process: ChildProcess };
+    made.push({ child, failed: new Promise((resolve) => child.on('error', resolve)) });
+  };
+  subscribe(MADE, listen);
   try {
-    while (opened.length < count) opened.push(openSync(devNull, 'r'));
+    const started = start();
+    unsubscribe(MADE, listen); // what else is started meanwhile is not ours
+    return await started;
   } catch (error) {
-    throw notStarted(error);
-  } finally {
-    for (const each of opened) closeSync(each);
+    unsubscribe(MADE, listen);
+    const lost = made.find(({ child }) => child.pid === undefined);
+    throw notStarted(lost === undefined ? error : await lost.failed);
   }
 }
 
-export function notStarted(error: unknown): ProcessFailed {
+/** Node says on this channel of each process that it is being started. */
+const MADE = 'child_process';
+
+function notStarted(error: unknown): ProcessFailed {
   const code = codeOf(error);
   const why = WHY.get(code);
   return new ProcessFailed(

@@ -11,12 +11,15 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** Leaves `LEFT` descriptors to each process that is started: the command itself needs more to be loaded. */
+/** Leaves `LEFT` descriptors to each process that is started, esbuild's too: the command itself needs more to be loaded. None for sources that end with `FULL`. */
 const HOG = `
-const [fs, processes] = [require('node:fs'), require('node:child_process')];
-const { spawn } = processes;
+const [fs, files, processes] = [require('node:fs'), require('node:fs/promises'), require('node:child_process')];
+const [{ open }, { spawn }] = [files, processes];
+files.open = async (file, ...given) => {
+  if (process.env.FULL && String(file).endsWith(process.env.FULL)) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+  return open(file, ...given);
+};
 processes.spawn = (...given) => {
-  if (given[0].includes('esbuild')) return spawn(...given); // it ends the process where it cannot be started
   const held = [];
   try { for (;;) held.push(fs.openSync('/dev/null')); } catch {}
   for (const one of held.splice(0, Number(process.env.LEFT))) fs.closeSync(one);
@@ -24,15 +27,15 @@ processes.spawn = (...given) => {
 };
 require('node:module').syncBuiltinESMExports();`;
 
-const doctor = (left: number) =>
+const doctor = (left: number, full = '') =>
   runPith(['doctor'], {
     cwd: folder.path,
     descriptors: 256,
-    env: { NODE_OPTIONS: `--require ${path.join(folder.path, 'hog.cjs')}`, LEFT: String(left) },
+    env: { NODE_OPTIONS: `--require ${path.join(folder.path, 'hog.cjs')}`, LEFT: String(left), FULL: full },
   });
 
 it.skipIf(process.platform === 'win32')(
-  'T12 F16: without descriptors for a process, doctor says what could not be started; with them all is well again',
+  'T12 F16: without descriptors for a process, the bundler’s too, doctor says what could not be started; with them all is well again',
   async () => {
     const told: string[] = [];
     for (const left of [0, 1, 3, 5]) {
@@ -41,7 +44,16 @@ it.skipIf(process.platform === 'win32')(
       expect(out + err).not.toMatch(/^\s+at |node:internal|Unhandled/m);
       told.push(out + err);
     }
-    expect(told.filter((text) => /process_not_started|could not be started/.test(text)).length).toBeGreaterThan(2);
+    expect(
+      told.filter((text) => /^hi +failed .*process_not_started .*a process could not be started: .*\(EMFILE\); end what/m.test(text))
+        .length,
+    ).toBeGreaterThan(2);
+    for (const text of told) expect(text).toMatch(/^recipes +active/m);
+    const unread = await doctor(200, 'hi/main.ts');
+    expect(unread).toMatchObject({ code: 1, err: '' });
+    expect(unread.out).toMatch(
+      /^hi +failed +bundle +bundle_failed .*main\.ts: its files cannot be read now: EMFILE: too many open files; end what is not needed, or raise the limit/m,
+    );
     expect(await doctor(200)).toMatchObject({ code: 0, out: expect.stringMatching(/hi +active/) });
   },
   120_000,

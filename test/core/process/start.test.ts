@@ -1,5 +1,6 @@
 import * as heldProcess from '@pith/held-process';
 import { chmodSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { fakeClock } from 'pith/testing';
@@ -100,10 +101,12 @@ describe('a process that cannot be started', () => {
   });
 
   it('T12 F16: says which program, and ends nothing where nobody listens', async () => {
+    const other = () => heldProcess.startedByOther(async () => (spawn('/no/such/program'), Promise.reject(new TypeError('it has no pid'))));
+    await expect(other()).rejects.toMatchObject({ code: 'process_not_started', message: expect.stringContaining('ENOENT') });
+    expect(await heldProcess.startedByOther(async () => spawn(process.execPath, ['--version']).pid)).toBeTypeOf('number');
     await expect(heldProcess.startProcess(['/no/such/program'], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })).rejects.toMatchObject({
       code: 'process_not_started',
       message: expect.stringContaining('/no/such/program'),
     });
-    expect(() => heldProcess.needDescriptors(4)).not.toThrow();
   });
 });
