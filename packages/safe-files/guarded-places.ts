@@ -13,7 +13,7 @@ export type Guard =
   /** It decides what runs, or what an agent reads, later and without a question. */
   | { readonly kind: 'later'; readonly why: string };
 
-/** The one list of places that tools guard. `data`: the folder of all state, wherever it lies. */
+/** The one list of guarded places. `data`: the folder of all state, wherever it lies. */
 export class GuardedPlaces {
   constructor(
     private readonly jail: Jail,

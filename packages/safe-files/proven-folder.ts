@@ -43,10 +43,7 @@ export function openFolder(
   { reach, create = false }: { readonly reach: Reach | null; readonly create?: boolean },
 ): ProvenFolder {
   if (reach === null)
-    throw new FileRefused(
-      'jail_unavailable',
-      'Files cannot be kept inside the sandbox on this system, so the file tools are off; on Windows, run Pith in WSL',
-    );
+    throw new FileRefused('jail_unavailable', 'Files cannot be kept inside a folder on this system; on Windows, run this in WSL');
   const open = reach === 'descriptor' ? HeldFolder.open : EnteredFolder.open;
   let current = open(root, root);
   for (const [depth, name] of names.entries()) {
@@ -139,7 +136,7 @@ function returnable(): string {
   } catch (error) {
     throw new FileRefused(
       'jail_unavailable',
-      `The folder in which Pith was started cannot be entered any more (${codeOf(error)}); the file tools need it: start Pith again elsewhere`,
+      `The folder in which this process was started cannot be entered any more (${codeOf(error)}); start it again elsewhere`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Why a file is not used. Its message is for a model too: no path outside, no content. */
+/** Why a file is not used. Its message may be shown to anybody: no path outside, no content. */
 export class FileRefused extends Error {
   readonly retryable = false;
 
@@ -47,12 +47,12 @@ export async function answerOrRefusal<T, R>(
   }
 }
 
-/** What a person is asked before a call; false: nothing, also where the call itself will be refused. */
-export async function questionUnlessRefused<T>(ask: () => T | Promise<T>): Promise<NonNullable<T> | false> {
+/** What `work` answers; `otherwise` where a file was refused. */
+export async function unlessRefused<T, R>(work: () => T | Promise<T>, otherwise: R): Promise<T | R> {
   try {
-    return (await ask()) ?? false;
+    return await work();
   } catch (error) {
-    if (error instanceof FileRefused) return false;
+    if (error instanceof FileRefused) return otherwise;
     throw error;
   }
 }

@@ -32,4 +32,10 @@ it('K70 findings B4: every tool that a prompt, a message or a skill names exists
       .map((name) => `${file}: ${name}`),
   );
   expect(unknown).toEqual([]);
+  const told = filesBelow('packages', '.ts').flatMap((file) =>
+    sentencesIn(file)
+      .filter((text) => /\bfile tools\b/.test(text) || (text.match(NAME) ?? []).some((name) => tools.has(name)))
+      .map((text) => `${file}: ${text}`),
+  );
+  expect(told, 'a library knows none of the tools: whoever owns them says so').toEqual([]);
 });

@@ -1,13 +1,13 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
 import {
   answerOrRefusal,
-  questionUnlessRefused,
   binaryType,
   digestOf,
   FileRefused,
   PART_BYTES,
   readPart,
   unavailable,
+  unlessRefused,
   type Entry,
   type Jail,
 } from '@pith/safe-files';
@@ -50,7 +50,7 @@ export function fileTool(jail: Jail, policy: Policy, shipped: Shelf): Tool {
     effect: 'write',
     needsApproval: (call) =>
       // What is shipped is only read, or refused.
-      questionUnlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question)),
+      unlessRefused(async () => (isShipped(call) ? null : (await prepare(jail, policy, call)).question) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
         () => (isShipped(call) ? readShipped(shipped, call, about.signal) : run(own, policy, call, about)),

@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult, toolError } from 'pith';
-import { answerOrRefusal, questionUnlessRefused, decodeText, FileRefused, type Jail, type StagedFile } from '@pith/safe-files';
+import { answerOrRefusal, decodeText, FileRefused, type Jail, type StagedFile, unlessRefused } from '@pith/safe-files';
 import { questionOf, unlessApproved, type Asked } from './change-question.ts';
 import { applyTo, parsePlan, type FilePatch } from './patch-plan.ts';
 import type { Policy } from './policy.ts';
@@ -22,7 +22,7 @@ export function patchTool(jail: Jail, policy: Policy): Tool {
       'All files change or none does. Approval is needed as for `file`.',
     input: z.object({ patch: z.string().min(1).describe('The unified diff; paths are relative to the sandbox.') }),
     effect: 'write',
-    needsApproval: ({ patch }) => questionUnlessRefused(async () => (await prepare(jail, policy, patch)).question),
+    needsApproval: ({ patch }) => unlessRefused(async () => (await prepare(jail, policy, patch)).question ?? false, false),
     execute: ({ patch }, about) => answerOrRefusal(() => run(jail, policy, patch, about), 'patch', toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Done') : `Error: ${result.error.message}`),
   });

@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo, toolError } from 'pith';
-import { answerOrRefusal, FileRefused, questionUnlessRefused } from '@pith/safe-files';
+import { answerOrRefusal, FileRefused, unlessRefused } from '@pith/safe-files';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
 import { changeQuestion, countOf, inStyleOf, textBefore, unlessApproved, type TextChange } from './text-change.ts';
@@ -74,7 +74,7 @@ function changeTool<Schema extends z.ZodType>(project: Project, undo: UndoLog, {
   return defineTool({
     ...tool,
     effect: 'write',
-    needsApproval: (call) => questionUnlessRefused(async () => changeQuestion(project, await planned(call))),
+    needsApproval: (call) => unlessRefused(async () => changeQuestion(project, await planned(call)) ?? false, false),
     execute: (call, about) =>
       answerOrRefusal(
         async () => apply(project, undo, await planned(call), about),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { answerOrRefusal, questionUnlessRefused, BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile } from '@pith/safe-files';
+import { answerOrRefusal, BYTE_ORDER_MARK, binaryType, decodeText, isSecretFile, unlessRefused } from '@pith/safe-files';
 import type { Project } from './project.ts';
 
 const MOST_LINES = 2000;
@@ -25,7 +25,7 @@ export function readFileTool(project: Project): Tool {
       'Read a file before you edit it. Files that may contain secrets need the approval of the person.',
     input,
     effect: 'read',
-    needsApproval: ({ path }) => questionUnlessRefused(() => questionFor(project.names(path))),
+    needsApproval: ({ path }) => unlessRefused(() => questionFor(project.names(path)) ?? false, false),
     execute: (call, about) => answerOrRefusal(() => read(project, call, about), call.path, toolError, about.signal),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
   });

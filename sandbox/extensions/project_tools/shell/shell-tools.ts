@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defineTool, PithError, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
-import { answerOrRefusal, questionUnlessRefused } from '@pith/safe-files';
+import { answerOrRefusal, unlessRefused } from '@pith/safe-files';
 import { printableLine } from '@pith/plain-text';
 import { placeOf } from '../changes/change-tools.ts';
 import type { UndoLog } from '../changes/undo-log.ts';
@@ -46,10 +46,10 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
     effect: 'write',
     timeoutMs: (LONGEST_SECONDS + 30) * 1000,
     needsApproval: (wanted) =>
-      questionUnlessRefused(async () => {
+      unlessRefused(async () => {
         const { sandboxed: _, ...question } = await questionOf(runs, wanted);
         return question;
-      }),
+      }, false),
     execute: (wanted, call) => answerOrRefusal(() => run(runs, undo, wanted, call), wanted.cwd, toolError, call.signal),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
   });
