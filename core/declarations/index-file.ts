@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Manifest } from '../trust/index.ts';
 import type { Diagnostic } from '../contract/index.ts';
 import { isBrought, type FolderRecord } from './declaration.ts';
-import type { StateFolder } from '@pith/safe-files';
+import { FileRefused, type StateFolder } from '@pith/safe-files';
 import { packageVersion } from './package-version.ts';
 import { isPlainMap } from '@pith/plain-data';
 
@@ -57,6 +57,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
       return null;
     } catch (error) {
       dirty = true;
+      if (error instanceof FileRefused) return refusalOf(error);
       const message = `the index cannot be written: ${(error as Error).message}`;
       return {
         severity: 'warning',
@@ -136,6 +137,7 @@ function load(folder: StateFolder, file: string): { readonly content: Content; r
     if (bytes === null) return { content: EMPTY, diagnostics: [] };
     text = bytes.toString('utf8');
   } catch (error) {
+    if (error instanceof FileRefused) return { content: EMPTY, diagnostics: [refusalOf(error)] };
     return rebuilt(file, `it cannot be read: ${(error as Error).message}`);
   }
   try {
@@ -149,6 +151,11 @@ function load(folder: StateFolder, file: string): { readonly content: Content; r
   } catch {
     return rebuilt(file, 'it is not JSON'); // torn or edited; nothing in it is worth saving
   }
+}
+
+/** Something else is in its place: it is neither read nor written. */
+function refusalOf({ code, message, cure = '' }: FileRefused): Diagnostic {
+  return { severity: 'warning', code, message: `${message}, so every start reads all manifests`, cure };
 }
 
 function rebuilt(file: string, why: string): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {

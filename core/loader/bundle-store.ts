@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type Declaration, digestOf, digestWith, sourceDigest, stampFolder, buildOf, packageVersion } from '../declarations/index.ts';
 import type { Bundle, Loader } from '../kernel/index.ts';
@@ -50,10 +50,10 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   }
 
   function fileOf(declaration: Declaration, entry: string): string {
-    return path.join(
-      folder.path,
-      `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}.mjs`,
-    );
+    const name = `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}`;
+    const file = path.join(folder.path, `${name}.mjs`);
+    const isFolder = lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true; // nobody needs to know: another name does as well
+    return isFolder ? path.join(folder.path, `${name}-00000000.mjs`) : file;
   }
 
   async function make(declaration: Declaration, entry: string, file: string): Promise<string> {

@@ -208,10 +208,11 @@ class CheckedFolder implements StateFolder {
     return this.levels.every(isFolder);
   }
 
-  /** The path of a file in a folder that is made. What is there is replaced by a rename, which follows no link and waits for no pipe. */
+  /** The path of a file in a folder that is made. What is there is replaced by a rename, which follows no link and waits for no pipe; a folder is not. */
   #replaceable(name: string): string {
     const file = path.join(this.path, segment(name));
     this.make();
+    if (fs.lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) throw refused(file, 'a folder is in its place', CURE);
     return file;
   }
 }
@@ -248,7 +249,6 @@ function isFolder(folder: string): boolean {
   return true;
 }
 
-/** null when there is none and none is to be made. */
 /** False where nothing is there, or what others may read: `openFile` makes it one's own. Throws as that does. */
 function isThere(file: string): boolean {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
@@ -256,6 +256,7 @@ function isThere(file: string): boolean {
   return found !== undefined && (found.mode & OTHERS) === 0;
 }
 
+/** null when there is none and none is to be made. */
 function openFile(file: string, flags: number): number | null {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
   if (found) requireOwnFile(file, found); // to open a device can itself do something

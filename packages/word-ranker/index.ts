@@ -5,4 +5,3 @@ export { synonymsOf } from './synonyms.ts';
 export { TextRanker } from './text-ranker.ts';
 export { eachTerm, queryTerms } from './tokens.ts';
 export { packedVectors, WordVectors } from './word-vectors.ts';
-export { packed, unpacked } from './packed.ts';

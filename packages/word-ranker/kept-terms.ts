@@ -21,6 +21,10 @@ export class KeptTerms {
     this.#outside = outside;
   }
 
+  has(term: string): boolean {
+    return this.#texts.placeOf(term) !== undefined;
+  }
+
   posting(term: string): Posting | undefined {
     const place = this.#texts.placeOf(term);
     return place === undefined ? undefined : this.#postingAt(place);

@@ -11,9 +11,8 @@ export function packed(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Throws where the bytes are not what `packed` made. */
-export function unpacked(bytes: Uint8Array): readonly Uint8Array[] {
-  const whole = bytes.byteOffset % ALIGNED === 0 ? bytes : new Uint8Array(bytes); // views of numbers begin at multiples of their size
+/** Throws where the bytes are not what `packed` made, or do not begin where a number of eight bytes may. */
+export function unpacked(whole: Uint8Array): readonly Uint8Array[] {
   const [count = 0] = new Uint32Array(whole.buffer, whole.byteOffset, 1);
   const sizes = new Uint32Array(whole.buffer, whole.byteOffset + 4, count);
   let at = aligned(4 + count * 4);

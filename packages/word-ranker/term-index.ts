@@ -73,12 +73,7 @@ export class TermIndex {
       positions.set(this.positions(former), number * POSITIONS);
       if (number % AT_ONCE === AT_ONCE - 1) yield;
     }
-    let loaded = 0;
-    for (const term of this.#kept?.terms() ?? []) {
-      this.posting(term);
-      if (++loaded % (AT_ONCE * 5) === 0) yield;
-    }
-    const terms = encodedTerms(this.#postings, (former) => numbers[former]);
+    const terms = encodedTerms(this.#allPostings(), (former) => numbers[former]);
     for (let step = terms.next(); ; step = terms.next()) {
       if (revision !== this.revision) return null;
       if (step.done === true) return { ids, parts: [bytesOf(lengths), bytesOf(positions), ...step.value] };
@@ -175,6 +170,12 @@ export class TermIndex {
   *postingsWithPrefix(prefix: string): Iterable<Posting> {
     for (const term of this.#kept?.terms() ?? []) if (term.startsWith(prefix)) this.posting(term);
     for (const [term, posting] of this.#postings) if (term.startsWith(prefix)) yield posting;
+  }
+
+  /** Those that nobody has asked for are read for the moment. */
+  *#allPostings(): Iterable<readonly [string, Posting]> {
+    for (const term of this.#kept?.terms() ?? []) yield [term, this.#postings.get(term) ?? this.#kept!.posting(term)!];
+    for (const [term, posting] of this.#postings) if (this.#kept?.has(term) !== true) yield [term, posting];
   }
 
   #numberFor({ id, name, tags }: Pick<TextDocument, 'id' | 'name' | 'tags'>): number {

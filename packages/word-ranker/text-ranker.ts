@@ -26,17 +26,21 @@ export class TextRanker {
     this.#near?.remove(id);
   }
 
-  /** All documents, in pieces, as `restore` takes them; null where one changed meanwhile. */
-  *encoded(): Generator<void, Uint8Array | null> {
+  /** All documents, in pieces, with what the caller notes of them, as `restore` takes them; null where one changed meanwhile. */
+  *encoded(notes: Uint8Array): Generator<void, Uint8Array | null> {
     const found = yield* this.#words.encoded();
-    return found === null ? null : packed([this.#near?.encoded(found.ids) ?? new Uint8Array(0), ...found.parts]);
+    return found === null ? null : packed([notes, this.#near?.encoded(found.ids) ?? new Uint8Array(0), ...found.parts]);
   }
 
-  /** Takes what `encoded` gave, with the same table of vectors, into an empty ranker. Whoever gives it knows that the bytes are whole; they are used from now on. */
-  restore(bytes: Uint8Array): void {
-    const [near, ...words] = unpacked(bytes);
+  /**
+   * Takes what `encoded` gave, with the same table of vectors, into an empty ranker, and returns the notes. Whoever gives it knows that the
+   * bytes are whole; they are used from now on, from where a number of eight bytes may begin.
+   */
+  restore(bytes: Uint8Array): Uint8Array {
+    const [notes, near, ...words] = unpacked(bytes);
     const ids = this.#words.restore(words);
     this.#near?.restore(ids, near!);
+    return notes!;
   }
 
   rank(query: string, options: RankOptions): readonly RankedDocument[] {

@@ -45,6 +45,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
 
   private readonly context: ExtensionContext<Config>;
   private readonly vectors: ReturnType<typeof wordVectors>;
+  private readonly kept: KeptIndex;
   private readonly index: SearchIndex;
   private readonly reranking: Reranking;
   /** null where nothing may be learned. */
@@ -60,7 +61,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
     this.vectors = wordVectors(context);
     const { vectors } = this;
     this.written = new WrittenExamples(context);
-    const kept = new KeptIndex(stateFolder(context.dataDirectory, '.cache'), logger);
+    const kept = (this.kept = new KeptIndex(stateFolder(context.dataDirectory, '.cache'), logger));
     this.index = new SearchIndex({ learned: this.learned, written: this.written, document: (id) => this.document(id), vectors, kept });
     context.own(() => this.index.keep());
     this.reranking = new Reranking(context, { revision: () => this.index.revision, vectors });
@@ -149,7 +150,7 @@ export default class SkillSearch implements RankerProvider, SkillExplainer, Comm
   }
 
   async findings(): Promise<readonly Diagnostic[]> {
-    const found = await this.reranking.findings();
+    const found = [...(await this.reranking.findings()), ...this.kept.findings()];
     if (await hasWordVectors(this.context)) return found;
     const message = 'the table of word vectors is not there: skills are found by their words alone';
     return [...found, { severity: 'warning', code: 'vectors_missing', message, cure: 'install Pith again' }];

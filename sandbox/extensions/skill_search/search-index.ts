@@ -28,6 +28,16 @@ interface Indexed {
   readonly written: readonly string[];
 }
 
+/** What the kept index says of each document in it. */
+interface Noted {
+  readonly id: string;
+  readonly version: string;
+  /** Of what it says. */
+  readonly digest: string;
+  /** Of what else it is found by. */
+  readonly extras: string;
+}
+
 const NOTHING: readonly string[] = [];
 /** So many are recalled or counted when somebody searches, in a moment: mostly all skills have a line in the prompt, and nobody does. */
 const FEW = 64;
@@ -65,17 +75,17 @@ export class SearchIndex {
     if (found === null || this.indexed.size > 0) return NOTHING; // some were counted meanwhile
     this.taken = taken;
     const ranker = new TextRanker(vectors);
-    ranker.restore(found.ranker);
+    const documents = JSON.parse(Buffer.from(ranker.restore(found)).toString()) as readonly Noted[];
     this.ranker = once(async () => ranker);
     const wanted = new Map(versions.map(({ id, version }) => [id, version]));
-    for (const { id, version, digest, extras } of found.documents) {
+    for (const { id, version, digest, extras } of documents) {
       const { learned, written } = this.extrasOf(id, digest);
       if (wanted.get(id) === version && extras === extrasDigest(learned, written))
         this.indexed.set(id, { version, digest, learned, written });
       else ranker.remove(id);
     }
     this.revision++;
-    if (this.indexed.size === found.documents.length) this.kept = this.revision;
+    if (this.indexed.size === documents.length) this.kept = this.revision;
     return [...this.indexed.keys()];
   }
 
@@ -122,15 +132,13 @@ export class SearchIndex {
     if (this.ports.kept === null || this.kept === this.revision || this.indexed.size === 0) return;
     const { revision } = this;
     const vectors = await this.ports.vectors();
-    const bytes = await inPieces((await this.ranker()).encoded());
+    const ranker = await this.ranker();
+    const documents = [...this.indexed].map(([id, { version, digest, learned, written }]): Noted => {
+      return { id, version, digest, extras: extrasDigest(learned, written) };
+    });
+    const bytes = await inPieces(ranker.encoded(Buffer.from(JSON.stringify(documents))));
     if (bytes === null || revision !== this.revision) return; // it goes on: the next time
-    const documents = [...this.indexed].map(([id, { version, digest, learned, written }]) => ({
-      id,
-      version,
-      digest,
-      extras: extrasDigest(learned, written),
-    }));
-    await this.ports.kept.write({ documents, ranker: bytes }, vectors);
+    await this.ports.kept.write(bytes, vectors);
     this.kept = revision;
   }
 

@@ -169,7 +169,27 @@ describe('the persisted index', () => {
     const sandbox = folderWith({ ...extension('one'), data: 'a file where the folder should be' });
     const index = indexIn(sandbox);
     expect(able(await discoverIn(sandbox, { index }))).toEqual(['one']);
-    expect(await index.save()).toMatchObject({ severity: 'warning', file: index.file });
+    expect(await index.save()).toMatchObject({ severity: 'warning', code: 'state_refused' });
+  });
+
+  it('K3 a folder in its place is said with the cure, and the start goes on without it', async () => {
+    const { sandbox, first } = await indexed(extension('one'));
+    const { file } = indexIn(sandbox);
+    fs.rmSync(file);
+    fs.mkdirSync(file);
+    const index = indexIn(sandbox);
+    const message = `${file} is not used: a folder is in its place, so every start reads all manifests`;
+    const said = {
+      severity: 'warning',
+      code: 'state_refused',
+      message,
+      cure: expect.stringMatching(/^look at what it is, then move it away/u),
+    };
+    const { declarations, diagnostics } = await discoverIn(sandbox, { index });
+    expect([...declarations]).toEqual([...first.declarations]);
+    expect(diagnostics).toEqual([said]);
+    expect(await index.save()).toEqual(said);
+    expect(fs.readdirSync(path.dirname(file))).toEqual(['index.json']);
   });
 
   it('pins the schema of manifests: when this fails, raise INDEX_FORMAT and write the new digest here', async () => {

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { buildGraph, createLoader, importBundle } from '../../../core/loader/index.ts';
 import { type Declaration, packageRoot, sourceDigest } from '../../../core/declarations/index.ts';
 import { folderWith } from '../../places.ts';
+import { stampsHold } from '../../waiting.ts';
 
 let root: string;
 beforeEach(async () => {
@@ -130,6 +131,18 @@ describe('bundles', () => {
     const text = `(await import(${JSON.stringify(file)})).default()`;
     const failed = promisify(execFile)(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', text]);
     await expect(failed).rejects.toMatchObject({ stderr: expect.stringMatching(/fail \(.*extensions\/mine\/shared\.ts:4:9\)/) });
+  });
+
+  it('K6 a folder in the place of a bundle is left alone: the bundle has another name', async () => {
+    await stampsHold(directory());
+    const { file } = await store().bundle(declaration(), 'main.ts');
+    await rm(file);
+    await mkdir(path.join(file, 'in'), { recursive: true });
+    const other = await store().bundle(declaration(), 'main.ts');
+    expect(other).toEqual({ file: file.replace('.mjs', '-00000000.mjs'), shipped: false });
+    expect(await readFile(other.file, 'utf8')).toContain('Mine');
+    expect(await store().bundle(declaration(), 'main.ts')).toEqual(other);
+    expect(await readdir(file)).toEqual(['in']);
   });
 
   it('K20 does not keep new sources under an old digest', async () => {

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { RankerDocument } from 'pith/skill_registry';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { describe, expect, it } from 'vitest';
@@ -158,6 +159,26 @@ describe('R3 what an earlier process counted', () => {
     expect(await idsOf(index, 'porcupine7')).toEqual(['s7']);
     await index.keep();
     expect(await indexOn(place).recall(versions(many))).toHaveLength(80);
+  });
+
+  it('R3 and a folder in its place is said with the cure: all is counted again', async () => {
+    const place = await counted();
+    const [name = ''] = place.list();
+    place.remove(name);
+    place.folder(name).make();
+    const index = indexOn(place);
+    expect(await index.recall(versions(many))).toEqual([]);
+    await index.upsert(many);
+    await index.keep();
+    expect(await idsOf(index, 'porcupine7')).toEqual(['s7']);
+    expect(new KeptIndex(place, logTo([])).findings()).toEqual([
+      {
+        severity: 'warning',
+        code: 'state_refused',
+        message: `${path.join(place.path, name)} is not used: a folder is in its place, so each process counts all skills again`,
+        cure: expect.stringContaining('move it away'),
+      },
+    ]);
   });
 
   it('R3 few skills are recalled or counted when somebody searches, and not before: no table of word vectors is read', async () => {

@@ -42,6 +42,16 @@ describe('state', () => {
     expect(() => folder.read('b', 2)).toThrow(RangeError);
   });
 
+  it('T6: a folder in the place of a file is refused by its name, read or written', async () => {
+    const folder = stateFolder(box().data);
+    folder.folder('a', 'in').make();
+    const why = refused(path.join(folder.path, 'a'), /a folder is in its place$/);
+    for (const act of [() => folder.read('a'), () => folder.has('a'), () => folder.writeNow('a', 'x'), () => folder.append('a', 'x')])
+      expect(act).toThrow(why);
+    await expect(folder.write('a', 'x')).rejects.toEqual(why);
+    expect(folder.folder('a').list()).toEqual(['in']);
+  });
+
   it('T6: files that others could read are closed to them when they are written on', () => {
     const { data } = box();
     fs.mkdirSync(data);

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type Logger, messageOf } from 'pith';
+import { type Diagnostic, type Logger, messageOf } from 'pith';
 import { CacheFile, type StateFolder } from '@pith/safe-files';
 import { emptyFields, type FoundDirectory, type FoundSkill, idOf, inPieces, type SkillFields, type SourceScan } from '@pith/skill-files';
 
@@ -41,6 +41,10 @@ export class KeptScans {
     } catch (error) {
       this.logger.debug('skills were not kept for the next start', { why: messageOf(error) });
     }
+  }
+
+  findings(): readonly Diagnostic[] {
+    return this.file.findings('each start reads all skills');
   }
 }
 

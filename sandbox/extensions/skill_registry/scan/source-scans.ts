@@ -117,11 +117,11 @@ export class SourceScans {
 
   /** Findings beside those of the scans. */
   findings(): readonly Diagnostic[] {
-    const { sources, trust } = this.#options;
+    const { sources, trust, kept } = this.#options;
     const has = ({ directory }: Source) => this.#scans.get(directory)?.skills.size;
     const found = sources.filter(({ trustedBySettings, directory }) => trustedBySettings && this.#scans.get(directory)?.directories.size);
     const { problem } = sources.some((source) => !source.trusted && has(source)) ? trust.store.file.read() : { problem: null };
-    return [...found.map(sourceNotAsked), ...(problem === null ? [] : [trustUnusable(trust.store.file.file, problem)])];
+    return [...kept.findings(), ...found.map(sourceNotAsked), ...(problem === null ? [] : [trustUnusable(trust.store.file.file, problem)])];
   }
 
   /** What the last look found of a skill; undefined when it has changed since the skill was made. */
