@@ -18,9 +18,11 @@ export function exitCodeOf(error: unknown): number {
   return code === 'usage' || code === 'command_unknown' ? EXIT.usage : EXIT.failed;
 }
 
-/** For failures before any part of Pith could explain them. */
-function cureOf(error: NodeJS.ErrnoException): string | undefined {
-  return error.code === 'EMFILE' || error.code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : undefined;
+/** For failures that no part of Pith could explain. */
+function cureOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, cause } = error as NodeJS.ErrnoException;
+  return code === 'EMFILE' || code === 'ENFILE' ? 'allow more open files, such as with `ulimit -n 1024`' : cureOf(cause);
 }
 
 function withWhere(message: string, found: string | undefined): string {

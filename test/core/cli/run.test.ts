@@ -474,8 +474,10 @@ describe('help', () => {
 
   it.each(['EMFILE', 'ENFILE'])('K7 says how to mend that no more files can be opened (%s)', async (code) => {
     const error = Object.assign(new Error(`${code}: too many open files, open '/a'`), { code });
-    const { err } = await cli(['doctor'], { openKernel: () => Promise.reject(error) });
-    expect(err).toBe(`pith: ${error.message}; allow more open files, such as with \`ulimit -n 1024\`\n`);
+    for (const failure of [error, new Error(`main.ts could not be imported: ${error.message}`, { cause: error })]) {
+      const { err } = await cli(['doctor'], { openKernel: () => Promise.reject(failure) });
+      expect(err).toBe(`pith: ${failure.message}; allow more open files, such as with \`ulimit -n 1024\`\n`);
+    }
   });
 
   it('helps also where the sandbox is broken', async () => {

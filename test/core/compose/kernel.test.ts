@@ -35,7 +35,9 @@ it('an index that cannot be written is told in the log', async () => {
   await pith.write('data/.cache', 'a file where the folder should be');
   await pith.restart();
   await pith.kernel.stop();
-  expect(await readFile(path.join(pith.sandbox, 'data', 'logs', 'pith.log'), 'utf8')).toContain('a file is in the place of a folder, so every start reads all manifests');
+  expect(await readFile(path.join(pith.sandbox, 'data', 'logs', 'pith.log'), 'utf8')).toContain(
+    'a file is in the place of a folder, so every start reads all manifests',
+  );
 });
 
 it('messages of listeners that fail are kept once each, and not without end', async () => {
