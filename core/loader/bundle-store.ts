@@ -12,11 +12,17 @@ import { BROUGHT_ENTRY, broughtDeclaration, bundleBrought, digestOfText, isUncha
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
-  Record<string, { readonly digest: string; readonly main: string | null; readonly commands: Readonly<Record<string, string>> }>
+  Record<
+    string,
+    {
+      readonly digest: string;
+      /** The digest of each file that it was made of. */
+      readonly files: Readonly<Record<string, string>>;
+      readonly main: string | null;
+      readonly commands: Readonly<Record<string, string>>;
+    }
+  >
 >;
-
-/** `ext/files.json` beside it: the digest of each file that one of them was made of, by its path in the folder. */
-export type ShippedFiles = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const KEPT = 5;
 
@@ -26,9 +32,12 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   let shipped: ShippedIndex | undefined;
   const making = new Map<string, Promise<Bundle>>();
 
+  function shippedAs(id: string): ShippedIndex[string] | undefined {
+    return (shipped ??= readShipped(path.join(shippedFolder, 'index.json')))[id];
+  }
+
   function shippedOf({ id, digest }: Declaration): ShippedIndex[string] | undefined {
-    shipped ??= readBuilt<ShippedIndex>(path.join(shippedFolder, 'index.json'));
-    const known = shipped[id];
+    const known = shippedAs(id);
     return known?.digest === digest ? known : undefined;
   }
 
@@ -52,7 +61,8 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   function fileOf(declaration: Declaration, entry: string): string {
     const name = `${fileNameOf(declaration)}-${versionOf(declaration)}-${keyOf(declaration, entry, options.packageRoot)}`;
     const file = path.join(folder.path, `${name}.mjs`);
-    const isFolder = lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true; // nobody needs to know: another name does as well
+    // Nobody needs to know of a folder in its place: another name does as well.
+    const isFolder = folder.list().includes(`${name}.mjs`) && lstatSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
     return isFolder ? path.join(folder.path, `${name}-00000000.mjs`) : file;
   }
 
@@ -72,15 +82,6 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     await folder.write(path.basename(target), text, { durable: false }); // made again where it is lost
     prune(folder, declaration);
     return target;
-  }
-
-  /** By digest. */
-  const altered = new Map<string, readonly string[]>();
-
-  function alteredIn(declaration: Declaration): readonly string[] {
-    const before = readBuilt<ShippedFiles>(path.join(shippedFolder, 'files.json'))[declaration.id] ?? {};
-    const now = fileDigests(declaration);
-    return Object.keys({ ...before, ...now }).filter((file) => before[file] !== now[file]);
   }
 
   const studied = new Map<string, Sources>();
@@ -116,11 +117,10 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     },
     isShipped: (declaration) => shippedOf(declaration) !== undefined,
     alteredFiles(declaration) {
-      const { id, digest } = declaration;
-      const isAltered = shippedOf(declaration) === undefined && shipped?.[id] !== undefined;
-      const files = isAltered ? (altered.get(digest) ?? alteredIn(declaration)) : [];
-      altered.set(digest, files);
-      return files;
+      const known = shippedAs(declaration.id);
+      if (known === undefined || known.digest === declaration.digest) return [];
+      const now = fileDigests(declaration);
+      return Object.keys({ ...known.files, ...now }).filter((file) => known.files[file] !== now[file]);
     },
     import: importBundle,
     async forget(made) {
@@ -154,16 +154,16 @@ function keyOf(declaration: Declaration, entry: string, packageRoot: string): st
   return createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 32);
 }
 
-function readBuilt<T extends object>(file: string): T | Record<string, never> {
+function readShipped(file: string): ShippedIndex {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as T;
+    return JSON.parse(readFileSync(file, 'utf8')) as ShippedIndex;
   } catch {
     return {}; // not built: everything is bundled from its sources
   }
 }
 
 /** Of the files that its digest covers, contracts of others among them. */
-export function fileDigests({ directory, imports }: Declaration): ShippedFiles[string] {
+export function fileDigests({ directory, imports }: Declaration): ShippedIndex[string]['files'] {
   const contracts = Object.values(imports?.contracts ?? {}).map(({ file }) => path.relative(directory, file));
   const files = [...stampFolder(directory).files, ...contracts];
   return Object.fromEntries(files.map((file) => [file, digestOf(directory, [file]).slice(0, 16)]));

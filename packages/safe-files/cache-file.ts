@@ -8,44 +8,47 @@ import type { StateFolder } from './state-files.ts';
 /** No file takes so long to write. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
-export interface CacheFinding {
-  readonly severity: 'warning';
-  readonly code: string;
-  readonly message: string;
-  readonly cure: string;
-}
-
 /** A file that may be deleted at any time. Its last line has the version of what it holds and a digest: damaged bytes are not believed. */
 export class CacheFile {
   constructor(
     private readonly folder: StateFolder,
     private readonly name: string,
     private readonly limit: number,
+    private readonly logger: { debug(message: string, data: { readonly why: string }): void },
   ) {}
 
-  /** From the first byte of a buffer. null where there is none, or it is damaged or of another version. */
+  /** From the first byte of a buffer. null where there is none, or it is damaged, of another version or cannot be read. */
   read(version: string): Buffer | null {
-    const whole = this.folder.read(this.name, this.limit);
-    if (whole === null) return null;
-    const end = Math.max(0, whole.lastIndexOf('\n'));
-    const body = whole.subarray(0, end);
-    return whole.toString('utf8', end) === lastLineOf(version, body) ? body : null;
+    try {
+      const whole = this.folder.read(this.name, this.limit);
+      const end = Math.max(0, whole?.lastIndexOf('\n') ?? 0);
+      const body = whole?.subarray(0, end) ?? null;
+      return body !== null && whole?.toString('utf8', end) === lastLineOf(version, body) ? body : null;
+    } catch (error) {
+      this.logger.debug(`${this.name} was not used`, { why: (error as Error).message });
+      return null;
+    }
   }
 
+  /** Never rejects: where it cannot be written there is none. */
   async write(version: string, body: Uint8Array): Promise<void> {
-    this.#removeDrafts();
-    await this.folder.write(this.name, Buffer.concat([body, Buffer.from(lastLineOf(version, body))]), { durable: false });
+    try {
+      this.#removeDrafts();
+      await this.folder.write(this.name, Buffer.concat([body, Buffer.from(lastLineOf(version, body))]), { durable: false });
+    } catch (error) {
+      this.logger.debug(`${this.name} was not written`, { why: (error as Error).message });
+    }
   }
 
   /** Why it can be neither read nor written, such as a folder in its place; none where it can. `without`: what that costs. */
-  findings(without: string): readonly CacheFinding[] {
+  findings(without: string) {
     try {
       this.folder.has(this.name);
       return [];
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
       const { code, message, cure = '' } = error;
-      return [{ severity: 'warning', code, message: `${message}, so ${without}`, cure }];
+      return [{ severity: 'warning' as const, code, message: `${message}, so ${without}`, cure }];
     }
   }
 

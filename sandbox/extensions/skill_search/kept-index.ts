@@ -1,4 +1,4 @@
-import { type Diagnostic, type Logger, messageOf } from 'pith';
+import type { Diagnostic, Logger } from 'pith';
 import { CacheFile, type StateFolder } from '@pith/safe-files';
 import type { WordVectors } from '@pith/word-ranker';
 
@@ -11,30 +11,19 @@ const MOST_BYTES = 1024 * 1024 * 1024;
 /** What was counted of skills, in one file, so that the first message of a process finds them. A cache: it may be deleted at any time. */
 export class KeptIndex {
   private readonly file: CacheFile;
-  private readonly logger: Logger;
 
   constructor(folder: StateFolder, logger: Logger) {
-    this.file = new CacheFile(folder, 'skills.index', MOST_BYTES);
-    this.logger = logger;
+    this.file = new CacheFile(folder, 'skills.index', MOST_BYTES, logger);
   }
 
   /** null where there is none, or it is damaged, of another version or counted with another table. */
   read(vectors: WordVectors | null): Uint8Array | null {
-    try {
-      return this.file.read(versionOf(vectors));
-    } catch (error) {
-      this.logger.debug('kept index of skills was not used', { why: messageOf(error) });
-      return null;
-    }
+    return this.file.read(versionOf(vectors));
   }
 
   /** Never rejects: without it the next process counts all. */
-  async write(ranker: Uint8Array, vectors: WordVectors | null): Promise<void> {
-    try {
-      await this.file.write(versionOf(vectors), ranker);
-    } catch (error) {
-      this.logger.debug('index of skills was not kept for the next process', { why: messageOf(error) });
-    }
+  write(ranker: Uint8Array, vectors: WordVectors | null): Promise<void> {
+    return this.file.write(versionOf(vectors), ranker);
   }
 
   findings(): readonly Diagnostic[] {

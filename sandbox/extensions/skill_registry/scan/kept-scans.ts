@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type Diagnostic, type Logger, messageOf } from 'pith';
+import type { Diagnostic, Logger } from 'pith';
 import { CacheFile, type StateFolder } from '@pith/safe-files';
 import { emptyFields, type FoundDirectory, type FoundSkill, idOf, inPieces, type SkillFields, type SourceScan } from '@pith/skill-files';
 
@@ -16,31 +16,20 @@ type Scans = ReadonlyMap<string, SourceScan>;
 /** What the last scan found, in one file, under the stamps of the files: what is unchanged is not read again. A cache: it may be deleted at any time. */
 export class KeptScans {
   private readonly file: CacheFile;
-  private readonly logger: Logger;
 
   constructor(folder: StateFolder, logger: Logger) {
-    this.file = new CacheFile(folder, 'skills.scans', MOST_BYTES);
-    this.logger = logger;
+    this.file = new CacheFile(folder, 'skills.scans', MOST_BYTES, logger);
   }
 
   /** By the source's directory; empty where there is none, or it is damaged or of another version. */
   read(): Scans {
-    try {
-      const body = this.file.read(VERSION)?.toString('utf8') ?? '[]';
-      return new Map((JSON.parse(body) as KeptSource[]).map((source) => [source[0], scanOf(source)]));
-    } catch (error) {
-      this.logger.debug('kept skills were not used', { why: messageOf(error) });
-      return new Map();
-    }
+    const body = this.file.read(VERSION)?.toString('utf8') ?? '[]';
+    return new Map((JSON.parse(body) as KeptSource[]).map((source) => [source[0], scanOf(source)]));
   }
 
   /** Never rejects: without it the next start reads all skills. */
   async write(scans: Scans): Promise<void> {
-    try {
-      await this.file.write(VERSION, Buffer.from(await inPieces(encoded(scans))));
-    } catch (error) {
-      this.logger.debug('skills were not kept for the next start', { why: messageOf(error) });
-    }
+    await this.file.write(VERSION, Buffer.from(await inPieces(encoded(scans))));
   }
 
   findings(): readonly Diagnostic[] {
