@@ -149,7 +149,7 @@ function commandOf(spec: LaunchSpec, heap: number, marker: string): readonly str
       ...partsOf(spec.packageRoot),
       spec.directory,
       path.dirname(spec.entry),
-      path.join(state, '.cache', 'bundles'),
+      ...[path.join(state, '.cache', 'bundles')].filter(isOpenable),
       ...packagesAbove(spec.packageRoot),
       ...packagesAbove(spec.directory),
     ];

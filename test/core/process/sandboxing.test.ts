@@ -89,6 +89,11 @@ describe.runIf(sandboxing.available)(`a process in bubblewrap${why}`, () => {
     expect(results).toEqual({ docs: 'notes', link: 'notes' });
   });
 
+  it('K10 starts also where a file is in the place of the folder of caches', async () => {
+    await writeFile(path.join(folder.data, '.cache'), '');
+    expect(await tried({ notes: read(path.join(folder.project, 'notes.md')) })).toEqual({ notes: 'notes' });
+  });
+
   it.each([
     ['nothing more', []],
     ['the project', ['.']],
