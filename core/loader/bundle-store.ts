@@ -171,7 +171,7 @@ export function fileDigests({ directory, imports }: Declaration): ShippedIndex[s
 
 /** Keeps all that was made of an extension's sources as they are now, and of former ones the newest, up to five in all. */
 function prune(folder: StateFolder, declaration: Declaration): void {
-  const own = new RegExp(`^${fileNameOf(declaration)}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})?\\.mjs$`);
+  const own = new RegExp(`^${fileNameOf(declaration)}-([0-9a-f]+)-[0-9a-f]{32}(?:-[0-9a-f]{8})*\\.mjs$`);
   const found = folder.list().flatMap((name) => {
     const version = own.exec(name)?.[1];
     return version === undefined ? [] : [{ name, isCurrent: version === versionOf(declaration) }];

@@ -40,14 +40,14 @@ export class CacheFile {
     }
   }
 
-  /** Why it can be neither read nor written, such as a folder in its place; none where it can. `without`: what that costs. */
+  /** Why it can be neither read nor written, such as a folder in its place; none where it can. Never throws. `without`: what that costs. */
   findings(without: string) {
     try {
       this.folder.has(this.name);
       return [];
     } catch (error) {
-      if (!(error instanceof FileRefused)) throw error;
-      const { code, message, cure = '' } = error;
+      const { message } = error as Error;
+      const { code, cure } = error instanceof FileRefused ? error : { code: 'internal', cure: 'make its folder readable and writable' };
       return [{ severity: 'warning' as const, code, message: `${message}, so ${without}`, cure }];
     }
   }
