@@ -49,6 +49,9 @@ function interrupted(database: Database, number: number, between: () => Promise<
 }
 
 const keys = { current: () => Buffer.from(KEY, 'base64'), former: () => null };
+/** A vault of its own on that database, beside which `between` happens. */
+const meeting = (database: Database, number: number, between: () => Promise<unknown>) =>
+  new Vault(interrupted(database, number, between), keys);
 /** More queries and writes than any call makes of a small vault, until it is done or the other has been noticed. */
 const QUERIES = Array.from({ length: 12 }, (_, index) => index + 1);
 
@@ -273,10 +276,7 @@ describe('the vault', () => {
     const { vault, database } = opened();
     await vault.switchTo('s1', true);
     await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rotate('s1')),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.rotate('s1'));
     await beside.write(plain, 'value', 'a', Buffer.from('canary'));
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
     const rows = await database.all('SELECT version, content FROM skill_vault__data');
@@ -287,20 +287,14 @@ describe('the vault', () => {
   it.each(QUERIES)('M77 M81 a write beside switching on is read, wherever they meet: before its step %i', async (number) => {
     const { vault, database } = opened();
     await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.switchTo('s1', true)),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.switchTo('s1', true));
     await beside.write(plain, 'value', 'a', Buffer.from('canary'));
     expect(text(await vault.read('s1', 'value', 'a'))).toBe('canary');
   });
 
   it.each(QUERIES)('M77 two who switch on at once both do, wherever they meet: before its step %i', async (number) => {
     const { vault, database } = opened();
-    const beside = new Vault(
-      interrupted(database, number, () => vault.switchTo('s1', true)),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.switchTo('s1', true));
     await beside.switchTo('s1', true);
     expect(await database.all('SELECT number, is_on FROM skill_vault__switches')).toEqual([{ number: 1, is_on: 1 }]);
   });
@@ -308,10 +302,7 @@ describe('the vault', () => {
   it.each(QUERIES)('M77 M78 a plain value is read beside switching on, wherever they meet: before its step %i', async (number) => {
     const { vault, database } = opened();
     await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.switchTo('s1', true)),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.switchTo('s1', true));
     expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
   });
 
@@ -333,10 +324,7 @@ describe('the vault', () => {
     const { vault, database } = opened();
     await vault.switchTo('s1', true);
     await vault.write(plain, 'value', 'x', Buffer.from('0'));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rotate('s1')),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.rotate('s1'));
     expect(text(await beside.read('s1', 'value', 'x'))).toBe('0');
   });
 
@@ -344,10 +332,7 @@ describe('the vault', () => {
     const { vault, database } = opened();
     await vault.switchTo('s1', true);
     for (const name of ['x', 'y']) await vault.write(plain, 'value', name, Buffer.from(name));
-    const beside = new Vault(
-      interrupted(database, number, () => vault.rotate('s1')),
-      keys,
-    );
+    const beside = meeting(database, number, () => vault.rotate('s1'));
     await beside.rotate('s1');
     for (const name of ['x', 'y']) expect(text(await vault.read('s1', 'value', name))).toBe(name);
   });
