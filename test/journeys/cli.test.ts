@@ -2,12 +2,12 @@ import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DoctorReport } from '../../core/compose/index.ts';
-import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { pithHere } from './pith-here.ts';
 import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-process.ts';
 import { agentFile, extensionFiles, skillFile, toolExtension } from './sandbox-files.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 import { within } from '../waiting.ts';
 
 let folder: Folder;
@@ -34,97 +34,83 @@ async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> 
 }
 
 describe('pith chat on a pipe', () => {
-  let server: OpenAiServer;
-  const env = () => ({ OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' });
-  const chat = (input: string, ...argv: string[]) => pithHere(['chat', '--lines', ...argv], { cwd: folder.path, env: env(), input });
-  beforeEach(async () => {
-    server = await startOpenAiServer();
-  });
-  afterEach(() => server.close());
+  let server: OwnServer;
+  const chat = (input: string, ...argv: string[]) => pithHere(['chat', '--lines', ...argv], { cwd: folder.path, env: server.env, input });
+  beforeEach(async () => void (server = await ownServer()));
 
   it('answers one message a line, in one conversation, with nothing but answers on the output', async () => {
     server.script({ text: 'first answer' }, { text: 'second answer' });
-    const { code, out, err } = await runPith(['chat', '--lines'], { cwd: folder.path, env: env(), input: 'one\n\ntwo' });
+    const { code, out, err } = await runPith(['chat', '--lines'], { cwd: folder.path, env: server.env, input: 'one\n\ntwo' });
     expect([code, err]).toEqual([0, expect.stringMatching(/^pith: skill 'broken' sandbox\/skills\/broken\/SKILL\.md:1: [^\n]+\n$/u)]);
     expect(out).toBe('first answer\nsecond answer\n');
     expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });
 
   it('use.md 3: a typo takes no more than its key, and is said where a person looks', async () => {
-    const typos = await projectFolder({
+    const typos = await ownFolder({
       'pith.yaml': 'default_agnt: x\nskills:\n  max_skill: 4\n  disabled: slipp, helo\nproviders:\n  openai:\n    base_ulr: x\n',
       'skills/slip/SKILL.md': '---\nname: slip\ndescripton: x\nargument-hint: x\n---\nDo it.\n',
       'extensions/broken/manifest.yaml': 'id: broken\nentrypoint: main.ts\nprovids: [tool]\n',
       'extensions/broken/main.ts': 'export default class {}\n',
     });
-    try {
-      const { code, out, err } = await pithHere(['chat', '-p', 'hello'], {
-        cwd: typos.path,
-        env: { ...env(), PITH_MODEL: 'offline/librarian' },
-      });
-      expect(code).toBe(0);
-      expect(out).toContain('code-review'); // the skills are there
-      expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored (did you mean 'default_agent'?)\n");
-      expect(err).toContain(
-        "pith: sandbox/pith.yaml:3: unknown key 'max_skill' in 'skills' is ignored (did you mean 'max_skills'?); correct the setting\n",
-      );
-      expect(err).toContain(
-        "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids' (did you mean 'provides'?)",
-      );
-      expect(err).toMatch(
-        /^pith: \S+\/slip\/SKILL\.md:3: skill 'slip' has the unknown key 'descripton'.* \(did you mean 'description'\?/mu,
-      );
-      expect(err).not.toContain('argument-hint');
-      for (const slip of [/max_skill'/gu, /base_ulr/gu]) expect(err.match(slip)).toHaveLength(1);
-      expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored (did you mean 'base_url'?)");
-      expect(err).toContain("'skills.disabled' must be a list, such as [a, b]; it counts as one, split at commas");
-      expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
-      expect((await pithHere(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
-    } finally {
-      await typos.remove();
-    }
+    const { code, out, err } = await pithHere(['chat', '-p', 'hello'], {
+      cwd: typos.path,
+      env: { ...server.env, PITH_MODEL: 'offline/librarian' },
+    });
+    expect(code).toBe(0);
+    expect(out).toContain('code-review'); // the skills are there
+    expect(err).toContain("pith: sandbox/pith.yaml:1: unknown key 'default_agnt' is ignored (did you mean 'default_agent'?)\n");
+    expect(err).toContain(
+      "pith: sandbox/pith.yaml:3: unknown key 'max_skill' in 'skills' is ignored (did you mean 'max_skills'?); correct the setting\n",
+    );
+    expect(err).toContain(
+      "pith: the extension 'broken' cannot run sandbox/extensions/broken/manifest.yaml:3: unknown key 'provids' (did you mean 'provides'?)",
+    );
+    expect(err).toMatch(/^pith: \S+\/slip\/SKILL\.md:3: skill 'slip' has the unknown key 'descripton'.* \(did you mean 'description'\?/mu);
+    expect(err).not.toContain('argument-hint');
+    for (const slip of [/max_skill'/gu, /base_ulr/gu]) expect(err.match(slip)).toHaveLength(1);
+    expect(err).toContain("pith.yaml:7: unknown key 'base_ulr' in 'providers.openai' is ignored (did you mean 'base_url'?)");
+    expect(err).toContain("'skills.disabled' must be a list, such as [a, b]; it counts as one, split at commas");
+    expect(err).toContain("pith: skills.disabled names 'slipp', which no source has; it counts as 'slip'");
+    expect((await pithHere(['skills', 'list', '--json'], { cwd: typos.path })).out).toContain('code-review');
   });
 
   it('use.md 3: -p says each mistake once, where it was made, and none that a person made of what ships', async () => {
-    const typos = await projectFolder({
+    const typos = await ownFolder({
       'pith.yaml': 'models: { default: nope }\nextensions: { kvv: { enabled: false } }\nskills:\n  allowed: [only]\n  poll_seconds: x\n',
       'skills/only/SKILL.md': '---\nname: only\ndescription: x\n---\nDo it.\n',
       'agents/off/manifest.yaml': 'id: off\nenabld: false\nagent: {}\n',
       'agents/broken/manifest.yaml': 'id: broken\nagent: { limits: { max_turns: many } }\n',
       'agents/chief/manifest.yaml': 'id: chief\nagent:\n  delegates_to: [broken]\n',
     });
-    try {
-      const run = (...argv: string[]) => pithHere(argv, { cwd: typos.path });
-      const { code, err } = await run('chat', '-p', 'hello');
-      expect(code).toBe(1);
-      expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
-      expect(err).toContain("pith: sandbox/agents/off/manifest.yaml:2: 'enabld' must be written 'enabled'; it counts as that");
-      expect(err).toContain("nothing declares 'kvv'; its 'enabled' counts for 'kv'");
-      expect(err).toContain("'skills.poll_seconds' must be a number, not a string (ignored); correct the setting");
-      expect(err).not.toContain('builder_agent');
-      const failed = await run('chat', '-p', 'hello', '-a', 'broken');
-      expect([failed.code, failed.err.match(/the agent 'broken' cannot run/gu)]).toEqual([1, ["the agent 'broken' cannot run"]]);
-      const { agents, extensions } = JSON.parse((await run('doctor', '--json')).out) as DoctorReport;
-      expect(agents.map(({ id, state }) => `${id} ${state}`)).toEqual([
-        'broken failed',
-        'builder_agent degraded',
-        'chief degraded',
-        'orchestrator active',
-      ]);
-      expect(agents[2]!.message).toMatch(
-        /^cannot delegate to 'broken': 'agent.limits.max_turns' must be a number, not a string \(\S+:2\); correct the value$/u,
-      );
-      expect(extensions.find(({ id }) => id === 'kv')).toMatchObject({ state: 'disabled' });
-    } finally {
-      await typos.remove();
-    }
+    const run = (...argv: string[]) => pithHere(argv, { cwd: typos.path });
+    const { code, err } = await run('chat', '-p', 'hello');
+    expect(code).toBe(1);
+    expect(err.match(/'nope' names no model/gu)).toHaveLength(1);
+    expect(err).toContain("pith: sandbox/agents/off/manifest.yaml:2: 'enabld' must be written 'enabled'; it counts as that");
+    expect(err).toContain("nothing declares 'kvv'; its 'enabled' counts for 'kv'");
+    expect(err).toContain("'skills.poll_seconds' must be a number, not a string (ignored); correct the setting");
+    expect(err).not.toContain('builder_agent');
+    const failed = await run('chat', '-p', 'hello', '-a', 'broken');
+    expect([failed.code, failed.err.match(/the agent 'broken' cannot run/gu)]).toEqual([1, ["the agent 'broken' cannot run"]]);
+    const { agents, extensions } = JSON.parse((await run('doctor', '--json')).out) as DoctorReport;
+    expect(agents.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'broken failed',
+      'builder_agent degraded',
+      'chief degraded',
+      'orchestrator active',
+    ]);
+    expect(agents[2]!.message).toMatch(
+      /^cannot delegate to 'broken': 'agent.limits.max_turns' must be a number, not a string \(\S+:2\); correct the value$/u,
+    );
+    expect(extensions.find(({ id }) => id === 'kv')).toMatchObject({ state: 'disabled' });
   });
 
   it.each([
     [['doctor'], 'SIGINT', 130],
     [['chat', '-p', 'hi'], 'SIGTERM', 143],
   ] as const)('pith %s ends at once at a signal while an extension hangs', async (argv, signal, code) => {
-    const slow = await projectFolder({
+    const slow = await ownFolder({
       'pith.yaml': 'extensions: { slow: { isolation: in_process } }\n',
       'extensions/slow/manifest.yaml': 'id: slow\nversion: 1.0.0\ndescription: Hangs.\nentrypoint: main.ts\nprovides: [tool]\n',
       'extensions/slow/main.ts':
@@ -137,7 +123,6 @@ describe('pith chat on a pipe', () => {
       expect(await within(5000, ended)).toEqual({ code, signal: null, out: 'hanging', err: '' });
     } finally {
       child.kill('SIGKILL');
-      await slow.remove();
     }
   });
 
@@ -233,15 +218,14 @@ describe('pith chat on a pipe', () => {
 
   it('a conversation that lasts is logged while it lasts', async () => {
     server.script({ text: 'one' });
-    const place = await projectFolder(extensionFiles('stumbles', { provides: ['tool'], main: "throw new Error('stumbled');\n" }));
+    const place = await ownFolder(extensionFiles('stumbles', { provides: ['tool'], main: "throw new Error('stumbled');\n" }));
     const log = path.join(place.sandbox, 'data/logs/pith.log');
-    const child = startPith(['chat', '--lines'], { cwd: place.path, env: env(), input: null });
+    const child = startPith(['chat', '--lines'], { cwd: place.path, env: server.env, input: null });
     child.child.stdin.write('hello\n');
     await expect.poll(() => (existsSync(log) ? readFileSync(log, 'utf8') : '')).toContain('stumbled');
     expect(child.child.exitCode).toBe(null);
     child.child.stdin.end();
     expect(await child.ended).toMatchObject({ code: 0, out: 'one\n' });
-    await place.remove();
   });
 
   it('K47 slash commands answer in a conversation', async () => {
@@ -336,7 +320,7 @@ describe('commands with --json', () => {
 
 describe('the command line itself', () => {
   it('pith init makes a sandbox that chats and is healthy', async () => {
-    const place = await projectFolder();
+    const place = await ownFolder();
     const run = (...argv: string[]) => pithHere(argv, { cwd: place.path });
     expect((await run('init', 'mine')).code).toBe(0);
     const sandbox = ['mine', 'mine/sandbox']
@@ -349,7 +333,6 @@ describe('the command line itself', () => {
     expect(chat.out).toContain('hello');
     expect((await run('skills', 'list', '--sandbox', sandbox)).out).toMatch(/hello +offered/u);
     expect((await run('init', 'mine')).code).toBe(2);
-    await place.remove();
   });
 
   it('no colours on a pipe', async () => {

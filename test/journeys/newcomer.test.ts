@@ -1,17 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { linesOf, projectFolder, startPith, type Folder } from './pith-process.ts';
+import { linesOf, startPith, type Folder } from './pith-process.ts';
 import { skillFile } from './sandbox-files.ts';
+import { ownFolder, ownServer } from './until-test-ends.ts';
 import { until } from '../waiting.ts';
 
 let folder: Folder;
-beforeEach(async () => {
-  folder = await projectFolder({ 'pith.yaml': 'default_agent: orchestrator\n' });
-});
-afterEach(() => folder.remove());
+beforeEach(async () => void (folder = await ownFolder({ 'pith.yaml': 'default_agent: orchestrator\n' })));
 
 describe('a newcomer without a key or a network', () => {
   it('K80 asks for a review: the librarian finds the skill, reads it, answers from it and says how to connect a model', async () => {
@@ -32,10 +29,9 @@ describe('a newcomer without a key or a network', () => {
 
 describe('a conversation that is open', () => {
   it('S22 sees a skill that is dropped in between two messages', async () => {
-    const server = await startOpenAiServer();
+    const server = await ownServer();
     server.script({ text: 'first answer' });
-    const env = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' };
-    const chat = startPith(['chat', '--lines'], { cwd: folder.path, env, input: null });
+    const chat = startPith(['chat', '--lines'], { cwd: folder.path, env: server.env, input: null });
     chat.child.stdin.write('hello\n');
     await expect.poll(() => chat.out()).toContain('first answer');
     const skill = path.join(folder.sandbox, 'skills/dropped');
@@ -52,7 +48,6 @@ describe('a conversation that is open', () => {
     });
     chat.child.stdin.end();
     expect((await chat.ended).code).toBe(0);
-    await server.close();
     expect(systems()[0]).not.toContain('`dropped`');
   });
 });

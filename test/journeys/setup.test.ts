@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { allOf, projectFolder, type Folder } from './pith-process.ts';
+import { allOf, type Folder } from './pith-process.ts';
+import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 
 const CANARY = 'sk-canary-5150-kept-by-a-person';
 const SETTINGS = `# mine
@@ -16,14 +16,10 @@ models:
 `;
 
 let folder: Folder;
-let server: OpenAiServer;
+let server: OwnServer;
 beforeEach(async () => {
-  server = await startOpenAiServer();
-  folder = await projectFolder({ 'pith.yaml': SETTINGS });
-});
-afterEach(async () => {
-  await server.close();
-  await folder.remove();
+  server = await ownServer();
+  folder = await ownFolder({ 'pith.yaml': SETTINGS });
 });
 
 const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => pithHere(argv, { cwd: folder.path, input, env });
@@ -129,25 +125,21 @@ describe('pith secrets', () => {
   it('T5 F2 a server at another address does not get it, says whose it is, and gets it once a person says so', async () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
     await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\n`);
-    const attacker = await startOpenAiServer();
-    try {
-      const changed = await setUp(`base_url=${attacker.url}`);
-      expect(changed.err).toContain(`was given for provider:openai ${new URL(server.url).origin}`);
-      const refused = await pith(['chat', '-p', 'hi']);
-      const command = `pith secrets allow OPENAI_API_KEY --for 'provider:openai ${new URL(attacker.url).origin}'`;
-      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(command)]);
-      expect(attacker.requests).toEqual([]);
-      const allowed = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', `provider:openai ${attacker.url}`, '--json']);
-      const recipients = [server, attacker].map(({ url }) => `provider:openai ${new URL(url).origin}`);
-      expect(JSON.parse(allowed.out)).toEqual({ ok: true, name: 'OPENAI_API_KEY', for: recipients });
-      attacker.script({ text: 'thank you' });
-      expect(await pith(['chat', '-p', 'hi'])).toMatchObject({ code: 0, out: 'thank you\n' });
-      expect(attacker.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
-      const wrong = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', 'openai']);
-      expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write extension:ID')]);
-    } finally {
-      await attacker.close();
-    }
+    const attacker = await ownServer();
+    const changed = await setUp(`base_url=${attacker.url}`);
+    expect(changed.err).toContain(`was given for provider:openai ${new URL(server.url).origin}`);
+    const refused = await pith(['chat', '-p', 'hi']);
+    const command = `pith secrets allow OPENAI_API_KEY --for 'provider:openai ${new URL(attacker.url).origin}'`;
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(command)]);
+    expect(attacker.requests).toEqual([]);
+    const allowed = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', `provider:openai ${attacker.url}`, '--json']);
+    const recipients = [server, attacker].map(({ url }) => `provider:openai ${new URL(url).origin}`);
+    expect(JSON.parse(allowed.out)).toEqual({ ok: true, name: 'OPENAI_API_KEY', for: recipients });
+    attacker.script({ text: 'thank you' });
+    expect(await pith(['chat', '-p', 'hi'])).toMatchObject({ code: 0, out: 'thank you\n' });
+    expect(attacker.requests.at(-1)!.headers['authorization']).toBe(`Bearer ${CANARY}`);
+    const wrong = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', 'openai']);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('write extension:ID')]);
   });
 
   it('K61 refuses names that nobody declares, and no value', async () => {

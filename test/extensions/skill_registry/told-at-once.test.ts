@@ -19,8 +19,9 @@ it('S10 a skill that breaks or grows too long is said while the conversation goe
   await write(good.replace('.\n---', '.\n'));
   await expect.poll(() => found.map(({ message }) => message)).toEqual([expect.stringContaining("skill 'letters'")]);
   expect(found[0]).toMatchObject({ severity: 'error', file, message: expect.stringContaining('an earlier version stays in use') });
-  const { requests } = await chat('hello');
+  const { requests, results } = await chat('hello', [call('read_skill', { skill_id: 'letters' })]);
   expect(requests[0]?.system).toContain('`letters`');
+  expect(results[0]?.output).toMatch(/note: the file is broken now; this is the last good version[^]*BODY-OF-letters/);
   await write(good);
   await write(good.replace('Body', 'word '.repeat(9000)));
   await expect.poll(() => found.length).toBe(2);
