@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { fakeClock, scriptedModel } from 'pith/testing';
+import { scriptedModel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../core/contract/index.ts';
 import { kernelOf } from '../places.ts';
@@ -119,24 +119,6 @@ describe('a sandbox with thirty broken neighbours', () => {
     expect(await said('other', 'three')).toEqual([]);
     const { agents } = await pith.kernel.doctor();
     for (const id of ['leaning', 'other']) expect(agents.find((one) => one.id === id)).toMatchObject({ state: 'degraded', message: off });
-  });
-
-  it('K5 an extension that hangs while it starts is cut, named, and does not keep the chat', async () => {
-    const clock = fakeClock();
-    const pith = await kernelOf({
-      clock,
-      model: scriptedModel([{ text: 'here' }]),
-      files: extensionFiles('sleeper', {
-        provides: ['context'],
-        main: 'export default class {\n  contextPriority = 1;\n  initialize() { globalThis.sleeperSleeps = true; return new Promise(() => {}); }\n  async getContext() { return null; }\n}\n',
-      }),
-    });
-    const turn = pith.run('hello');
-    await expect.poll(() => 'sleeperSleeps' in globalThis).toBe(true); // the phases before it take their own time
-    await clock.advance(10_000);
-    expect(await turn).toMatchObject({ reason: 'done', text: 'here' });
-    const sleeper = (await pith.kernel.doctor()).extensions.find(({ id }) => id === 'sleeper');
-    expect(sleeper).toMatchObject({ state: 'failed', phase: 'initialize', code: 'phase_timeout' });
   });
 });
 

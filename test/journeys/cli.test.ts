@@ -26,13 +26,6 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 const here = (...argv: string[]) => pithHere(argv, { cwd: folder.path });
-async function json<T = Record<string, unknown>>(...argv: string[]): Promise<T> {
-  const { out, err, code } = await here(...argv, '--json');
-  expect(out, err).toMatch(/^[^\n]+\n$/u);
-  expect(code, err).toBeLessThanOrEqual(1);
-  return JSON.parse(out) as T;
-}
-
 describe('pith chat on a pipe', () => {
   let server: OwnServer;
   const chat = (input: string, ...argv: string[]) => pithHere(['chat', '--lines', ...argv], { cwd: folder.path, env: server.env, input });
@@ -258,53 +251,6 @@ describe('pith chat on a pipe', () => {
 });
 
 describe('commands with --json', () => {
-  it('skills list, validate, explain', async () => {
-    const skills = await json<Record<string, unknown>[]>('skills', 'list', '--all');
-    const gamma = skills.find(({ id }) => id === 'gamma')!;
-    expect(gamma).toEqual({
-      id: 'gamma',
-      name: 'gamma',
-      description: 'Reads gamma logs, units and outliers.',
-      source: 'sandbox/skills',
-      path: path.join(folder.sandbox, 'skills/gamma/SKILL.md'),
-      state: 'offered',
-      tokens: expect.any(Number),
-      diagnostics: expect.any(Array),
-    });
-    expect(skills.find(({ id }) => id === 'code-review')).toMatchObject({ source: 'bundled', state: 'offered' });
-    expect(skills.find(({ id }) => id === 'broken')).toMatchObject({
-      state: 'invalid',
-      reason: expect.any(String),
-      diagnostics: [
-        {
-          severity: 'error',
-          code: expect.any(String),
-          message: expect.any(String),
-          file: expect.stringContaining('broken'),
-          line: 1,
-          column: expect.any(Number),
-        },
-      ],
-    });
-
-    const [good, bad] = await json<Record<string, unknown>[]>('skills', 'validate', 'sandbox/skills/gamma', 'sandbox/skills/broken');
-    expect(good).toMatchObject({ path: expect.stringContaining('gamma'), valid: true, diagnostics: expect.any(Array) });
-    expect(bad).toMatchObject({
-      path: expect.stringContaining('broken'),
-      valid: false,
-      diagnostics: [expect.objectContaining({ severity: 'error', line: 1 })],
-    });
-    expect((await here('skills', 'validate', 'sandbox/skills/broken')).code).toBe(1);
-    expect((await here('skills', 'validate', 'sandbox/skills/gamma')).code).toBe(0);
-
-    const explained = await json('skills', 'explain', 'gamma', '--text', 'outliers in gamma logs', '--agent', 'orchestrator');
-    expect(explained).toMatchObject({ id: 'gamma', source: 'sandbox/skills', state: 'offered' });
-    expect(JSON.stringify(explained)).toContain('• `gamma` — Reads gamma logs, units and outliers.');
-
-    const found = await json<{ id: string; score: number; why: string[] }[]>('skills', 'search', 'outliers in gamma logs', '-k', '3');
-    expect(found[0]).toMatchObject({ id: 'gamma', score: expect.any(Number), why: expect.arrayContaining(['gamma']) });
-  });
-
   it('doctor, with exit code 1 for a broken skill', async () => {
     const { code, out } = await here('doctor', '--json');
     expect(code).toBe(1);

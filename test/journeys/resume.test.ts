@@ -146,14 +146,4 @@ describe('a turn that was killed', () => {
     expect(code).toBe(0);
     expect(linesOf(out).at(-1)).toMatchObject({ reason: 'done', text: 'back again' });
   });
-
-  it('--resume where nothing is unfinished says so', async () => {
-    server.script({ text: 'fine' });
-    await here(...TALK, '-p', 'hello');
-    const { code, out, err } = await here(...TALK, '--resume');
-    expect(code, err).toBe(0);
-    expect(linesOf(out).at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
-    expect(err).toMatch(/nothing to resume|no unfinished/u);
-    expect(bodies()).toHaveLength(1);
-  });
 });

@@ -55,12 +55,6 @@ describe('pith in a script', () => {
     expect(asked()).toEqual([expect.stringContaining('a\\nb'), expect.stringContaining('"a"'), expect.stringContaining('"b"')]);
   });
 
-  it('U30 a program that leaves the input open is answered after three seconds, and told why', async () => {
-    server.script({ text: 'alone' });
-    const child = startPith(['why?'], { cwd: folder.path, env: server.env, input: null });
-    expect(await child.ended).toMatchObject({ code: 0, out: 'alone\n', err: 'nothing came on standard input: only the message is sent\n' });
-  });
-
   it('U30 endless input is cut, and its writer ended', async () => {
     server.script({ text: 'much' });
     const { code, out, err } = await shell(`yes | pith "how much?"`);
@@ -69,17 +63,6 @@ describe('pith in a script', () => {
       out: 'much\n',
       err: 'standard input is longer than 1 MB: its beginning is sent, and the rest is left out\n',
     });
-  });
-
-  it('U30 -c goes on where the last conversation ended', async () => {
-    server.script({ text: 'one' }, { text: 'two' });
-    await pith(['first']);
-    expect(await pith(['-c', 'second'])).toMatchObject({
-      code: 0,
-      out: 'two\n',
-      err: expect.stringMatching(/^continuing conversation \S+\n$/u),
-    });
-    expect(server.requests.at(-1)!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
   });
 });
 

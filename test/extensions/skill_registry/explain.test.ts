@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { call, LEARNS, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
+import { call, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 
 let world: SkillKernel;
 
@@ -83,12 +83,6 @@ it('R12 explain --text tells rank, reason, where it stands for that text, and th
     skill_search: { ranking: { rank: null, of: 0 } },
     place: 'none',
   });
-});
-
-it('R5 explain tells how many learned examples help to find a skill', async () => {
-  world = await skillKernel({ ...skill('alpha'), ...LEARNS });
-  await world.chat('Plan our paddling trip through the fjords', [call('read_skill', { skill_id: 'alpha' })]);
-  await expect.poll(() => world.print('skills explain alpha')).toContain('learned: 1 of the texts that it was loaded for helps to find it');
 });
 
 it('R12 explain shows no line of what the agent may not see, and refuses an empty text as search does', async () => {

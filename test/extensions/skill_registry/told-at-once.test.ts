@@ -42,20 +42,3 @@ it('S41 a skill that is long beyond a part, and in the instructions of an agent,
     }),
   );
 });
-
-it('S3 a folder with a SKILL.md without frontmatter is a skill, with a warning: read from the text below, however long', async () => {
-  const world = await skillKernel({
-    'skills/letters/SKILL.md': `# Count letters\n\nCounts the letters of a word.\n\n${'More. '.repeat(2000)}\n`,
-    'skills/undescribed/SKILL.md': `---\ntags: [a]\n---\n# Sums\n\nAdds up numbers.\n`,
-    'skills/empty/SKILL.md': '# Only a heading\n',
-  });
-  const { requests } = await world.chat('hello', [call('read_skill', { skill_id: 'letters' })]);
-  const system = JSON.stringify(requests[0]);
-  expect(system).toContain('Counts the letters of a word.');
-  expect(system).toContain('Adds up numbers.');
-  expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('# Count letters');
-  const listed = await world.print('skills list --all');
-  expect(listed).toMatch(/letters +offered/);
-  expect(listed).toMatch(/empty +invalid/);
-  expect(listed).toContain('has no frontmatter');
-});

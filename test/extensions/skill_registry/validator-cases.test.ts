@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lintSkill, parseSkillFile } from '@pith/skill-files';
+import { lintSkill } from '@pith/skill-files';
 import { skillSandbox } from './skill-sandbox.ts';
 
 interface Case {
@@ -98,30 +98,5 @@ describe('the cases of the reference validator (S81)', () => {
     expect(of('warning')).toEqual(warning === undefined ? [] : [warning]);
     for (const one of diagnostics)
       expect(one, 'what is wrong and what to do').toMatchObject({ message: expect.any(String), cure: expect.any(String) });
-  });
-
-  it('S81 a path that is missing', async () => {
-    expect(await lintSkill('nowhere/at/all', '/')).toMatchObject({
-      valid: false,
-      diagnostics: [{ severity: 'error', code: 'path_missing' }],
-    });
-  });
-
-  it('S81 values of metadata are text, and allowed-tools stays under its name', async () => {
-    const text = about('description: Does it.\nmetadata:\n  version: 1.0\n  level: 2\nallowed-tools: Read Write')['SKILL.md']!;
-    const { fields } = await parseSkillFile(text, { id: 'demo', file: '/demo/SKILL.md', mode: 'lint' });
-    expect(fields.extra['metadata']).toEqual({ version: '1.0', level: '2' });
-    expect(fields.allowedTools).toEqual(['Read', 'Write']);
-  });
-
-  it('S81 where lint is strict, loading only warns', async () => {
-    for (const { what, folder = 'demo', files, error } of CASES) {
-      const text = files?.['SKILL.md'];
-      if (text === undefined || error === null) continue;
-      const { valid, diagnostics } = await parseSkillFile(text, { id: folder, file: `/${folder}/SKILL.md`, mode: 'load' });
-      const described = diagnostics.some(({ code }) => code === 'description_taken_from_text');
-      const fatal = !described && /^(?:frontmatter_|yaml_|description_missing)/.test(error);
-      expect(valid, what).toBe(!fatal);
-    }
   });
 });

@@ -46,10 +46,4 @@ describe('S62 triggers in the mode catalog', () => {
       expect(beside(requests[0]!), id).toBe('');
     }
   });
-
-  it('S62 without skill_triggers nothing is suggested', async () => {
-    const settings = 'default_agent: reader\nextensions: { skill_triggers: { enabled: false } }\n';
-    const { chat } = await skillKernel({ ...FORMS, 'pith.yaml': `${settings}skills: { poll_seconds: 0 }\n` });
-    expect(beside((await chat('zugzwang')).requests[0]!)).toBe('');
-  });
 });

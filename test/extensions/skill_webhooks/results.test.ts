@@ -191,18 +191,6 @@ describe('results that are sent to a webhook', () => {
     expect(unreached.delivery_error).toBe('the webhook at 127.0.0.1:1 was not reached: connect ECONNREFUSED 127.0.0.1:1');
   });
 
-  it('M44 the beginning and the whole of a result go to two webhooks', async () => {
-    const [short, whole] = [await receiver(200), await receiver(200)];
-    const files = { 'pith.yaml': settings({ private_origins: [short.origin, whole.origin] }, { summary_channel_id: whole.address }) };
-    const { kernel, run, delivery } = await reporting(short.address, [{ text: 'x'.repeat(500) }], [], { files });
-    await editAs(kernel, 'ada', 'report', { output_target: { kind: 'channel_with_summary', target: short.address } });
-    await run();
-    const { id } = await delivery(isDelivered);
-    const textOf = ({ received }: typeof short) => (JSON.parse(received[0]?.body ?? '') as { data: { text: string } }).data.text;
-    expect(textOf(whole)).toBe('x'.repeat(500));
-    expect(textOf(short)).toBe(`${'x'.repeat(280)}…\nAll of it: pith runs show ${id}`);
-  });
-
   it('sends nothing for other extensions: neither their texts, nor results that are not due there', async () => {
     const { received, origin, address } = await receiver(200);
     const sends = {
