@@ -1,12 +1,11 @@
 import path from 'node:path';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { describe, expect, it } from 'vitest';
 import { pinnedGitAddress, originOf } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
+import { serverOf } from '../../places.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 import { zipOf } from './zip-writer.ts';
@@ -16,26 +15,14 @@ const backend = path.join(spawnSync('git', ['--exec-path']).stdout?.toString().t
 const servesGit = existsSync(backend);
 const ZIP = zipOf([{ name: 'letters/SKILL.md', text: skillText({ name: 'letters' }) }]);
 
-const servers: Server[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  }
-});
-
 /** The address of a server, and what it was asked for. */
 async function serve(answer: RequestListener): Promise<{ readonly at: string; readonly asked: readonly string[] }> {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const at = await serverOf((request, response) => {
     asked.push(request.url ?? '');
     answer(request, response);
   });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { at: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { at, asked };
 }
 
 /** git's own server for the repositories in a folder. */

@@ -1,19 +1,16 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stateFolder } from '@pith/safe-files';
 import { treeDigest } from '@pith/skill-files';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { bundleText, exitOf, startProgram } from '../../core/store/child-process.ts';
+import { serverOf } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-const running: Server[] = [];
-afterEach(() => running.splice(0).forEach((server) => server.close()));
 
 const entry = async (folder: string) => ({
   origin: { kind: 'folder', location: '/somewhere' },
@@ -220,15 +217,13 @@ describe('a command that is killed (S83)', () => {
 
   it('S83 kill -9 while it fetches leaves nothing that is offered, and the next command sweeps', async () => {
     const box = await installSandbox({ 'from/notes/SKILL.md': skillText({ name: 'notes' }) });
-    const server = createServer((_, response) => void response.writeHead(200).write('PK')); // and never ends
-    running.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const at = await serverOf((_, response) => void response.writeHead(200).write('PK')); // and never ends
     const source = `import { installSkills } from '${ROOT}/sandbox/extensions/skill_install/install/install.ts';
       import { targetsAt } from '${ROOT}/sandbox/extensions/skill_registry/writing/targets.ts';
       import { Writer } from '${ROOT}/sandbox/extensions/skill_registry/writing/writer.ts';
       const clock = { now: () => Date.now(), after: (ms, run) => { const timer = setTimeout(run, ms); return () => clearTimeout(timer); } };
       const io = { print() {}, json() {}, interactive: false };
-      const request = { from: 'http://127.0.0.1:${(server.address() as AddressInfo).port}/a.zip', source: 'project', skills: [], all: true };
+      const request = { from: '${at}/a.zip', source: 'project', skills: [], all: true };
       const places = { sandbox: '${box.sandbox}', home: null };
       const writer = new Writer(targetsAt(places, '${dataOf(box)}', clock));
       const use = ({ id }) => (id === 'places' ? places : writer);

@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { serverOf } from '../../places.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { installSandbox } from './install-sandbox.ts';
 import { zipOf, type ZipFile } from './zip-writer.ts';
@@ -72,9 +71,6 @@ const HOSTILE: readonly (readonly [what: string, beside: readonly ZipFile[], err
   ['too many files', Array.from({ length: 2000 }, (_, at) => ({ name: `letters/${at}`, store: true })), /2001 files; at most 2000/],
 ];
 
-const servers: { close(): unknown }[] = [];
-afterEach(() => servers.splice(0).forEach((server) => server.close()));
-
 describe('skills install from a zip archive (S83)', () => {
   it('S83 installs what an archive holds', async () => {
     const box = await installSandbox();
@@ -125,15 +121,12 @@ describe('skills install from a zip archive (S83)', () => {
   it('S83 fetches an archive from an address, up to a size', async () => {
     const box = await installSandbox();
     const zip = zipOf([SKILL]);
-    const server = createServer((request, response) => {
+    const at = await serverOf((request, response) => {
       if (request.url === '/gone.zip') return void response.writeHead(404).end();
       if (request.url === '/moved.zip') return void response.writeHead(302, { location: '/a.zip' }).end();
       if (request.url === '/large.zip') return void response.writeHead(200, { 'content-length': String(60 * 1024 * 1024) }).end(zip);
       response.end(zip);
     });
-    servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     expect((await box.run('install', `${at}/gone.zip`)).error).toMatch(/^download_failed: .*answers 404/);
     expect((await box.run('install', `${at}/large.zip`)).error).toMatch(
       /^origin_refused: cannot take skills from "http.*large\.zip": it is larger than 50 MB/,

@@ -25,32 +25,28 @@ async function lint(skills: Readonly<Record<string, string>>, given: readonly st
   return { code, text, results, found, box };
 }
 
+/** A skill below the folder of skills, by the values of its frontmatter. */
+const skill = (name: string, values: Parameters<typeof skillText>[0] = {}) => ({
+  [`${name}/SKILL.md`]: skillText({ name, description: letters, ...values }),
+});
+
 const letters = 'Writes letters to customers about late orders. Use when somebody wants a letter.';
 
 describe('skills lint (S81)', () => {
   it('S81 says nothing about skills that are well written', async () => {
     const { code, found, results } = await lint({
-      'letters/SKILL.md': skillText({
-        name: 'letters',
-        description: letters,
-        more: 'examples:\n  - write a letter\n',
-        body: 'See [forms](references/forms.md).\n',
-      }),
+      ...skill('letters', { more: 'examples:\n  - write a letter\n', body: 'See [forms](references/forms.md).\n' }),
       'letters/references/forms.md': 'Dear …\n',
-      'walks/SKILL.md': skillText({
-        name: 'walks',
-        description: 'Plans walks through a city. Use when somebody visits one.',
-        more: 'requires:\n  - letters\n',
-      }),
+      ...skill('walks', { description: 'Plans walks through a city. Use when somebody visits one.', more: 'requires:\n  - letters\n' }),
     });
     expect([code, found, results.length]).toEqual([0, [], 2 + SHIPPED]);
   });
 
   it('S81 names both of two skills that say nearly the same, and how near', async () => {
     const { found, code } = await lint({
-      'letters/SKILL.md': skillText({ name: 'letters', description: letters }),
-      'post/SKILL.md': skillText({ name: 'post', description: letters.replace('late', 'lost') }),
-      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans walks. Use when somebody visits a city.' }),
+      ...skill('letters'),
+      ...skill('post', { description: letters.replace('late', 'lost') }),
+      ...skill('walks', { description: 'Plans walks. Use when somebody visits a city.' }),
     });
     expect(code).toBe(0);
     expect(found).toEqual([
@@ -95,8 +91,8 @@ describe('skills lint (S81)', () => {
 
   it('S81 asks nobody to edit a skill that came with Pith (N11)', async () => {
     const box = await skillSandbox({
-      'letters/SKILL.md': skillText({ name: 'letters', description: 'Corresponds.', more: 'examples:\n  - plan a walk\n' }),
-      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans a walk. Use when somebody wants to plan a walk.' }),
+      ...skill('letters', { description: 'Corresponds.', more: 'examples:\n  - plan a walk\n' }),
+      ...skill('walks', { description: 'Plans a walk. Use when somebody wants to plan a walk.' }),
     });
     const [own, other] = ['letters', 'walks'].map((id) => path.join(box.project, id, 'SKILL.md')) as [string, string];
     const cure = async (shipped: readonly string[]) =>
@@ -116,13 +112,8 @@ describe('skills lint (S81)', () => {
 
   it('S81 finds a skill that outranks another for that one\u2019s own example', async () => {
     const { found } = await lint({
-      'letters/SKILL.md': skillText({
-        name: 'letters',
-        description: 'Corresponds. Use when asked.',
-        more: 'examples:\n  - plan a walk through the old town\n',
-      }),
-      'walks/SKILL.md': skillText({
-        name: 'walks',
+      ...skill('letters', { description: 'Corresponds. Use when asked.', more: 'examples:\n  - plan a walk through the old town\n' }),
+      ...skill('walks', {
         description: 'Plans a walk through the old town. Use when somebody wants to plan a walk.',
         more: 'tags:\n  - walk\n  - old town\n',
       }),
@@ -140,13 +131,9 @@ describe('skills lint (S81)', () => {
 
   it('S81 misses when to use it, and what is required and nowhere; circles are told once', async () => {
     const { found } = await lint({
-      'silent/SKILL.md': skillText({ name: 'silent', description: 'Letters and forms of a company.', more: 'requires:\n  - lettres\n' }),
-      'letters/SKILL.md': skillText({ name: 'letters', description: letters, more: 'requires:\n  - walks\n' }),
-      'walks/SKILL.md': skillText({
-        name: 'walks',
-        description: 'Plans walks. Use when somebody visits a city.',
-        more: 'requires:\n  - letters\n',
-      }),
+      ...skill('silent', { description: 'Letters and forms of a company.', more: 'requires:\n  - lettres\n' }),
+      ...skill('letters', { more: 'requires:\n  - walks\n' }),
+      ...skill('walks', { description: 'Plans walks. Use when somebody visits a city.', more: 'requires:\n  - letters\n' }),
     });
     expect(found).toEqual([
       ['letters', 'warning', 'requires_circle', 4, 'requires itself in a circle: letters → walks → letters'],
@@ -159,7 +146,7 @@ describe('skills lint (S81)', () => {
     const body =
       'See [the forms](references/forms.md#top) and `scripts/send.sh`.\n\nAlso [a page](https://example.com/a.md), [b](../other/b.md), [c](#c), `templates/<name>.md`.\n```\n[no](references/no.md)\n```\n';
     const { found } = await lint({
-      'letters/SKILL.md': skillText({ name: 'letters', description: letters, body }),
+      ...skill('letters', { body }),
       'letters/references/orphan.md': 'x',
       'letters/references/LICENSE.txt': 'x',
     });
@@ -190,7 +177,7 @@ describe('skills lint (S81)', () => {
       'your-file.md',
     ].map((name) => [name, `See [it](references/${name}), [it](${name}) and \`references/${name}\`.`]),
   ])('S81 takes %s for no file that is missing', async (_, body) => {
-    expect((await lint({ 'letters/SKILL.md': skillText({ name: 'letters', description: letters, body }) })).found).toEqual([]);
+    expect((await lint({ ...skill('letters', { body }) })).found).toEqual([]);
   });
 
   it('S81 takes a name with a placeholder for all files that it fits', async () => {
@@ -220,17 +207,12 @@ describe('skills lint (S81)', () => {
 
   it('S81 says with each advice what to write', async () => {
     const { results } = await lint({
-      'letters/SKILL.md': skillText({
-        name: 'letters',
-        description: letters,
-        more: 'requires:\n  - walk\n',
-        body: '[a](references/Forms.md) [b](scripts/send.sh)',
-      }),
+      ...skill('letters', { more: 'requires:\n  - walk\n', body: '[a](references/Forms.md) [b](scripts/send.sh)' }),
       'letters/references/forms.md': 'x',
-      'post/SKILL.md': skillText({ name: 'post', description: letters, more: 'requires:\n  - nothing-alike\n' }),
-      'walks/SKILL.md': skillText({ name: 'walks', description: 'Plans of cities.', more: 'requires:\n  - tours\n' }),
+      ...skill('post', { more: 'requires:\n  - nothing-alike\n' }),
+      ...skill('walks', { description: 'Plans of cities.', more: 'requires:\n  - tours\n' }),
       'walks/references/towns.md': 'x',
-      'tours/SKILL.md': skillText({ name: 'tours', description: 'Plans tours. Use when asked.', more: 'requires:\n  - walks\n' }),
+      ...skill('tours', { description: 'Plans tours. Use when asked.', more: 'requires:\n  - walks\n' }),
     });
     expect(results.flatMap(({ diagnostics }) => diagnostics.map(({ code, cure }) => `${code}: ${cure}`)).sort()).toEqual([
       'description_similar: write in each description what it alone is for, here such as `Use for …; for … use post`, or make them one skill',

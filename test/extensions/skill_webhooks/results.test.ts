@@ -1,21 +1,16 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock } from 'pith/testing';
 import { main, manifest } from '../../core/process/extension.ts';
+import { serverOf } from '../../places.ts';
 import { passed, passing, until } from '../../waiting.ts';
 import { editAs, saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';
-
-const servers: Server[] = [];
-const ends: (() => void)[] = [];
-afterEach(() => {
-  for (const end of ends.splice(0)) end();
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
 
 interface Received {
   readonly path: string;
@@ -26,7 +21,7 @@ interface Received {
 /** A server that answers with these statuses, one after the other, and with the last for ever; `hang`: not at all. */
 async function receiver(...statuses: readonly (number | 'hang')[]) {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
+  const origin = await serverOf(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const status = statuses[Math.min(received.length, statuses.length - 1)] ?? 200;
@@ -34,9 +29,6 @@ async function receiver(...statuses: readonly (number | 'hang')[]) {
     if (status === 'hang') return;
     response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('the answer');
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { received, origin, address: `${origin}/hooks/SECRET-PATH` };
 }
 
@@ -86,6 +78,15 @@ const isRefused = (run: RunView) => run.delivery_error !== null;
 const keyOf = async (kernel: SavedKernel) =>
   ((await kernel.as('ada', 'saved webhook result-key report')).json as { signing_key: string }).signing_key;
 const logOf = (kernel: SavedKernel) => readFile(`${kernel.pith.sandbox}/data/logs/pith.log`, 'utf8');
+
+/** A port at which nothing listens. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 describe('results that are sent to a webhook', () => {
   it.each([
@@ -230,15 +231,13 @@ describe('results that are sent to a webhook', () => {
   it('M46 the example of the page takes a signed result, and nothing else', async () => {
     const page = readFileSync('docs/webhooks.md', 'utf8');
     const [, example = ''] = /```js\n([\s\S]*?)```/u.exec(page) ?? [];
-    const free = await receiver(200);
-    const port = Number(new URL(free.origin).port);
-    await new Promise((resolve) => servers.splice(0).at(-1)?.close(resolve));
+    const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const { kernel, run, delivery } = await reporting(origin, [{ text: 'the report' }], [origin]);
     const child = spawn(process.execPath, ['--input-type=module', '-e', example.replace('8080', String(port))], {
       env: { ...process.env, SIGNING_KEY: await keyOf(kernel) },
     });
-    ends.push(() => child.kill());
+    onTestFinished(() => void child.kill());
     let said = '';
     child.stdout.on('data', (part: Buffer) => void (said += part.toString()));
     await until(async () => (await fetch(origin, { method: 'POST', body: '{}' })).status === 401);

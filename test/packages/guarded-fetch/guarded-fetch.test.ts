@@ -1,33 +1,20 @@
-import { once } from 'node:events';
-import http, { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import http, { type IncomingMessage, type RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { PithError } from 'pith';
 import { guardedFetch, isListening, publicAddresses, type OutgoingOptions } from '@pith/guarded-fetch';
 import { isPublic } from '../../../packages/guarded-fetch/outgoing-requests.ts';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { serverOf } from '../../places.ts';
 import { words } from '../../words.ts';
 
 const PUBLIC = '93.184.215.14';
 const OTHER = '203.1.2.3';
 
-const servers: Server[] = [];
-afterEach(async () => {
-  vi.restoreAllMocks();
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  }
-});
+afterEach(() => vi.restoreAllMocks());
 
-async function serve(answer: RequestListener): Promise<number> {
-  const server = createServer(answer);
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+/** The port of a server on this machine. */
+const serve = async (answer: RequestListener) => Number(new URL(await serverOf(answer)).port);
 
 /** A network of its own: which server stands at an address. What is connected to is written down. */
 function internet(places: Readonly<Record<string, number>>): string[] {
@@ -181,8 +168,7 @@ describe('a name whose answers change', () => {
 it('isListening tells an address where something listens from one where nothing does', async () => {
   const address = `http://127.0.0.1:${await serve(() => expect.unreachable())}/v1`;
   expect(await isListening(address)).toBe(true);
-  await new Promise((resolve) => servers.pop()?.close(resolve));
-  expect(await isListening(address)).toBe(false);
+  expect(await isListening('http://127.0.0.1:1/v1')).toBe(false);
 });
 
 describe('a redirect', () => {
@@ -320,9 +306,7 @@ describe('the bounds of an answer', () => {
   });
 
   it('T17 a connection that is refused or breaks is told as fetch tells it', async () => {
-    const port = await serve(() => undefined);
-    const url = `http://127.0.0.1:${port}/`;
-    servers[0]!.close();
+    const url = 'http://127.0.0.1:1/';
     await expect(guardedFetch({ allow: [url] })(url)).rejects.toMatchObject({ message: 'fetch failed', cause: { code: 'ECONNREFUSED' } });
     const breaks: RequestListener = (_request, response) => (
       response.writeHead(200).write('x'),
