@@ -2,7 +2,7 @@ import { SkillProvider } from 'pith';
 import { expect, it } from 'vitest';
 import { catalogParts } from '../../../sandbox/extensions/skill_registry/catalog/catalog-context.ts';
 import { scopeOf } from '../../../sandbox/extensions/skill_registry/catalog/scope.ts';
-import { skillKernel, type SkillKernel, skill } from './skill-kernel.ts';
+import { agent, skillKernel, type SkillKernel, skill } from './skill-kernel.ts';
 import { agentOf, catalogPorts, skillOf, snapshotOf, turnOf } from './skill-values.ts';
 
 let world: SkillKernel;
@@ -45,13 +45,11 @@ it('R12 what is pinned stands once in a prompt: its place beside the message goe
 });
 
 it('R12 S31 a skill that an agent pins, allows or denies and that does not exist is a problem at start, with the nearest id', async () => {
-  const agent = (id: string, skills: string) => ({
-    [`agents/${id}/manifest.yaml`]: `id: ${id}\nagent: { uses_tools: [skill_registry], skills: { ${skills} } }\n`,
-  });
+  const scoped = (id: string, skills: string) => agent(id, 'uses_tools: [skill_registry]', `skills: { ${skills} }`);
   world = await skillKernel({
     ...skill('alpha'),
-    ...agent('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa, absent, 'none*']"),
-    ...agent('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
+    ...scoped('wrong', "pinned: [alhpa, 'be*'], allow: [alfa, alpha], deny: [alphaa, absent, 'none*']"),
+    ...scoped('right', "pinned: [alpha, 'al*'], allow: ['*'], deny: ['al*']"),
   });
   const found = (await world.pith.kernel.problems()).filter(({ code }) => code === 'setting_unknown_skill').map(({ message }) => message);
   expect(found).toEqual([
@@ -84,11 +82,9 @@ it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest valu
   world = await skillKernel({
     ...skill('alpha'),
     ...skill('beta'),
-    ...Object.fromEntries(
-      Object.entries(slips).map(([id, [text]]) => [
-        `agents/${id}/manifest.yaml`,
-        `id: ${id}\nagent:\n  uses_tools: [skill_registry]\n  skills: ${skills(text)}\n`,
-      ]),
+    ...Object.assign(
+      {},
+      ...Object.entries(slips).map(([id, [text]]) => agent(id, 'uses_tools: [skill_registry]', `skills: ${skills(text)}`)),
     ),
   });
   const { kernel } = world.pith;
@@ -97,7 +93,7 @@ it('S31 use.md 3: of a key below `skills` that cannot be read the narrowest valu
   const seen = async (id: string) => provider.readableSkills!((await kernel.agents.resolve(id)).spec);
   for (const { id, state, notes } of found) {
     expect([state, notes.map(({ message }) => message)]).toEqual(['degraded', [slips[id as keyof typeof slips][1]]]);
-    expect(notes[0]).toMatchObject({ severity: 'warning', line: 4, cure: expect.stringContaining("correct 'agent.skills") });
+    expect(notes[0]).toMatchObject({ severity: 'warning', line: 5, cure: expect.stringContaining("correct 'agent.skills") });
   }
   expect(Object.fromEntries(await Promise.all(found.map(async ({ id }) => [id, await seen(id)] as const)))).toEqual({
     mode: [],
