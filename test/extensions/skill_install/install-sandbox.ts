@@ -17,6 +17,8 @@ export interface InstallSandbox extends Omit<SkillSandbox, 'run'> {
   readonly home: string;
   /** The first argument is `argument`; names that are not of `Given` are options. */
   run(command: string, argument: string | readonly string[], given?: Given): Promise<Outcome>;
+  /** `skills install` from a folder or file of the project. */
+  install(from: string, given?: Given): Promise<Outcome>;
   /** Names in sandbox/skills, hidden ones too. */
   skills(): readonly string[];
   lock(): { readonly [id: string]: { readonly origin: JsonValue; readonly commit: string | null; readonly digest: string } };
@@ -28,16 +30,18 @@ export async function installSandbox(files: Readonly<Record<string, string>> = {
   const box = await skillSandbox(files);
   const home = path.join(box.project, 'home');
   await mkdir(home);
+  const run: InstallSandbox['run'] = async (name, argument, { json, answer, signal, config, ...options } = {}) => {
+    const input = { arguments: { [FIRST[name] ?? 'id']: argument }, options: options as Asked['options'] };
+    const asked = { ...input, home, json, answer, signal, config } as Asked;
+    const answered = await box.attempt(`skills ${name}`, asked);
+    const { code, message, where, cure } = answered.error ?? {};
+    return { ...answered, error: answered.error === null ? '' : `${code}: ${message} (${where ?? ''}); ${cure ?? ''}` };
+  };
   return {
     ...box,
     home,
-    async run(name, argument, { json, answer, signal, config, ...options } = {}) {
-      const input = { arguments: { [FIRST[name] ?? 'id']: argument }, options: options as Asked['options'] };
-      const asked = { ...input, home, json, answer, signal, config } as Asked;
-      const answered = await box.attempt(`skills ${name}`, asked);
-      const { code, message, where, cure } = answered.error ?? {};
-      return { ...answered, error: answered.error === null ? '' : `${code}: ${message} (${where ?? ''}); ${cure ?? ''}` };
-    },
+    run,
+    install: (from, given) => run('install', path.join(box.project, from), given),
     skills: () => readdirSync(path.join(box.sandbox, 'skills')).sort(),
     lock() {
       const file = path.join(box.sandbox, 'skills.lock.json');

@@ -81,7 +81,7 @@ describe('a command that is killed (S83)', () => {
     for (const next of ['install', 'list'] as const) {
       const box = await installSandbox(FILES);
       await leftovers(box, point);
-      const done = next === 'install' ? await box.run('install', path.join(box.project, 'from/notes')) : await box.run('list', '');
+      const done = next === 'install' ? await box.install('from/notes') : await box.run('list', '');
       expect(done.error).toBe('');
       expect(bodyOf(path.join(box.sandbox, 'skills/letters/SKILL.md'))).toBe('Old.\n');
       expect(box.lock()['letters']).toBeUndefined();
@@ -103,7 +103,7 @@ describe('a command that is killed (S83)', () => {
     await box.write('sandbox/skills/letters/notes.md', 'of a week');
     const found = (await box.registry().refresh()).diagnostics.map(({ code, file }) => [code, file]);
     const skills = path.join(box.sandbox, 'skills');
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     expect(bodyOf(path.join(skills, 'letters/SKILL.md'))).toBe('Mine.\n');
     expect(readFileSync(path.join(skills, 'letters/notes.md'), 'utf8')).toBe('of a week');
     expect(found).toEqual(point.oldMoved ? [['skills_kept', path.join(skills, '.kept')]] : []);
@@ -116,7 +116,7 @@ describe('a command that is killed (S83)', () => {
 
   it('S83 the lock file goes back too, and a copy that a person made of the new one stays', async () => {
     const box = await installSandbox(FILES);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     const notes = path.join(box.sandbox, 'skills/notes');
     const { notes: before } = box.lock();
     const staged = path.join(box.sandbox, 'skills/.staging/abc');
@@ -148,7 +148,7 @@ describe('a command that is killed (S83)', () => {
     const change = { folder: 'stolen', id: 'stolen', from: '../../../../.docs', entry: await entry(path.join(box.project, 'from/notes')) };
     await writeFile(path.join(directory, 'commit.json'), JSON.stringify([change]));
     dead(box);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
     expect(box.skills()).toEqual(['letters', 'notes']);
   });
@@ -165,7 +165,7 @@ describe('a command that is killed (S83)', () => {
     await mkdir(directory, { recursive: true });
     symlinkSync(box.project, path.join(directory, 'way'));
     journal(box, [{ id: 'stolen', entry: null, before: null, old: null, next: null, ...bad }]);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('is no folder in');
+    expect((await box.install('from/notes')).error).toContain('is no folder in');
     expect(readFileSync(path.join(box.project, '.docs/private.md'), 'utf8')).toBe('mine');
     expect(box.skills()).toEqual(['.staging', 'letters']);
   });
@@ -193,13 +193,13 @@ describe('a command that is killed (S83)', () => {
   it('T6: what had begun and is confirmed in another data folder is left as it is', async () => {
     const box = await installSandbox(FILES);
     await leftovers(box, { journal: false, oldMoved: true, newMoved: false });
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     const left = path.join(box.sandbox, 'skills/.staging/abc');
     expect(readFileSync(path.join(left, 'old/0/SKILL.md'), 'utf8')).toContain('Old.');
     const old = await treeDigest(path.join(left, 'old/0'));
     const next = await entry(path.join(left, 'new/letters'));
     journal(box, [{ folder: 'letters', id: 'letters', from: 'new/letters', entry: next, before: null, old, next: next.digest }]);
-    expect((await box.run('install', path.join(box.project, 'from/notes'), { force: true, yes: true })).error).toBe('');
+    expect((await box.install('from/notes', { force: true, yes: true })).error).toBe('');
     expect([box.skills(), bodyOf(path.join(box.sandbox, 'skills/letters/SKILL.md'))]).toEqual([['letters', 'notes'], 'Old.\n']);
   });
 
@@ -207,10 +207,10 @@ describe('a command that is killed (S83)', () => {
     const box = await installSandbox({ ...FILES, 'theirs/.bashrc': 'mine', 'other/skills.lock.json': '{"version":1,"skills":{}}' });
     const skills = path.join(box.sandbox, 'skills');
     symlinkSync(path.join(box.project, 'theirs'), path.join(skills, '.staging'));
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('a link is in the place of a folder');
+    expect((await box.install('from/notes')).error).toContain('a link is in the place of a folder');
     rmSync(path.join(skills, '.staging'));
     symlinkSync(path.join(box.project, 'other/skills.lock.json'), path.join(box.sandbox, 'skills.lock.json'));
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toContain('there is a link in its place');
+    expect((await box.install('from/notes')).error).toContain('there is a link in its place');
     expect(readdirSync(path.join(box.project, 'theirs'))).toEqual(['.bashrc']);
     expect(readFileSync(path.join(box.project, 'other/skills.lock.json'), 'utf8')).toBe('{"version":1,"skills":{}}');
   });
@@ -239,7 +239,7 @@ describe('a command that is killed (S83)', () => {
     expect(box.skills()).toEqual(['.staging']);
     expect((await box.registry().refresh()).all).toEqual([]); // hidden folders hold no skills
     dead(box);
-    expect((await box.run('install', path.join(box.project, 'from/notes'))).error).toBe('');
+    expect((await box.install('from/notes')).error).toBe('');
     expect(box.skills()).toEqual(['notes']);
   });
 });

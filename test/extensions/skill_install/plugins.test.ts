@@ -58,7 +58,7 @@ interface Report {
 describe('plugins and marketplaces (S83)', () => {
   it('S83 installs a plugin by its name: its skills, its commands as recipes and its agents, each shown and asked for; what there is no place for is said', async () => {
     const box = await installSandbox(FILES);
-    const { code, error, text, asked } = await box.run('install', path.join(box.project, 'from'), { plugin: ['writing'], answer: 'yes' });
+    const { code, error, text, asked } = await box.install('from', { plugin: ['writing'], answer: 'yes' });
     expect([error, code, box.skills()]).toEqual(['', 0, ['letters']]);
     expect(asked).toEqual(['Install 1 skill, 1 recipe and 1 agent into the sandbox?']);
     expect(text).toContain('recipe review-pr: Review a pull request');
@@ -79,7 +79,7 @@ describe('plugins and marketplaces (S83)', () => {
     const agent = readFileSync(path.join(box.sandbox, 'agents/code-reviewer/AGENT.md'), 'utf8');
     expect(agent).toBe('---\nname: "Reviewer"\ndescription: "Reviews code."\n---\nYou review code.\n');
     expect(box.lock()['letters']!.origin).toMatchObject({ path: 'plugins/writing/skills/letters' });
-    const again = await box.run('install', path.join(box.project, 'from'), { plugin: ['writing'], yes: true });
+    const again = await box.install('from', { plugin: ['writing'], yes: true });
     expect([again.code, again.text]).toEqual([
       1,
       expect.stringContaining('pith: recipe review-pr was not installed: a recipe of that name exists already'),
@@ -88,30 +88,29 @@ describe('plugins and marketplaces (S83)', () => {
 
   it('S83 of a plugin that lists its skills only those are taken; without a choice plugins and skills are shown', async () => {
     const box = await installSandbox(FILES);
-    const from = path.join(box.project, 'from');
-    expect((await box.run('install', from, { plugin: ['documents'], yes: true })).error).toBe('');
+    expect((await box.install('from', { plugin: ['documents'], yes: true })).error).toBe('');
     expect(box.skills()).toEqual(['pdf']);
-    const listed = await box.run('install', from);
+    const listed = await box.install('from');
     expect(listed.error).toMatch(/^skill_choice_needed: it contains 3 skills and 5 plugins .*--plugin NAME/);
     expect(listed.text).toMatch(/writing +plugins\/writing +Writes\./);
     expect(listed.text).toMatch(/far +https:\/\/github\.com\/someone\/far/);
-    expect((await box.run('install', from, { plugin: ['writng'] })).error).toMatch(
+    expect((await box.install('from', { plugin: ['writng'] })).error).toMatch(
       /^plugin_not_found: it has no plugin 'writng' \(did you mean 'writing'/,
     );
     for (const [name, why] of [
       ['out', 'leads out of the repository'],
       ['odd', 'of a kind that is not known here'],
     ] as const)
-      expect((await box.run('install', from, { plugin: [name] })).error).toMatch(
+      expect((await box.install('from', { plugin: [name] })).error).toMatch(
         new RegExp(`^plugin_invalid: its plugin '${name}' cannot be taken: .*${why}`),
       );
-    expect((await box.run('install', from, { plugin: ['writing'], skill: ['letters'], yes: true })).error).toBe('');
+    expect((await box.install('from', { plugin: ['writing'], skill: ['letters'], yes: true })).error).toBe('');
     expect(existsSync(path.join(box.sandbox, 'recipes/review-pr.md'))).toBe(false); // one skill was asked for
   });
 
   it('S83 --all takes every skill, recipe and agent that lies here, and says what becomes of the rest', async () => {
     const box = await installSandbox(FILES);
-    const { code, error, json } = await box.run('install', path.join(box.project, 'from'), { all: true, yes: true, json: true });
+    const { code, error, json } = await box.install('from', { all: true, yes: true, json: true });
     expect([error, code, box.skills()]).toEqual(['', 0, ['letters', 'other', 'pdf']]);
     const { skills, others } = json as unknown as Report;
     expect(skills.map(({ state }) => state)).toEqual(['installed', 'installed', 'installed']);
@@ -127,8 +126,7 @@ describe('plugins and marketplaces (S83)', () => {
 
   it('S83 a folder that is one plugin is installed as one; for every project only its skills are', async () => {
     const box = await installSandbox({ ...FILES });
-    const from = path.join(box.project, 'from/plugins/writing');
-    const { error, json } = await box.run('install', from, { plugin: ['writing'], source: 'user', json: true });
+    const { error, json } = await box.install('from/plugins/writing', { plugin: ['writing'], source: 'user', json: true });
     expect([error, existsSync(path.join(box.home, '.pith/skills/letters/SKILL.md'))]).toEqual(['', true]);
     expect((json as unknown as Report).others.slice(0, 2)).toMatchObject([
       { kind: 'recipe', state: 'skipped', error: { message: 'a recipe belongs to a project' } },
@@ -151,7 +149,7 @@ describe('plugins and marketplaces (S83)', () => {
       'sandbox/recipes/mine.md': '---\ndescription: Mine\n---\nMine.\n',
     });
     await symlink('/etc/passwd', path.join(box.project, 'from/evil/commands/link.md'));
-    const { code, json } = await box.run('install', path.join(box.project, 'from/evil'), { plugin: ['evil'], yes: true, json: true });
+    const { code, json } = await box.install('from/evil', { plugin: ['evil'], yes: true, json: true });
     const states = (json as unknown as Report).others.map(({ kind, id, state, error }) => [
       `${kind} ${id}`,
       `${state} ${error?.code ?? ''}`.trim(),
@@ -186,9 +184,7 @@ describe('plugins and marketplaces (S83)', () => {
     await box.write('dotfiles/daily.md', '---\ndescription: Mine\n---\nMine.\n');
     await mkdir(path.join(box.home, '.pith'), { recursive: true });
     await symlink(path.join(box.project, 'dotfiles'), path.join(box.home, '.pith/recipes')); // as who keeps such files elsewhere
-    const run = async () =>
-      (await box.run('install', path.join(box.project, 'from/evil'), { plugin: ['evil'], yes: true, json: true }))
-        .json as unknown as Report;
+    const run = async () => (await box.install('from/evil', { plugin: ['evil'], yes: true, json: true })).json as unknown as Report;
     const states = (report: Report) =>
       Object.fromEntries(report.others.map(({ id, state, error }) => [id, `${state} ${error?.code ?? ''}`.trim()]));
     expect(states(await run())).toEqual({
@@ -208,14 +204,11 @@ describe('plugins and marketplaces (S83)', () => {
       'from/skills/a/SKILL.md': skillText({ name: 'a' }),
       'from/skills/b/SKILL.md': skillText({ name: 'b' }),
     });
-    const from = path.join(box.project, 'from');
     for (const broken of ['{', '[]', '{"plugins": 5}', '"x"']) {
       await box.write('from/.claude-plugin/marketplace.json', broken);
-      expect((await box.run('install', from, { plugin: ['a'] })).error).toMatch(
-        /^plugin_invalid: its .*marketplace\.json cannot be used: /,
-      );
-      expect((await box.run('install', from, { skill: ['a'], force: true })).error).toBe('');
-      const all = await box.run('install', from, { all: true, force: true });
+      expect((await box.install('from', { plugin: ['a'] })).error).toMatch(/^plugin_invalid: its .*marketplace\.json cannot be used: /);
+      expect((await box.install('from', { skill: ['a'], force: true })).error).toBe('');
+      const all = await box.install('from', { all: true, force: true });
       expect([all.code, all.text]).toEqual([0, expect.stringMatching(/marketplace\.json cannot be used: /)]);
     }
   });
@@ -237,9 +230,8 @@ describe('plugins and marketplaces (S83)', () => {
       'from/empty/readme.md': 'x',
       'from/other/SKILL.md': skillText({ name: 'other' }),
     });
-    const from = path.join(box.project, 'from');
     const named = { plugin: ['torn', 'good', 'greedy', 'empty'], yes: true };
-    const { code, error, text } = await box.run('install', from, named);
+    const { code, error, text } = await box.install('from', named);
     expect([code, error, box.skills()]).toEqual([0, '', ['a']]);
     expect(text).toContain('a: installed\n');
     expect(text).toMatch(/pith: plugin torn was not installed: its torn\/\.claude-plugin\/plugin\.json cannot be used: /);
@@ -249,11 +241,9 @@ describe('plugins and marketplaces (S83)', () => {
     expect(text).toContain(
       "pith: plugin empty was not installed: its plugin 'empty' has no skill, command or agent; ask its author to fix it",
     );
-    expect((await box.run('install', from, { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' has no skill/);
-    expect((await box.run('install', from, { plugin: ['absolute'] })).error).toMatch(
-      /^plugin_invalid: .*its path "\/etc\/passwd" leads out/,
-    );
-    const { json } = await box.run('install', from, { all: true, yes: true, force: true, json: true });
+    expect((await box.install('from', { plugin: ['empty'] })).error).toMatch(/^plugin_invalid: its plugin 'empty' has no skill/);
+    expect((await box.install('from', { plugin: ['absolute'] })).error).toMatch(/^plugin_invalid: .*its path "\/etc\/passwd" leads out/);
+    const { json } = await box.install('from', { all: true, yes: true, force: true, json: true });
     const { skills, others } = json as unknown as Report;
     expect(skills.map(({ id, state }) => [id, state])).toEqual([
       ['a', 'installed'],
@@ -271,13 +261,13 @@ describe('plugins and marketplaces (S83)', () => {
       ...plugin('none', { description: 'Evil\n\u001b[2Jname' }),
       'from/none/commands/ho.md': 'Say ho.\n',
     });
-    const one = await box.run('install', path.join(box.project, 'from/one'), { yes: true });
+    const one = await box.install('from/one', { yes: true });
     expect(one.error).toMatch(/^skill_choice_needed: it contains 1 skill and 1 plugin .*--plugin NAME.*--all/);
-    const none = await box.run('install', path.join(box.project, 'from/none'), { yes: true });
+    const none = await box.install('from/none', { yes: true });
     expect(none.error).toMatch(/^skill_choice_needed: it contains 1 plugin /);
     expect(none.text.split('\n')).toEqual([expect.stringMatching(/^PLUGIN/), expect.stringMatching(/^none +\. +Evil \\x1b\[2Jname$/)]);
     expect([box.skills(), existsSync(path.join(box.sandbox, 'recipes'))]).toEqual([[], false]);
-    const all = await box.run('install', path.join(box.project, 'from/none'), { all: true });
+    const all = await box.install('from/none', { all: true });
     expect([all.error, all.text.split('\n').slice(-2)]).toEqual([
       '',
       ['recipe ho: installed; see pith recipes show ho', 'Installed ho into the sandbox.'],

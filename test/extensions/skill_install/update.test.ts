@@ -16,7 +16,7 @@ const PACK = {
 
 async function installed() {
   const box = await installSandbox(PACK);
-  expect((await box.run('install', path.join(box.project, 'from/pack'), { all: true })).error).toBe('');
+  expect((await box.install('from/pack', { all: true })).error).toBe('');
   const body = () => readFileSync(path.join(box.sandbox, 'skills/letters/SKILL.md'), 'utf8').split('---\n').at(-1);
   return { ...box, body };
 }
@@ -39,7 +39,7 @@ describe('skills update (S83)', () => {
 
   it('S83 says which of two skills of one id it means (N19)', async () => {
     const box = await installed();
-    await box.run('install', path.join(box.project, 'from/pack/letters'), { source: 'user' });
+    await box.install('from/pack/letters', { source: 'user' });
     const told = 'sandbox/skills/letters: up to date\nnotes: up to date\n~/.pith/skills/letters: up to date';
     expect((await box.run('update', [])).text).toBe(told);
     const { json } = await box.run('update', [], { json: true });
@@ -168,19 +168,8 @@ describe('skills remove (S83)', () => {
   it('S83 takes ids of the index only, never paths', async () => {
     const box = await installed();
     await box.write('keep/SKILL.md', skillText({ name: 'keep' }));
-    for (const id of [
-      '../../keep',
-      '..',
-      '.',
-      '',
-      'letters/',
-      './letters',
-      'letters/../notes',
-      '/etc',
-      '.staging',
-      'sandbox/skills/../keep',
-    ])
-      expect((await box.run('remove', id, { yes: true })).error, id).toMatch(/^skill_not_found/);
+    const paths = words('../../keep .. . letters/ ./letters letters/../notes /etc .staging sandbox/skills/../keep');
+    for (const id of [...paths, '']) expect((await box.run('remove', id, { yes: true })).error, id).toMatch(/^skill_not_found/);
     expect(box.skills()).toEqual(['letters', 'notes']);
     expect(readFileSync(path.join(box.project, 'keep/SKILL.md'), 'utf8')).toContain('keep');
   });

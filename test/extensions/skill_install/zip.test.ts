@@ -93,7 +93,7 @@ describe('skills install from a zip archive (S83)', () => {
   it.each(HOSTILE)('S83 refuses %s, and leaves nothing', async (_, beside, error) => {
     const box = await installSandbox();
     await writeFile(path.join(box.project, 'a.zip'), zipOf([SKILL, ...beside]));
-    const outcome = await box.run('install', path.join(box.project, 'a.zip'), { yes: true });
+    const outcome = await box.install('a.zip', { yes: true });
     expect(outcome.error).toMatch(error);
     expect(outcome.code).toBe(1);
     expect([box.skills(), box.lock()]).toEqual([[], {}]);
@@ -115,7 +115,7 @@ describe('skills install from a zip archive (S83)', () => {
   ])('S83 refuses %s', async (_, content, error) => {
     const box = await installSandbox();
     await box.write('a.zip', content);
-    expect((await box.run('install', path.join(box.project, 'a.zip'))).error).toMatch(error);
+    expect((await box.install('a.zip')).error).toMatch(error);
   });
 
   it('S83 fetches an archive from an address, up to a size', async () => {

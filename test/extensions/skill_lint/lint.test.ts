@@ -164,18 +164,10 @@ describe('skills lint (S81)', () => {
     ['a code block in a code block', '````md\n```\n[no](references/no.md)\n```\n[no](references/no.md)\n````'],
     ['a code block that another one seems to begin in', '```\n```js\n[no](references/no.md)\n```'],
     ['a code block of an item of a list', '- ```md\n  [no](references/no.md)\n  ```'],
-    ...[
-      '<name>.md',
-      '{file}.py',
-      'path/to/a.md',
-      'YYYY-MM-DD.md',
-      'log_YYYY.md',
-      '*.md',
-      '$VAR/x.md',
-      '[name].md',
-      'step-NN.md',
-      'your-file.md',
-    ].map((name) => [name, `See [it](references/${name}), [it](${name}) and \`references/${name}\`.`]),
+    ...words('<name>.md {file}.py path/to/a.md YYYY-MM-DD.md log_YYYY.md *.md $VAR/x.md [name].md step-NN.md your-file.md').map((name) => [
+      name,
+      `See [it](references/${name}), [it](${name}) and \`references/${name}\`.`,
+    ]),
   ])('S81 takes %s for no file that is missing', async (_, body) => {
     expect((await lint({ ...skill('letters', { body }) })).found).toEqual([]);
   });
