@@ -6,6 +6,7 @@ import { pithHere } from './pith-here.ts';
 import { linesOf, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { extensionFiles } from './sandbox-files.ts';
 import { ownFolder } from './until-test-ends.ts';
+import { isAlive } from '../core/process/hosts.ts';
 import { within } from '../waiting.ts';
 
 let folder: Folder;
@@ -48,14 +49,6 @@ const starts = ({ out }: PithProcess) => linesOf(out().slice(0, out().lastIndexO
 async function started(process: PithProcess, count = 1): Promise<Started> {
   await expect.poll(() => starts(process).length).toBeGreaterThanOrEqual(count);
   return starts(process)[count - 1]!;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false; // there is no such process
-  }
 }
 
 const log = () => readFile(path.join(folder.sandbox, 'data', 'logs', 'pith.log'), 'utf8');

@@ -6,13 +6,10 @@ import { main, manifest } from '../../core/process/extension.ts';
 import { folderWith } from '../../places.ts';
 import { deliverDue } from '../../../sandbox/extensions/saved_skills/runs/index.ts';
 import { passed, passing, until } from '../../waiting.ts';
-import { saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
+import { lanes, saveAs, savedKernel, type SavedKernel } from './saved-kernel.ts';
 import { newRun, openRuns, rowsIn } from './shared-store.ts';
 
 const PLAIN = { system_prompt: 'You help.' };
-const lanes = (slots: number) => ({
-  'pith.yaml': `admins: [admin]\nextensions: { saved_skills: { lanes: { skill-default: { slots: ${slots} } } } }\n`,
-});
 const invoke = (skill: string) => ({ calls: [{ name: 'skill_invoke', input: { skill, inputs: {} } }] });
 
 interface Shown {

@@ -45,9 +45,7 @@ describe('the scan', () => {
 
   it('S11 finds grouped skills to depth 5, skips hidden folders and node_modules, and ends at a SKILL.md', async () => {
     const box = await skillSandbox();
-    const folders = words(`
-      a g/b g/h/c g/h/i/d g/h/i/j/e g/h/i/j/k/too-deep .hidden/x node_modules/y .git/z a/nested
-    `);
+    const folders = words('a g/b g/h/c g/h/i/d g/h/i/j/e g/h/i/j/k/too-deep .hidden/x node_modules/y .git/z a/nested');
     for (const folder of folders) await box.write(`sandbox/skills/${folder}/SKILL.md`, skillText({ name: path.basename(folder) }));
     expect(ids(await box.registry().refresh())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });

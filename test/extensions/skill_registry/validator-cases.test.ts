@@ -18,6 +18,8 @@ interface Case {
 
 const skill = (head: string): Readonly<Record<string, string>> => ({ 'SKILL.md': `---\n${head}\n---\nText.\n` });
 const named = (name: string) => skill(`name: ${name}\ndescription: Does it. Use when asked.`);
+/** A skill in a folder of its name. */
+const called = (what: string, name: string, error: string | null): Case => ({ what, folder: name, files: named(name), error });
 const about = (more: string) => skill(`name: demo\n${more}`);
 
 /** The cases of the reference validator, told in ../corpus/README.md; those of its prompt block are not ours: the catalog has its own form (S30, S61). */
@@ -38,29 +40,19 @@ const CASES: readonly Case[] = [
   { what: 'an empty name', files: skill('name: ""\ndescription: Does it.'), error: 'name_missing' },
   { what: 'an empty description', files: skill('name: demo\ndescription: ""'), error: 'description_missing' },
   { what: 'a path that is a file', files: null, error: 'path_no_directory' },
-  { what: 'a valid skill', files: named('my-skill'), folder: 'my-skill', error: null },
-  { what: 'a name in upper case', files: named('Demo'), folder: 'Demo', error: 'name_case' },
+  called('a valid skill', 'my-skill', null),
+  called('a name in upper case', 'Demo', 'name_case'),
   { what: 'a name of 65 characters', files: named('x'.repeat(65)), folder: 'x'.repeat(65), error: 'name_length' },
   { what: 'a name of 64 characters', files: named('x'.repeat(64)), folder: 'x'.repeat(64), error: null },
-  { what: 'a leading hyphen', files: named('-demo'), folder: '-demo', error: 'name_hyphens' },
-  { what: 'a trailing hyphen', files: named('demo-'), folder: 'demo-', error: 'name_hyphens' },
-  { what: 'two hyphens', files: named('my--demo'), folder: 'my--demo', error: 'name_hyphens' },
-  { what: 'an underscore', files: named('my_demo'), folder: 'my_demo', error: 'name_characters' },
+  called('a leading hyphen', '-demo', 'name_hyphens'),
+  called('a trailing hyphen', 'demo-', 'name_hyphens'),
+  called('two hyphens', 'my--demo', 'name_hyphens'),
+  called('an underscore', 'my_demo', 'name_characters'),
   { what: 'a name that is not the folder\u2019s', files: named('other'), error: 'name_differs' },
-  { what: 'a Chinese name', files: named('\u6280\u80fd'), folder: '\u6280\u80fd', error: null },
-  { what: 'a Russian name', files: named('\u043d\u0430\u0432\u044b\u043a'), folder: '\u043d\u0430\u0432\u044b\u043a', error: null },
-  {
-    what: 'a Russian name with a hyphen',
-    files: named('\u043c\u043e\u0439-\u043d\u0430\u0432\u044b\u043a'),
-    folder: '\u043c\u043e\u0439-\u043d\u0430\u0432\u044b\u043a',
-    error: null,
-  },
-  {
-    what: 'a Russian name in upper case',
-    files: named('\u041d\u0410\u0412\u042b\u041a'),
-    folder: '\u041d\u0410\u0412\u042b\u041a',
-    error: 'name_case',
-  },
+  called('a Chinese name', '\u6280\u80fd', null),
+  called('a Russian name', '\u043d\u0430\u0432\u044b\u043a', null),
+  called('a Russian name with a hyphen', '\u043c\u043e\u0439-\u043d\u0430\u0432\u044b\u043a', null),
+  called('a Russian name in upper case', '\u041d\u0410\u0412\u042b\u041a', 'name_case'),
   { what: 'a decomposed name, the folder composed', files: named('cafe\u0301'), folder: 'caf\u00e9', error: null },
   { what: 'an unknown field', files: about('description: Does it.\nmood: good'), error: 'field_unknown' },
   { what: 'a field of another client, on purpose (S3)', files: about('description: Does it.\nauthor: me'), error: null },

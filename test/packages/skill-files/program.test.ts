@@ -24,11 +24,10 @@ describe('S14 what can be run', () => {
     expect([named(`a.b.${ending}`), named(`A.${ending.toUpperCase()}`), named(`a.${ending}. `)]).toEqual([true, true, true]),
   );
 
-  it.each(
-    words(`
-      SKILL.md README references/forms.md assets/logo.svg data.json a.csv .hidden package.json.md js r .py.md
-    `),
-  )('S14 %s is for reading', (name) => expect(named(name)).toBe(false));
+  it.each(words('SKILL.md README references/forms.md assets/logo.svg data.json a.csv .hidden package.json.md js r .py.md'))(
+    'S14 %s is for reading',
+    (name) => expect(named(name)).toBe(false),
+  );
 
   it('S14 what begins with #! is a program once it has been read, marked or not', async () => {
     const folder = folderWith({ 'a.txt': '#!/bin/sh\n', 'b.txt': '# !/bin/sh\n', c: '#', d: '' });
