@@ -17,9 +17,7 @@ async function chatWith(id: string, command: string, args: readonly string[]): P
 }
 
 /** How many processes have this word among their arguments. */
-function runs(word: string): number {
-  return pidsOf(word).length;
-}
+const runs = (word: string): number => pidsOf(word).length;
 function pidsOf(word: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => /^\d+$/u.test(pid) && argumentsOf(pid).includes(word));
 }

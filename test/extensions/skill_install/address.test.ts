@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { pinnedGitAddress, originOf } from '../../../sandbox/extensions/skill_install/install/git-origin.ts';
 import { serverOf } from '../../places.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
-import { installSandbox, type InstallSandbox } from './install-sandbox.ts';
+import { gitIn, installSandbox, type InstallSandbox } from './install-sandbox.ts';
 import { zipOf } from './zip-writer.ts';
 import { words } from '../../words.ts';
 
@@ -64,12 +64,7 @@ async function repository(box: InstallSandbox): Promise<string> {
   const folder = path.join(box.project, 'origins/pack.git');
   await mkdir(path.join(folder, 'letters'), { recursive: true });
   await writeFile(path.join(folder, 'letters/SKILL.md'), skillText({ name: 'letters' }));
-  const git = (...args: readonly string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main', ...args], {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], HOME: box.home, GIT_CONFIG_NOSYSTEM: '1' },
-      stdio: 'ignore',
-    });
+  const git = gitIn(folder, box.home);
   git('init', '-q');
   git('add', '-A');
   git('commit', '-qm', 'x');

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -22,6 +23,13 @@ export interface InstallSandbox extends Omit<SkillSandbox, 'run'> {
   /** Names in sandbox/skills, hidden ones too. */
   skills(): readonly string[];
   lock(): { readonly [id: string]: { readonly origin: JsonValue; readonly commit: string | null; readonly digest: string } };
+}
+
+/** git in a folder, as somebody with this home. Says what git says. */
+export function gitIn(cwd: string, home: string): (...args: readonly string[]) => string {
+  const settings = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'init.defaultBranch=main'];
+  const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1' };
+  return (...args) => execFileSync('git', [...settings, ...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 }
 
 const FIRST: Readonly<Record<string, string>> = { install: 'from', validate: 'path', lint: 'skill' };

@@ -1,11 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
-import { installSandbox } from './install-sandbox.ts';
+import { gitIn, installSandbox } from './install-sandbox.ts';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 const market = (...plugins: readonly unknown[]) => ({
@@ -54,6 +54,12 @@ interface Report {
     readonly error?: { readonly code: string; readonly message: string };
   }[];
 }
+
+/** What became of what is no skill: its state, and why. */
+const statesOf = (json: unknown) =>
+  Object.fromEntries(
+    (json as Report).others.map(({ kind, id, state, error }) => [`${kind} ${id}`, `${state} ${error?.code ?? ''}`.trim()]),
+  );
 
 describe('plugins and marketplaces (S83)', () => {
   it('S83 installs a plugin by its name: its skills, its commands as recipes and its agents, each shown and asked for; what there is no place for is said', async () => {
@@ -112,16 +118,15 @@ describe('plugins and marketplaces (S83)', () => {
     const box = await installSandbox(FILES);
     const { code, error, json } = await box.install('from', { all: true, yes: true, json: true });
     expect([error, code, box.skills()]).toEqual(['', 0, ['letters', 'other', 'pdf']]);
-    const { skills, others } = json as unknown as Report;
-    expect(skills.map(({ state }) => state)).toEqual(['installed', 'installed', 'installed']);
-    expect(others.map(({ kind, id, state, error: why }) => [kind, id, state, why?.code].join(' ').trim())).toEqual([
-      'recipe review-pr installed',
-      'agent code-reviewer installed',
-      'plugin writing skipped plugin_part_unsupported',
-      'plugin out refused plugin_invalid',
-      'plugin odd refused plugin_invalid',
-      'plugin far skipped plugin_elsewhere',
-    ]);
+    expect((json as unknown as Report).skills.map(({ state }) => state)).toEqual(['installed', 'installed', 'installed']);
+    expect(statesOf(json)).toEqual({
+      'recipe review-pr': 'installed',
+      'agent code-reviewer': 'installed',
+      'plugin writing': 'skipped plugin_part_unsupported',
+      'plugin out': 'refused plugin_invalid',
+      'plugin odd': 'refused plugin_invalid',
+      'plugin far': 'skipped plugin_elsewhere',
+    });
   });
 
   it('S83 a folder that is one plugin is installed as one; for every project only its skills are', async () => {
@@ -150,11 +155,7 @@ describe('plugins and marketplaces (S83)', () => {
     });
     await symlink('/etc/passwd', path.join(box.project, 'from/evil/commands/link.md'));
     const { code, json } = await box.install('from/evil', { plugin: ['evil'], yes: true, json: true });
-    const states = (json as unknown as Report).others.map(({ kind, id, state, error }) => [
-      `${kind} ${id}`,
-      `${state} ${error?.code ?? ''}`.trim(),
-    ]);
-    expect([code, Object.fromEntries(states)]).toEqual([
+    expect([code, statesOf(json)]).toEqual([
       0,
       {
         'recipe 1st': 'refused origin_refused',
@@ -184,19 +185,17 @@ describe('plugins and marketplaces (S83)', () => {
     await box.write('dotfiles/daily.md', '---\ndescription: Mine\n---\nMine.\n');
     await mkdir(path.join(box.home, '.pith'), { recursive: true });
     await symlink(path.join(box.project, 'dotfiles'), path.join(box.home, '.pith/recipes')); // as who keeps such files elsewhere
-    const run = async () => (await box.install('from/evil', { plugin: ['evil'], yes: true, json: true })).json as unknown as Report;
-    const states = (report: Report) =>
-      Object.fromEntries(report.others.map(({ id, state, error }) => [id, `${state} ${error?.code ?? ''}`.trim()]));
-    expect(states(await run())).toEqual({
-      orchestrator: 'skipped target_exists',
-      review: 'skipped target_exists',
-      daily: 'skipped target_exists',
-      fresh: 'installed',
-      half: 'installed',
+    const states = async () => statesOf((await box.install('from/evil', { plugin: ['evil'], yes: true, json: true })).json);
+    expect(await states()).toEqual({
+      'agent orchestrator': 'skipped target_exists',
+      'recipe review': 'skipped target_exists',
+      'recipe daily': 'skipped target_exists',
+      'recipe fresh': 'installed',
+      'agent half': 'installed',
     });
     await box.remove('sandbox/recipes');
     await symlink('/tmp', path.join(box.sandbox, 'recipes'));
-    expect(states(await run())).toMatchObject({ fresh: expect.stringMatching(/^(?:skipped|refused) place_unusable/) });
+    expect(await states()).toMatchObject({ 'recipe fresh': expect.stringMatching(/^(?:skipped|refused) place_unusable/) });
   });
 
   it('S83 what a marketplace says badly is refused, and harms neither the skills nor what is asked for by name', async () => {
@@ -285,14 +284,9 @@ describe('plugins and marketplaces (S83)', () => {
         'from/skills/a/SKILL.md': skillText({ name: 'a' }),
         'other/skills/b/SKILL.md': skillText({ name: 'b' }),
       });
-      const from = path.join(box.project, 'from');
-      expect((await box.run('install', from, { plugin: ['near'] })).error).toMatch(/^address_refused/);
-      expect((await box.run('install', from, { plugin: ['file'] })).error).toMatch(/^plugin_invalid/);
-      const git = (...args: readonly string[]) =>
-        execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
-          cwd: path.join(box.project, 'other'),
-          env: { PATH: process.env['PATH'], HOME: box.home },
-        });
+      expect((await box.install('from', { plugin: ['near'] })).error).toMatch(/^address_refused/);
+      expect((await box.install('from', { plugin: ['file'] })).error).toMatch(/^plugin_invalid/);
+      const git = gitIn(path.join(box.project, 'other'), box.home);
       git('init', '-q');
       git('add', '-A');
       git('commit', '-qm', 'x');
