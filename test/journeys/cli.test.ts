@@ -9,6 +9,7 @@ import { linesOf, projectFolder, runPith, startPith, type Folder } from './pith-
 import { agentFile, extensionFiles, skillFile, toolExtension } from './sandbox-files.ts';
 import { ownFolder, ownServer, type OwnServer } from './until-test-ends.ts';
 import { within } from '../waiting.ts';
+import { words } from '../words.ts';
 
 let folder: Folder;
 beforeAll(async () => {
@@ -145,53 +146,27 @@ describe('pith chat on a pipe', () => {
   });
 
   it('--json prints one event a line, in the shape that is public', async () => {
-    server.script(
-      {
-        text: 'Let me see.',
-        calls: [
-          { id: 'call_a', name: 'dawn', input: {} },
-          { id: 'call_b', name: 'read_skill', input: { skill_id: 'nothing-here' } },
-        ],
-      },
-      { text: 'Grey.' },
-    );
+    const calls = [
+      { id: 'call_a', name: 'dawn', input: {} },
+      { id: 'call_b', name: 'read_skill', input: { skill_id: 'nothing-here' } },
+    ];
+    server.script({ text: 'Let me see.', calls }, { text: 'Grey.' });
     const { code, out } = await chat('', '-p', 'light?', '--json', '--thread', 'pinned');
     expect(code).toBe(0);
     const events = linesOf(out);
     const of = (type: string) => events.filter((event) => event['type'] === type);
     expect(events[0]).toEqual({ type: 'turn-start', agent: 'orchestrator', thread: 'pinned', model: 'openai/test' });
-    expect(
-      of('text-delta')
-        .map(({ text }) => text)
-        .join(''),
-    ).toBe('Let me see.Grey.');
-    for (const event of of('text-delta')) expect(Object.keys(event)).toEqual(['type', 'text']);
-    expect(of('tool-call')).toEqual([
-      { type: 'tool-call', id: 'call_a', name: 'dawn', input: {} },
-      { type: 'tool-call', id: 'call_b', name: 'read_skill', input: { skill_id: 'nothing-here' } },
-    ]);
-    const results = new Map(of('tool-result').map((event) => [event['id'], event]));
-    expect(results.get('call_a')).toEqual({
-      type: 'tool-result',
-      id: 'call_a',
-      name: 'dawn',
-      ok: true,
-      at: expect.any(Number),
-      output: { light: 'grey' },
-    });
-    expect(results.get('call_b')).toMatchObject({
-      type: 'tool-result',
-      name: 'read_skill',
-      ok: false,
-      at: expect.any(Number),
-      error: { code: 'skill_not_found', message: expect.any(String) },
-    });
-    expect(events.at(-1)).toEqual({
-      type: 'turn-end',
-      reason: 'done',
-      text: expect.stringContaining('Grey.'),
-      usage: { inputTokens: 20, outputTokens: 10 },
-    });
+    const deltas = of('text-delta');
+    for (const delta of deltas) expect(delta).toEqual({ type: 'text-delta', text: expect.any(String) as string });
+    expect(deltas.map(({ text }) => text).join('')).toBe('Let me see.Grey.');
+    expect(of('tool-call')).toEqual(calls.map((call) => ({ type: 'tool-call', ...call })));
+    const result = (id: string) => of('tool-result').find((event) => event['id'] === id);
+    const at = expect.any(Number) as number;
+    expect(result('call_a')).toEqual({ type: 'tool-result', id: 'call_a', name: 'dawn', ok: true, at, output: { light: 'grey' } });
+    const error = { code: 'skill_not_found', message: expect.any(String) as string };
+    expect(result('call_b')).toMatchObject({ type: 'tool-result', name: 'read_skill', ok: false, at, error });
+    const usage = { inputTokens: 20, outputTokens: 10 };
+    expect(events.at(-1)).toEqual({ type: 'turn-end', reason: 'done', text: expect.stringContaining('Grey.'), usage });
     expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['turn-start', 'text-delta', 'tool-call', 'tool-result', 'turn-end']));
   });
 
@@ -222,23 +197,11 @@ describe('pith chat on a pipe', () => {
   });
 
   it('K47 slash commands answer in a conversation', async () => {
-    const commands = [
-      '/help all',
-      '/agents',
-      '/agent writer',
-      '/skills',
-      '/tools',
-      '/context --full',
-      '/new',
-      '/threads',
-      '/approvals',
-      '/doctor',
-      '/model',
-      '/quit',
-    ];
     server.script({ text: 'ok' });
-    const { out } = await chat(['hello', '/compact', ...commands].join('\n'));
-    for (const name of ['agents', 'agent', 'skills', 'tools', 'context', 'compact', 'new', 'threads', 'approvals', 'doctor', 'model'])
+    const typed =
+      'hello|/compact|/help all|/agents|/agent writer|/skills|/tools|/context --full|/new|/threads|/approvals|/doctor|/model|/quit';
+    const { out } = await chat(typed.replaceAll('|', '\n'));
+    for (const name of words('agents agent skills tools context compact new threads approvals doctor model'))
       expect(out).toMatch(new RegExp(`^ *\\/${name}\\b`, 'mu'));
     expect(out).toMatch(/writer +active/u);
     expect(out).toMatch(/gamma +offered/u);

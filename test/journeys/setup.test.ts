@@ -25,6 +25,7 @@ beforeEach(async () => {
 const pith = (argv: readonly string[], input = '', env: Record<string, string> = {}) => pithHere(argv, { cwd: folder.path, input, env });
 const here = (argv: readonly string[]) => pithHere(argv, { cwd: folder.path });
 const settings = () => readFile(path.join(folder.sandbox, 'pith.yaml'), 'utf8');
+const recipient = ({ url }: { readonly url: string }) => `provider:openai ${new URL(url).origin}`;
 const setUp = (...values: string[]) => here(['setup', 'openai_compatible', ...values.flatMap((value) => ['--set', value])]);
 
 describe('pith setup', () => {
@@ -90,19 +91,19 @@ describe('pith secrets', () => {
     await setUp(`base_url=${server.url}`, 'model=test-model');
     expect(await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\nnot this\n`)).toMatchObject({
       code: 0,
-      out: `Stored OPENAI_API_KEY for provider:openai ${new URL(server.url).origin}\n`,
+      out: `Stored OPENAI_API_KEY for ${recipient(server)}\n`,
     });
     const file = path.join(folder.path, '.pith', 'secrets.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
-      OPENAI_API_KEY: { value: CANARY, for: [`provider:openai ${new URL(server.url).origin}`] },
+      OPENAI_API_KEY: { value: CANARY, for: [recipient(server)] },
     });
     const listed = await pith(['secrets', 'list', '--json']);
     expect(JSON.parse(listed.out)).toContainEqual({
       name: 'OPENAI_API_KEY',
       extensions: ['embedding', 'openai_compatible'],
       from: 'file',
-      for: [`provider:openai ${new URL(server.url).origin}`],
+      for: [recipient(server)],
     });
 
     server.script({ text: `your key is ${CANARY}` }, { status: 400, error: { message: `bad key ${CANARY}` } }, { text: 'ok' });
@@ -127,13 +128,13 @@ describe('pith secrets', () => {
     await pith(['secrets', 'set', 'OPENAI_API_KEY'], `${CANARY}\n`);
     const attacker = await ownServer();
     const changed = await setUp(`base_url=${attacker.url}`);
-    expect(changed.err).toContain(`was given for provider:openai ${new URL(server.url).origin}`);
+    expect(changed.err).toContain(`was given for ${recipient(server)}`);
     const refused = await pith(['chat', '-p', 'hi']);
-    const command = `pith secrets allow OPENAI_API_KEY --for 'provider:openai ${new URL(attacker.url).origin}'`;
+    const command = `pith secrets allow OPENAI_API_KEY --for '${recipient(attacker)}'`;
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(command)]);
     expect(attacker.requests).toEqual([]);
     const allowed = await pith(['secrets', 'allow', 'OPENAI_API_KEY', '--for', `provider:openai ${attacker.url}`, '--json']);
-    const recipients = [server, attacker].map(({ url }) => `provider:openai ${new URL(url).origin}`);
+    const recipients = [server, attacker].map(recipient);
     expect(JSON.parse(allowed.out)).toEqual({ ok: true, name: 'OPENAI_API_KEY', for: recipients });
     attacker.script({ text: 'thank you' });
     expect(await pith(['chat', '-p', 'hi'])).toMatchObject({ code: 0, out: 'thank you\n' });

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { chmod, mkdir, open, rename, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import { chmod, open, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { originOf } from '../../../sandbox/extensions/skill_install/install/origin.ts';
 import { withStaging } from '../../../sandbox/extensions/skill_install/install/places.ts';
+import { writeFiles } from '../../places.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
 import { installSandbox } from './install-sandbox.ts';
 
@@ -155,45 +156,25 @@ describe('skills install (S83)', () => {
     expect(await again()).toMatch(/^skill_exists.*; bring it up to date with pith skills update letters, or replace it with --force$/);
   });
 
-  it.each([
-    ['a link', async (folder: string) => symlink('SKILL.md', path.join(folder, 'link.md')), /^origin_refused: .*is a link/],
-    ['a link out', async (folder: string) => symlink('/etc', path.join(folder, 'etc')), /^origin_refused: .*is a link/],
-    [
-      'names that differ in case',
-      async (folder: string) => writeFile(path.join(folder, 'Skill.MD'), 'x'),
-      /^origin_refused: .*one name on some systems/,
-    ],
+  /** What is wrong with what is there, and how it is made so. */
+  const SPOILT: readonly (readonly [what: string, spoil: (folder: string) => unknown, error: RegExp])[] = [
+    ['a link', (folder) => symlinkSync('SKILL.md', `${folder}/link.md`), /^origin_refused: .*is a link/],
+    ['a link out', (folder) => symlinkSync('/etc', `${folder}/etc`), /^origin_refused: .*is a link/],
+    ['names that differ in case', (folder) => writeFiles(folder, { 'Skill.MD': '' }), /^origin_refused: .*one name on some systems/],
     [
       'names that differ in composition',
-      async (folder: string) => {
-        await writeFile(path.join(folder, '\u00e9.md'), '');
-        await writeFile(path.join(folder, 'e\u0301.md'), '');
-      },
+      (folder) => writeFiles(folder, { '\u00e9.md': '', 'e\u0301.md': '' }),
       /^origin_refused: .*one name on some systems/,
     ],
-    [
-      'a name that some systems cannot store',
-      async (folder: string) => writeFile(path.join(folder, 'aux.md'), ''),
-      /^origin_refused: .*cannot store/,
-    ],
-    [
-      'a control character in a name',
-      async (folder: string) => writeFile(path.join(folder, 'a\u001b[2Jb'), ''),
-      /^origin_refused: .*'a\\x1b.*nobody sees/,
-    ],
-    [
-      'a folder name that is no id',
-      async (folder: string) => {
-        await mkdir(`${folder}s`);
-        await rename(folder, path.join(`${folder}s`, 'evil name!'));
-      },
-      /^origin_refused: .*cannot be a folder's/,
-    ],
-  ] as const)('S83 refuses %s, and leaves nothing', async (_, spoil, error) => {
+    ['a name that some systems cannot store', (folder) => writeFiles(folder, { 'aux.md': '' }), /^origin_refused: .*cannot store/],
+    ['a control character in a name', (folder) => writeFiles(folder, { 'a\u001b[2Jb': '' }), /^origin_refused: .*'a\\x1b.*nobody sees/],
+    ['a folder name that is no id', (folder) => renameSync(folder, `${folder} name!`), /^origin_refused: .*cannot be a folder's/],
+  ];
+  it.each(SPOILT)('S83 refuses %s, and leaves nothing', async (_, spoil, error) => {
     const box = await installSandbox({ 'from/odd/SKILL.md': skillText({ name: 'Odd One' }) });
     const folder = path.join(box.project, 'from/odd');
     await spoil(folder);
-    const outcome = await box.run('install', existsSync(folder) ? folder : path.join(`${folder}s`, 'evil name!'));
+    const outcome = await box.run('install', existsSync(folder) ? folder : `${folder} name!`);
     expect(outcome.error).toMatch(error);
     expect([box.skills(), box.lock()]).toEqual([[], {}]);
   });

@@ -173,10 +173,8 @@ describe('the toolset of a skill', () => {
   });
 
   it('S70: ids are names of folders, in any script; two skills may bring the same tool', async () => {
-    for (const id of ['wetter-ünö', 'My Skill', '天气', 'toolset']) {
-      await writeList(`${id}/index.ts`, `tool('same', () => [${JSON.stringify(id)}, process.cwd()])`);
-    }
     const ids = ['wetter-ünö', 'My Skill', '天气', 'toolset'];
+    for (const id of ids) await writeList(`${id}/index.ts`, `tool('same', () => [${JSON.stringify(id)}, process.cwd()])`);
     for (const id of ids) await open(id, 'index:list', ...(id === 'toolset' ? ['gone:x'] : []));
     expect(show('toolset')).toMatchObject({ state: 'active', code: 'toolset_invalid' });
     for (const id of ids)
