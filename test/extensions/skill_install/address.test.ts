@@ -81,16 +81,9 @@ describe('where skills are fetched from', () => {
   )('T17 an origin in a lock file, which came with the project, must be public: %s', async (location) => {
     const box = await installSandbox();
     const kind = location.endsWith('.zip') ? 'zip' : 'git';
-    const entry = { origin: { kind, location: location.replace('2130706433', '127.0.0.1') }, commit: null, digest: 'x', installedAt: '' };
-    await box.write(
-      'sandbox/skills.lock.json',
-      JSON.stringify({
-        version: 1,
-        skills: {
-          letters: { ...entry, origin: { kind, location: kind === 'zip' || !URL.canParse(location) ? location : new URL(location).href } },
-        },
-      }),
-    );
+    const origin = { kind, location: URL.canParse(location) ? new URL(location).href : location };
+    const letters = { origin, commit: null, digest: 'x', installedAt: '' };
+    await box.write('sandbox/skills.lock.json', JSON.stringify({ version: 1, skills: { letters } }));
     const { json } = await box.run('update', [], { json: true });
     expect(json).toMatchObject([
       { id: 'letters', state: 'failed', error: { code: 'address_refused', message: expect.stringMatching(/settings|private_origins/) } },

@@ -90,23 +90,16 @@ describe('what is not the public internet', () => {
 
   it('T17 the names of this machine are refused, whatever its resolver says', async () => {
     expect([await refused('http://localhost:1/'), await refused('http://LOCALHOST:2/')]).toEqual(['address_refused', 'address_refused']);
-    await expect(publicAddresses('localhost')).rejects.toMatchObject({
-      code: 'address_refused',
-      cure: expect.stringContaining('settings'),
-    });
+    const cure = expect.stringContaining('settings') as string;
+    await expect(publicAddresses('localhost')).rejects.toMatchObject({ code: 'address_refused', cure });
     await expect(publicAddresses('[::1]')).rejects.toMatchObject({ code: 'address_refused' });
     expect(await publicAddresses('1.1.1.1')).toEqual(['1.1.1.1']);
   });
 
-  it.each([
-    'ftp://1.1.1.1/',
-    'file:///etc/passwd',
-    'gopher://1.1.1.1/',
-    'data:text/plain,x',
-    'no address',
-    'http://ada:Pa55@1.1.1.1/',
-    'http://ada@1.1.1.1/',
-  ])('T17 %s is not asked', async (url) => {
+  const UNASKED = words(
+    'ftp://1.1.1.1/ file:///etc/passwd gopher://1.1.1.1/ data:text/plain,x http://ada:Pa55@1.1.1.1/ http://ada@1.1.1.1/',
+  );
+  it.each(['no address', ...UNASKED])('T17 %s is not asked', async (url) => {
     const error = await guardedFetch()(url).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'address_refused' });
     expect(String(error)).not.toContain('Pa55');
@@ -119,13 +112,8 @@ describe('what a person named', () => {
     const fetch = guardedFetch({ allow: [`http://127.0.0.1:${port}/v1`] });
     expect(await (await fetch(`http://127.0.0.1:${port}/other`)).text()).toBe('here');
     const other = await serve((_request, response) => void response.end('not you'));
-    for (const url of [
-      `http://127.0.0.1:${other}/`,
-      `http://localhost:${port}/`,
-      `http://127.0.0.2:${port}/`,
-      `https://127.0.0.1:${port}/`,
-    ])
-      await expect(fetch(url)).rejects.toMatchObject({ code: 'address_refused' });
+    const elsewhere = `http://127.0.0.1:${other}/ http://localhost:${port}/ http://127.0.0.2:${port}/ https://127.0.0.1:${port}/`;
+    for (const url of words(elsewhere)) await expect(fetch(url)).rejects.toMatchObject({ code: 'address_refused' });
   });
 
   it('T17 can be all that is asked: also the public internet is refused then', async () => {
