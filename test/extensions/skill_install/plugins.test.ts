@@ -103,10 +103,8 @@ describe('plugins and marketplaces (S83)', () => {
     expect((await box.install('from', { plugin: ['writng'] })).error).toMatch(
       /^plugin_not_found: it has no plugin 'writng' \(did you mean 'writing'/,
     );
-    for (const [name, why] of [
-      ['out', 'leads out of the repository'],
-      ['odd', 'of a kind that is not known here'],
-    ] as const)
+    const refused = { out: 'leads out of the repository', odd: 'of a kind that is not known here' };
+    for (const [name, why] of Object.entries(refused))
       expect((await box.install('from', { plugin: [name] })).error).toMatch(
         new RegExp(`^plugin_invalid: its plugin '${name}' cannot be taken: .*${why}`),
       );
@@ -244,12 +242,8 @@ describe('plugins and marketplaces (S83)', () => {
     expect((await box.install('from', { plugin: ['absolute'] })).error).toMatch(/^plugin_invalid: .*its path "\/etc\/passwd" leads out/);
     const { json } = await box.install('from', { all: true, yes: true, force: true, json: true });
     const { skills, others } = json as unknown as Report;
-    expect(skills.map(({ id, state }) => [id, state])).toEqual([
-      ['a', 'installed'],
-      ['other', 'installed'],
-      ['b', 'installed'],
-    ]);
-    expect(others.map(({ id, state }) => [id, state])).toEqual(['torn', 'empty', 'greedy', 'absolute', ''].map((id) => [id, 'refused']));
+    expect(skills).toMatchObject(['a', 'other', 'b'].map((id) => ({ id, state: 'installed' })));
+    expect(others).toMatchObject(['torn', 'empty', 'greedy', 'absolute', ''].map((id) => ({ id, state: 'refused' })));
   });
 
   it('S83 plugins are listed and not installed without a choice, also where there is one skill or none', async () => {

@@ -79,15 +79,12 @@ describe('skills update (S83)', () => {
     await write('two');
     await chmod(letters('tool'), 0o755);
     const { text, json } = await box.run('update', ['letters'], { answer: 'no' });
-    expect(json).toMatchObject([
-      {
-        changes: [
-          { path: 'data.bin', change: 'changed', patch: null },
-          { path: 'large.py', change: 'changed', patch: null },
-          { path: 'tool', change: 'changed', patch: 'it was a file, and is a program now' },
-        ],
-      },
-    ]);
+    const changes = [
+      { path: 'data.bin', change: 'changed', patch: null },
+      { path: 'large.py', change: 'changed', patch: null },
+      { path: 'tool', change: 'changed', patch: 'it was a file, and is a program now' },
+    ];
+    expect(json).toMatchObject([{ changes }]);
     expect(text).toMatch(/changed +data\.bin \(too large to show, or no text\)\n +changed +large\.py \(too large/);
   });
 

@@ -56,11 +56,8 @@ describe('skills lint (S81)', () => {
 
   it('S81 tells once of many that say nearly the same (N12)', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    const { found } = await lint(
-      Object.fromEntries(
-        names.map((name, at) => [`${name}/SKILL.md`, skillText({ name, description: letters.replace('late', `late no ${at}`) })]),
-      ),
-    );
+    const each = names.map((name, at) => skill(name, { description: letters.replace('late', `late no ${at}`) }));
+    const { found } = await lint(Object.assign({}, ...each) as Record<string, string>);
     expect(found.map(([id, , code, , message]) => [id, code, message])).toEqual([
       ['a', 'description_similar', expect.stringMatching(/^is hard to tell from 'b', 'c', 'd', 'e', 'f' and 'g': \d+ % of/)],
     ]);
@@ -174,8 +171,11 @@ describe('skills lint (S81)', () => {
 
   it('S81 takes a name with a placeholder for all files that it fits', async () => {
     const body = 'Read `references/step-N-*.md` in turn, then `references/<language>.md`.';
-    const file = skillText({ name: 'letters', description: letters, body });
-    const { found } = await lint({ 'letters/SKILL.md': file, 'letters/references/step-1-a.md': 'x', 'letters/references/french.md': 'x' });
+    const { found } = await lint({
+      ...skill('letters', { body }),
+      'letters/references/step-1-a.md': 'x',
+      'letters/references/french.md': 'x',
+    });
     expect(found).toEqual([]);
   });
 
@@ -192,8 +192,8 @@ describe('skills lint (S81)', () => {
     ['two names', { 'fill-forms': forms('PDF'), customers: 'Fills in the PDF forms of customers, and stamps them. Use when asked.' }, 0],
     ['each naming the other', { letters: `${letters} For lost post use post.`, post: `${letters} For late letters use letters.` }, 0],
   ])('S81 looks at the names of skills that say nearly the same: %s', async (_, skills, count) => {
-    const files = Object.entries(skills).map(([name, description]) => [`${name}/SKILL.md`, skillText({ name, description })] as const);
-    const { found } = await lint(Object.fromEntries(files));
+    const each = Object.entries(skills).map(([name, description]) => skill(name, { description }));
+    const { found } = await lint(Object.assign({}, ...each) as Record<string, string>);
     expect(found.filter(([, , code]) => code === 'description_similar')).toHaveLength(count);
   });
 
@@ -221,7 +221,7 @@ describe('skills lint (S81)', () => {
 
   it('S81 has what validate finds, fails on errors only, and takes ids and folders', async () => {
     const files = {
-      'letters/SKILL.md': skillText({ name: 'Letters', description: 'x'.repeat(501) }),
+      ...skill('letters', { name: 'Letters', description: 'x'.repeat(501) }),
       'walks/SKILL.md': skillText({ name: 'walks' }),
     };
     const all = await lint(files);

@@ -7,6 +7,7 @@ let world: SkillKernel;
 
 const words = (count: number) => 'one more word '.repeat(count);
 const guide = (id: string) => ({ [`skills/${id}/references/guide.md`]: 'GUIDE' });
+const numbered = (at: number) => `skill-${at}`;
 const read = (id: string) => call('read_skill', { skill_id: id });
 const stats = (id: string) => world.command(`skills stats ${id}`);
 
@@ -21,10 +22,8 @@ function rows(sql: string): readonly Record<string, unknown>[] {
 }
 
 async function written(sql: string, count: number): Promise<readonly Record<string, unknown>[]> {
-  return expect
-    .poll(() => rows(sql))
-    .toHaveLength(count)
-    .then(() => rows(sql));
+  await expect.poll(() => rows(sql)).toHaveLength(count);
+  return rows(sql);
 }
 
 describe('the ledger of skills', () => {
@@ -99,11 +98,7 @@ describe('the ledger of skills', () => {
   });
 
   it('S90 a skill that stood beside one message was suggested; turns that could not show all are counted', async () => {
-    const many = crowd(
-      60,
-      (at) => `skill-${at}`,
-      (at) => `Number${at} ${words(9)}.`,
-    );
+    const many = crowd(60, numbered, (at) => `Number${at} ${words(9)}.`);
     world = await skillKernel({ ...many, ...skill('soup', { description: 'Cooks soup of onions and leeks.' }) }, { contextWindow: 20_000 });
     await world.chat('what is the weather');
     await world.chat('cook a soup of onions');
@@ -113,10 +108,7 @@ describe('the ledger of skills', () => {
   });
 
   it('S90 writes few rows a turn: one and one for each use, whatever the number of skills', async () => {
-    world = await skillKernel(
-      crowd(300, (at) => `skill-${at}`),
-      { contextWindow: 10_000_000 },
-    );
+    world = await skillKernel(crowd(300, numbered), { contextWindow: 10_000_000 });
     for (let at = 0; at < 5; at++) await world.chat(`turn ${at}`, at === 2 ? [read('skill-7')] : []);
     await written('SELECT * FROM skill_stats__turns', 5);
     expect(rows(`SELECT count(*) AS n FROM skill_stats__uses WHERE state <> 'suggested'`)).toEqual([{ n: 1 }]);
